@@ -1,0 +1,50 @@
+# Everything starts here: `make demo` and `make test` set up what they need.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup java demo test check format benchmark clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: java $(STAMP)  ## Set up .venv with the pinned dependencies, and Java if it is missing
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Headgate needs Python 3.11 or newer, found $$($(PYTHON) --version 2>&1): run make with PYTHON=python3.11" >&2; exit 2; }
+	@echo "setting up .venv (about a minute the first time)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+java:
+	@sh tools/ensure-java.sh
+
+demo: setup  ## Compare policies on a three-class sensor workload and draw a picture
+	@mkdir -p out
+	@$(BIN)/headgate simulate examples/sensors.toml --policy rr --policy fcfs --policy hnr --policy bsd \
+		--policy weighted-hr --plot out/demo.png
+	@echo; echo "Next: headgate compare examples/sensors.toml · headgate policies · docs/README.md"
+
+test: setup  ## Run every test (the README's test command)
+	@$(BIN)/python -m pytest -n 2
+
+check: setup  ## Lint, types, layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+format: setup  ## Rewrite the code in the project's format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+benchmark: setup  ## Measure the simulator and the decisions (minutes; ratios, not tests)
+	@$(BIN)/python benchmarks/simulator.py
+	@$(BIN)/python benchmarks/decisions.py
+
+clean:  ## Remove the environment and everything generated
+	@rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,194 @@
+"""Operators of a query's plan, as a tree of frozen nodes.
+
+A plan is written in SQL or directly as operators with given costs. Both give the same nodes: SQL fills in
+what the operator computes (predicate, columns, condition), a workload file what it costs (`given`).
+Expressions are SQL text in Spark's dialect, normalised, so that equal operators compare equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar
+
+from headgate.model.window import Window
+
+
+class Kind(StrEnum):
+    """What an operator does."""
+
+    SELECT = "select"
+    PROJECT = "project"
+    SPLIT = "split"
+    TABLE_JOIN = "table-join"
+    JOIN = "join"
+    AGGREGATE = "aggregate"
+    UNION = "union"
+    EXCEPT = "except"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is said about an operator beforehand; measured statistics start from here.
+
+    `passes` is a fixed pattern of outcomes and repeats; `attribute` makes the outcome a predicate on a uniform
+    attribute of the tuple, the same for all operators that name it; otherwise each tuple is drawn by itself.
+    """
+
+    cost: float = 0.0  # seconds per tuple
+    overhead: float = 0.0  # seconds per call
+    selectivity: float | None = None  # results per tuple; per pair for a join; None: the kind's own
+    passes: tuple[bool, ...] = ()
+    attribute: str | None = None
+    bytes: int | None = None  # size of a tuple after the operator; None: as before it
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A named expression of a projection, a key or an aggregate."""
+
+    name: str
+    expression: str
+
+    def __str__(self) -> str:
+        return self.expression if self.expression == self.name else f"{self.expression} AS {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A leaf: a stream as a query reads it, under the alias its expressions use."""
+
+    stream: str
+    alias: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.stream} AS {self.alias}" if self.alias and self.alias != self.stream else self.stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """A node of a plan. `name` labels it and, for operators given by cost, lets queries share it."""
+
+    kind: ClassVar[Kind]
+    inputs: tuple[Operator | Source, ...]
+    name: str | None = None
+    given: Given = field(default_factory=Given)
+
+    def describe(self) -> str:
+        """What it computes, in a few words; empty for an operator given by cost only."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Select(Operator):
+    """Keeps the tuples that satisfy a predicate."""
+
+    kind: ClassVar[Kind] = Kind.SELECT
+    predicate: str = ""
+
+    def describe(self) -> str:
+        return self.predicate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project(Operator):
+    """Computes columns, one result per tuple."""
+
+    kind: ClassVar[Kind] = Kind.PROJECT
+    columns: tuple[Column, ...] = ()
+
+    def describe(self) -> str:
+        return ", ".join(map(str, self.columns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split(Operator):
+    """Hands its input to several consumers."""
+
+    kind: ClassVar[Kind] = Kind.SPLIT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableJoin(Operator):
+    """Joins a stream with a stored table."""
+
+    kind: ClassVar[Kind] = Kind.TABLE_JOIN
+    table: str = ""
+    alias: str = ""
+    condition: str = ""
+    how: str = "inner"  # inner or left
+
+    def describe(self) -> str:
+        return f"{self.how} {self.table} ON {self.condition}" if self.table else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join(Operator):
+    """Joins two streams within a time window: `lower <= right time - left time <= upper`, in seconds."""
+
+    kind: ClassVar[Kind] = Kind.JOIN
+    condition: str = ""
+    lower: float
+    upper: float
+
+    @property
+    def reach(self) -> float:
+        """The mean of both sides' reach: V of a symmetric window [-V, V]."""
+        return (self.upper - self.lower) / 2
+
+    def describe(self) -> str:
+        return f"{self.condition} within [{self.lower:g} s, {self.upper:g} s]".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate(Operator):
+    """Aggregates over a time window, by keys. DISTINCT within a window is an aggregate without aggregates."""
+
+    kind: ClassVar[Kind] = Kind.AGGREGATE
+    window: Window
+    time: str = ""  # the event-time expression that the window cuts
+    keys: tuple[Column, ...] = ()
+    aggregates: tuple[Column, ...] = ()
+
+    def describe(self) -> str:
+        size = f"window {self.window.size:g} s" + ("" if self.window.tumbling else f" every {self.window.slide:g} s")
+        keys = f" by {', '.join(map(str, self.keys))}" if self.keys else ""
+        values = f": {', '.join(map(str, self.aggregates))}" if self.aggregates else ""
+        return size + keys + values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Union(Operator):
+    """All tuples of all inputs (UNION ALL)."""
+
+    kind: ClassVar[Kind] = Kind.UNION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Except(Operator):
+    """Rows of the left input that the right input does not have, in the same window."""
+
+    kind: ClassVar[Kind] = Kind.EXCEPT
+    window: Window
+
+    def describe(self) -> str:
+        return f"window {self.window.size:g} s"
+
+
+def walk(node: Operator | Source) -> Iterator[Operator | Source]:
+    """Post-order: every node after all of its inputs.
+
+    >>> plan = Project(inputs=(Select(inputs=(Source("s"),), predicate="a > 1"),))
+    >>> [type(node).__name__ for node in walk(plan)]
+    ['Source', 'Select', 'Project']
+    """
+    if isinstance(node, Operator):
+        for child in node.inputs:
+            yield from walk(child)
+    yield node
+
+
+def streams(node: Operator | Source) -> tuple[str, ...]:
+    """The streams a plan reads, each once, in order of first use."""
+    return tuple(dict.fromkeys(leaf.stream for leaf in walk(node) if isinstance(leaf, Source)))

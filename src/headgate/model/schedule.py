@@ -1,0 +1,179 @@
+"""What the scheduler and its drivers say to each other.
+
+Runs and outcomes are named tuples, not dataclasses: one of each is made per decision, and a frozen dataclass
+takes four times as long to make.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+OperatorId = int
+QueueId = int
+UnitId = int
+WorkerId = int
+QueryId = str  # a query's name
+ClassId = str  # a class's name
+
+
+class Level(StrEnum):
+    """How large a piece of the network a unit is."""
+
+    OPERATOR = "operator"
+    SEGMENT = "segment"
+    PATH = "path"
+    QUERY = "query"
+    SHARED = "shared"
+    GROUP = "group"
+
+
+class Queue(Protocol):
+    """A position before an operator and the tuples that wait beyond it."""
+
+    id: QueueId
+    head: float  # arrival of the oldest waiting tuple, inf if none
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """What a policy chooses between: a connected piece of the network with its queues."""
+
+    id: UnitId
+    level: Level
+    calls: tuple[OperatorId, ...]  # default order: every operator after those that feed it
+    queues: tuple[QueueId, ...]  # all queues inside, entries first, so that leftovers drain
+    entries: tuple[tuple[QueueId, ...], ...]  # the entry queues of each query: a train is counted per query
+    queries: tuple[QueryId, ...]  # several: shared set or fused group
+    payer: ClassId  # the highest of their classes
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or f"{self.level}-{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Train:
+    """How many waiting tuples one run takes; without settings the whole queue.
+
+    `fraction` of the waiting tuples, all of them where that is not more than `threshold`; `at_most` tuples;
+    as many as the cost model `fits` into that many seconds. At least one is always taken.
+
+    >>> Train(fraction=0.3, threshold=50).size(1000), Train(fraction=0.3, threshold=50).size(100)
+    (300, 100)
+    >>> Train(at_most=10).size(1000)
+    10
+    """
+
+    at_most: int | None = None
+    fraction: float = 1.0
+    threshold: int = 0
+    fits: float | None = None
+
+    def size(self, waiting: int) -> int:
+        """How many of the waiting tuples to take, `fits` aside: that needs the cost model."""
+        count = waiting
+        if self.fraction < 1.0:
+            share = int(self.fraction * waiting)
+            count = share if share > self.threshold else (waiting if self.threshold else share)
+        if self.at_most is not None and count > self.at_most:
+            count = self.at_most
+        return max(1, count)
+
+
+WHOLE_QUEUE = Train()
+ONE_TUPLE = Train(at_most=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A policy's decision: these units, each on such a train.
+
+    `together` makes them one run; otherwise they run one after another before the policy is asked again.
+    `calls` replaces the units' default order of operator calls (a traversal).
+    """
+
+    units: tuple[Unit, ...]
+    train: Train | None = None  # None: the scheduler's default
+    together: bool = False
+    calls: tuple[OperatorId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing to run, until something happens or until that time."""
+
+    until: float = float("inf")
+
+
+IDLE = Idle()
+
+
+class Take(NamedTuple):
+    """The tuples a run takes from one queue: offsets first … last − 1."""
+
+    queue: QueueId
+    first: int
+    last: int
+
+
+class Run(NamedTuple):
+    """One decision carried out."""
+
+    id: int
+    worker: WorkerId
+    units: tuple[Unit, ...]
+    takes: tuple[Take, ...]
+    calls: tuple[OperatorId, ...]
+    began: float
+
+
+class OperatorOutcome(NamedTuple):
+    """What one operator did in a run; `seconds` is None where the driver cannot tell."""
+
+    operator: OperatorId
+    tuples_in: int
+    tuples_out: int
+    seconds: float | None = None
+
+
+class Produced(NamedTuple):
+    """Tuples a run put before an operator outside its units, by their arrival times in rising chunks."""
+
+    queue: QueueId
+    chunks: tuple[tuple[float, int], ...]  # (arrival, how many)
+
+
+class Outcome(NamedTuple):
+    """What became of a run."""
+
+    run: Run
+    seconds: float
+    error: str | None = None
+    operators: tuple[OperatorOutcome, ...] = ()
+    produced: tuple[Produced, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A decision in numbers: the winner's and the runner-up's."""
+
+    policy: str
+    rule: str
+    winner: str
+    numbers: dict[str, float] = field(default_factory=dict)
+    runner_up: str | None = None
+    runner_up_numbers: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        def told(name: str, numbers: dict[str, float]) -> str:
+            return f"{name} ({', '.join(f'{key} {value:.6g}' for key, value in numbers.items())})"
+
+        beaten = f" over {told(self.runner_up, self.runner_up_numbers)}" if self.runner_up else ", the only one ready"
+        return f"{self.policy}: {told(self.winner, self.numbers)}{beaten} by {self.rule}"

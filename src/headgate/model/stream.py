@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """A named, append-only sequence of tuples.
+
+    `arrivals` says how the simulator makes them; `schema` and `event_time` are what SQL may refer to.
+    """
+
+    name: str
+    schema: tuple[tuple[str, str], ...] = ()  # (column, type)
+    event_time: str | None = None
+    watermark: float = 0.0  # seconds
+    arrivals: str | None = None  # "poisson, rate=1200"
+    source_cost: float = 0.0  # seconds the source core needs to read one tuple
+    bytes: int = 1  # size of a tuple
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(column for column, _ in self.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A stored table that queries may join with."""
+
+    name: str
+    schema: tuple[tuple[str, str], ...] = ()
+    path: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(column for column, _ in self.schema)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A time window: `size` seconds long, a new one every `slide` seconds.
+
+    >>> Window(10.0).tumbling, Window(10.0, 5.0).tumbling
+    (True, False)
+    >>> Window(10.0, 5.0).panes
+    2.0
+    """
+
+    size: float
+    slide: float = 0.0  # 0 stands for `size`: windows that do not overlap
+
+    def __post_init__(self) -> None:
+        if self.slide == 0.0:
+            object.__setattr__(self, "slide", self.size)
+
+    @property
+    def tumbling(self) -> bool:
+        return self.slide == self.size
+
+    @property
+    def panes(self) -> float:
+        """How many windows a moment belongs to."""
+        return self.size / self.slide
