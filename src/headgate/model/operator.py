@@ -133,9 +133,9 @@ class Join(Operator):
     upper: float
 
     @property
-    def reach(self) -> float:
-        """The mean of both sides' reach: V of a symmetric window [-V, V]."""
-        return (self.upper - self.lower) / 2
+    def reach(self) -> tuple[float, float]:
+        """How far back, in seconds, a new left tuple and a new right tuple find partners: (V, V) for [-V, V]."""
+        return max(0.0, min(self.upper, 0.0) - self.lower), max(0.0, self.upper - max(self.lower, 0.0))
 
     def describe(self) -> str:
         return f"{self.condition} within [{self.lower:g} s, {self.upper:g} s]".strip()

@@ -52,6 +52,7 @@ class Unit:
     entries: tuple[tuple[QueueId, ...], ...]  # the entry queues of each query: a train is counted per query
     queries: tuple[QueryId, ...]  # several: shared set or fused group
     payer: ClassId  # the highest of their classes
+    depth: int = 0  # how many operators stand before it
     name: str = ""
 
     def __str__(self) -> str:

@@ -1,0 +1,1 @@
+"""Scheduling policies: one contract, one file per policy, in families."""

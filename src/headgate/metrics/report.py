@@ -1,0 +1,102 @@
+"""The judgement of a run: every measure of every family, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.metrics import inversion, measures, parts, qos, queue, response, slowdown, starvation, throughput
+from headgate.metrics.columns import Columns
+from headgate.metrics.inversion import Inversion
+from headgate.metrics.overtime import BIN, Bins, over_time
+from headgate.metrics.parts import ClassReport, QueryReport, Scheduling
+from headgate.metrics.plain import flatten, plain
+from headgate.metrics.qos import Quality
+from headgate.metrics.queue import Queued
+from headgate.metrics.records import Records
+from headgate.metrics.response import Distribution
+from headgate.metrics.slowdown import Slowdown
+from headgate.metrics.starvation import Convergence, Starvation
+from headgate.metrics.throughput import Throughput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """How a run is judged. Times are seconds; None stands where there is nothing to measure."""
+
+    response_time: Distribution
+    weighted: Distribution  # by class priority
+    slowdown: Slowdown
+    qos: Quality
+    queue: Queued
+    throughput: Throughput
+    inversion: Inversion
+    starvation: Starvation
+    convergence: Convergence
+    scheduling: Scheduling
+    utilisation: float | None
+    results: int
+    seconds: float
+    unfinished: int
+    tuples_in: Mapping[str, int]
+    classes: Mapping[str, ClassReport]  # by falling priority
+    queries: Mapping[str, QueryReport]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionaries, lists and numbers; never infinite, never NaN."""
+        tree = self._tree()
+        for part in (tree, *tree["classes"].values(), *tree["queries"].values()):
+            if part["qos"]["missed"] is None:
+                part["qos"] = None
+        return tree
+
+    def value(self, path: str) -> float | None:
+        """A number by its dotted path: `slowdown.mean`, `classes.critical.response_time.p95`."""
+        return measures.lookup(flatten(self._tree()), path)
+
+    def _tree(self) -> dict[str, Any]:
+        tree: dict[str, Any] = plain(self)
+        for level, value in tree.pop("weighted").items():
+            tree["response_time"]["weighted" if level == "mean" else f"weighted_{level}"] = value
+        tree["inversion"] = tree["inversion"].pop("levels") | tree["inversion"]
+        for query in tree["queries"].values():
+            query["class"] = query.pop("query_class")
+        return tree
+
+
+def measure(records: Records, bin: float = BIN) -> Report:
+    """Judge a run by its records; measures over time take bins of `bin` seconds.
+
+    >>> from headgate.metrics.records import QueryRecords
+    >>> q = QueryRecords("q", ideal_time=0.5, classes=[(0.0, "only")])
+    >>> q.arrival.extend([0.0, 0.0]); q.emission.extend([0.5, 1.0])
+    >>> report = measure(Records([q], {"only": 1.0}, seconds=1.0, busy=1.0))
+    >>> report.value("slowdown.mean"), report.value("classes.only.response_time.max")
+    (1.5, 1.0)
+    """
+    pieces, priorities = records.pieces(), records.priorities
+    everything = Columns.join([piece.columns for piece in pieces])
+    by_class = records.by_class(pieces)
+    classes = parts.classes(records, pieces, by_class)
+    responses = {name: each.response_time for name, each in classes.items()}
+    times = over_time(by_class, Bins.over(records.span, bin))
+    return Report(
+        response_time=response.summarise(everything.response),
+        weighted=response.weighted(responses, priorities),
+        slowdown=slowdown.summarise(everything.slowdown),
+        qos=qos.summarise(pieces),
+        queue=queue.summarise(records.queue),
+        throughput=throughput.summarise(everything.emission, records.span),
+        inversion=inversion.summarise(responses, times, priorities),
+        starvation=starvation.summarise(responses, times, priorities),
+        convergence=starvation.converged(times, priorities, records.updates),
+        scheduling=parts.scheduling(records),
+        utilisation=parts.share(records.busy, records),
+        results=len(everything),
+        seconds=records.seconds,
+        unfinished=records.unfinished,
+        tuples_in=records.tuples_in,
+        classes=classes,
+        queries=parts.queries(pieces),
+    )

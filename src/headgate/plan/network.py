@@ -1,0 +1,218 @@
+"""All queries' operators as one graph, equal sub-plans shared; edges are queues.
+
+A network is immutable: adding or removing a query gives a new one in which every operator and queue that was
+there before keeps its number, so that queues, traces and running work stay valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from headgate.model import (
+    ClassId,
+    HeadgateError,
+    Operator,
+    OperatorId,
+    Query,
+    QueryClass,
+    QueryId,
+    QueueId,
+    Source,
+    Stream,
+    Table,
+    unknown,
+)
+from headgate.plan.sharing import Place, check_same, signature
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A queue of the network: what waits before one input of an operator, fed by a stream or by an operator."""
+
+    id: QueueId
+    operator: OperatorId
+    port: int
+    stream: str | None
+    producer: OperatorId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An operator in its place in the network."""
+
+    id: OperatorId
+    operator: Operator
+    queues: tuple[QueueId, ...]  # by port
+    consumers: tuple[QueueId, ...]  # where its results go
+    queries: tuple[QueryId, ...]  # that use it
+    emits: tuple[QueryId, ...]  # whose results leave here
+
+    @property
+    def label(self) -> str:
+        if self.operator.name:
+            return self.operator.name
+        return f"{self.queries[0]}.{self.operator.kind}-{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Operators and queues of all queries; operators stand after those that feed them."""
+
+    streams: Mapping[str, Stream]
+    classes: Mapping[ClassId, QueryClass]
+    queries: Mapping[QueryId, Query] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    nodes: Mapping[OperatorId, Node] = field(default_factory=dict)
+    edges: Mapping[QueueId, Edge] = field(default_factory=dict)
+    operators: Mapping[QueryId, tuple[OperatorId, ...]] = field(default_factory=dict)  # of each query
+    numbers: Mapping[Hashable, int] = field(default_factory=dict, repr=False)  # signature ⇒ number, for ever
+
+    @classmethod
+    def of(
+        cls,
+        queries: Iterable[Query],
+        streams: Iterable[Stream],
+        classes: Iterable[QueryClass],
+        tables: Iterable[Table] = (),
+    ) -> Network:
+        """Build the network of some queries.
+
+        >>> from headgate.model import Select
+        >>> plan = Select(inputs=(Source("s"),), name="hot")
+        >>> queries = [Query(name=name, query_class="c", plan=plan) for name in ("p", "q")]
+        >>> network = Network.of(queries, [Stream(name="s")], [QueryClass("c")])
+        >>> [(node.label, node.queries) for node in network.nodes.values()]
+        [('hot', ('p', 'q'))]
+        """
+        empty = cls(
+            {stream.name: stream for stream in streams},
+            {query_class.name: query_class for query_class in classes},
+            tables={table.name: table for table in tables},
+        )
+        return empty._with({}, list(queries))
+
+    def add(self, query: Query) -> Network:
+        if query.name in self.queries:
+            raise HeadgateError(f"query '{query.name}' exists already", hint="remove it first or choose another name")
+        return self._with(self.queries, [query])
+
+    def remove(self, name: QueryId) -> Network:
+        self.query(name)
+        return self._with({key: query for key, query in self.queries.items() if key != name}, [])
+
+    def move(self, name: QueryId, query_class: ClassId) -> Network:
+        """The same network with a query in another class."""
+        self.query_class(query_class)
+        moved = replace(self.query(name), query_class=query_class)
+        return replace(self, queries={**self.queries, name: moved})
+
+    def prioritize(self, query_class: ClassId, priority: float) -> Network:
+        """The same network with another priority of a class."""
+        changed = replace(self.query_class(query_class), priority=priority)
+        return replace(self, classes={**self.classes, query_class: changed})
+
+    def query(self, name: QueryId) -> Query:
+        if name not in self.queries:
+            raise unknown("query", name, self.queries)
+        return self.queries[name]
+
+    def query_class(self, name: ClassId) -> QueryClass:
+        if name not in self.classes:
+            raise unknown("class", name, self.classes)
+        return self.classes[name]
+
+    def payer(self, queries: Iterable[QueryId]) -> ClassId:
+        """The highest class among some queries; the first by name among equals."""
+        classes = sorted({self.queries[name].query_class for name in queries})
+        return max(classes, key=lambda name: self.classes[name].priority)
+
+    def nodes_of(self, query: QueryId) -> tuple[Node, ...]:
+        """A query's operators, every one after those that feed it."""
+        return tuple(self.nodes[number] for number in self.operators[query])
+
+    def _with(self, kept: Mapping[QueryId, Query], added: list[Query]) -> Network:
+        queries = dict(kept)
+        for query in added:
+            if query.name in queries:
+                raise HeadgateError(f"query '{query.name}' is given twice", hint="give every query its own name")
+            queries[query.name] = query
+        builder = _Builder(self, queries)
+        for query in queries.values():
+            builder.place(query)
+        return builder.network()
+
+
+class _Builder:
+    """Places queries one after the other, reusing the numbers of a former network."""
+
+    def __init__(self, former: Network, queries: Mapping[QueryId, Query]) -> None:
+        self._former = former
+        self._queries = queries
+        self._numbers = dict(former.numbers)
+        self._operators: dict[OperatorId, Operator] = {}
+        self._edges: dict[QueueId, Edge] = {}
+        self._users: dict[OperatorId, dict[QueryId, None]] = {}
+        self._used: dict[QueryId, dict[OperatorId, None]] = {}
+        self._roots: dict[OperatorId, list[QueryId]] = {}
+
+    def place(self, query: Query) -> None:
+        if query.query_class not in self._former.classes:
+            raise unknown("class", query.query_class, self._former.classes, where=f"query {query.name}")
+        root = self._place(query.plan, (), query)
+        self._roots.setdefault(root, []).append(query.name)
+
+    def _place(self, operator: Operator, place: Place, query: Query) -> OperatorId:
+        producers = [self._input(child, (*place, port), query) for port, child in enumerate(operator.inputs)]
+        number = self._number(("operator", signature(operator, place, query)))
+        if number not in self._operators:
+            self._operators[number] = operator
+            for port, (stream, producer) in enumerate(producers):
+                queue = self._number(("queue", number, port))
+                self._edges[queue] = Edge(queue, number, port, stream, producer)
+        elif query.sql is None:
+            check_same(self._operators[number], operator, query)
+        self._users.setdefault(number, {})[query.name] = None
+        self._used.setdefault(query.name, {})[number] = None
+        return number
+
+    def _input(self, child: Operator | Source, place: Place, query: Query) -> tuple[str | None, OperatorId | None]:
+        if isinstance(child, Operator):
+            return None, self._place(child, place, query)
+        if child.stream not in self._former.streams:
+            raise unknown("stream", child.stream, self._former.streams, where=f"query {query.name}")
+        return child.stream, None
+
+    def _number(self, key: Hashable) -> int:
+        kind = key[0] if isinstance(key, tuple) else key
+        if key not in self._numbers:
+            self._numbers[("last", kind)] = self._numbers.get(("last", kind), -1) + 1
+            self._numbers[key] = self._numbers[("last", kind)]
+        return self._numbers[key]
+
+    def network(self) -> Network:
+        consumers: dict[OperatorId, list[QueueId]] = {}
+        queues: dict[OperatorId, list[QueueId]] = {}
+        for edge in self._edges.values():
+            queues.setdefault(edge.operator, []).append(edge.id)
+            if edge.producer is not None:
+                consumers.setdefault(edge.producer, []).append(edge.id)
+        nodes = {
+            number: Node(
+                number,
+                operator,
+                tuple(queues[number]),
+                tuple(consumers.get(number, ())),
+                tuple(self._users[number]),
+                tuple(self._roots.get(number, ())),
+            )
+            for number, operator in self._operators.items()
+        }
+        return replace(
+            self._former,
+            queries=self._queries,
+            nodes=nodes,
+            edges=self._edges,
+            operators={name: tuple(used) for name, used in self._used.items()},
+            numbers=self._numbers,
+        )

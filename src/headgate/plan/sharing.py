@@ -1,0 +1,49 @@
+"""Which operators of different queries are one operator of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from headgate.model import HeadgateError, Operator, Query, Source
+
+Place = tuple[int, ...]  # the way from a query's root to an operator: which input, at each step
+
+
+def signature(operator: Operator, place: Place, query: Query) -> Hashable:
+    """Equal signatures are one operator.
+
+    Operators from SQL are shared when their whole sub-plans are equal; operators given by cost say nothing of what
+    they compute, so they are shared only when they carry the same name.
+
+    >>> from headgate.model import Select
+    >>> alone = Select(inputs=(Source("s"),))
+    >>> q = Query(name="q", query_class="c", plan=alone)
+    >>> signature(alone, (0, 1), q)
+    ('place', 'q', (0, 1))
+    >>> signature(Select(inputs=(Source("s"),), name="hot"), (), q)
+    ('name', 'hot')
+    """
+    if query.sql is not None:
+        return ("plan", operator)
+    if operator.name is not None:
+        return ("name", operator.name)
+    return ("place", query.name, place)
+
+
+def check_same(first: Operator, second: Operator, query: Query) -> None:
+    """Refuse one name for two different operators."""
+    alike = replace(first, inputs=()) == replace(second, inputs=()) and len(first.inputs) == len(second.inputs)
+    if not (alike and all(map(_same_input, first.inputs, second.inputs))):
+        raise HeadgateError(
+            f"operator '{second.name}' is already given with other settings or inputs",
+            where=f"query {query.name}",
+            hint="give shared operators the same settings, or this one another name",
+        )
+
+
+def _same_input(first: Operator | Source, second: Operator | Source) -> bool:
+    """Operators below have been compared when they were placed, so their names are enough here."""
+    if isinstance(first, Operator) and isinstance(second, Operator):
+        return first.name is not None and first.name == second.name
+    return first == second

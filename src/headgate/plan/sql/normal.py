@@ -1,0 +1,205 @@
+"""Expressions in one canonical spelling, so that equal ones are equal text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache, reduce
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
+
+from headgate.plan.sql.parse import SPARK, refusal
+
+# Only operators whose precedence is the same in sqlglot and in Spark; around others parentheses stay as written.
+_COMPARISONS = (
+    *(exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE),
+    *(exp.Is, exp.In, exp.Like, exp.ILike, exp.RegexpLike, exp.Between),
+)
+_PRECEDENCE: dict[type[exp.Expr], int] = {
+    exp.Or: 1,
+    exp.And: 2,
+    exp.Not: 3,
+    **dict.fromkeys(_COMPARISONS, 4),
+    exp.Add: 5,
+    exp.Sub: 5,
+    exp.Mul: 6,
+    exp.Div: 6,
+    exp.Mod: 6,
+    exp.IntDiv: 6,
+    exp.Neg: 7,
+}
+_TRANSPARENT = (exp.Func, exp.Alias, exp.Where, exp.Having, exp.Join, exp.Group, exp.Select, exp.Tuple, exp.Paren)
+_MIRROR: dict[type[exp.Expr], type[exp.Binary]] = {
+    exp.EQ: exp.EQ,
+    exp.NEQ: exp.NEQ,
+    exp.NullSafeEQ: exp.NullSafeEQ,
+    exp.NullSafeNEQ: exp.NullSafeNEQ,
+    exp.GT: exp.LT,
+    exp.LT: exp.GT,
+    exp.GTE: exp.LTE,
+    exp.LTE: exp.GTE,
+}
+
+
+def normal(node: exp.Expr) -> exp.Expr:
+    """The canonical tree of an expression; the given one is left alone.
+
+    >>> import sqlglot
+    >>> print(text(normal(sqlglot.parse_one("1 < (A) and ((b = 'x') or c is null)", dialect="spark"))))
+    (b = 'x' OR c IS NULL) AND a > 1
+    """
+    node = node.copy()
+    while isinstance(node, exp.Paren) and _droppable(node):
+        node = node.this.copy()
+    for paren in [part for part in node.find_all(exp.Paren) if part is not node]:
+        if _droppable(paren):
+            paren.replace(paren.this)
+    return _normal(node)
+
+
+def text(node: exp.Expr) -> str:
+    """An expression in Spark's SQL, on one line."""
+    try:
+        return SPARK.generate(node, comments=False, unsupported_level=ErrorLevel.RAISE)
+    except UnsupportedError as error:
+        found = " ".join(str(error).split())
+        raise refusal(node, f"this cannot be written in Spark's SQL: {found}", "write it with other functions") from None
+
+
+def name_of(identifier: exp.Expr) -> str:
+    """A name as it counts: unquoted ones in lower case."""
+    quoted = isinstance(identifier, exp.Identifier) and identifier.args.get("quoted")
+    return identifier.name if quoted else identifier.name.lower()
+
+
+def column(name: str, table: str = "") -> exp.Column:
+    """A reference to a column, quoted where it has to be.
+
+    >>> text(column("temp", "my stream"))
+    '`my stream`.temp'
+    """
+    return exp.Column(this=_identifier(name), table=_identifier(table) if table else None)
+
+
+def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
+    """The operands of nested ANDs, parentheses aside."""
+    if node is None:
+        return []
+    inner = node.unnest()
+    if isinstance(inner, exp.And):
+        return [*conjuncts(inner.this), *conjuncts(inner.expression)]
+    return [inner]
+
+
+def conjunction(parts: Iterable[exp.Expr]) -> str:
+    """Canonical parts joined by AND in the canonical order, as text; empty if there are none."""
+    chosen = list(parts)
+    return text(_connected(exp.And, chosen)) if chosen else ""
+
+
+@lru_cache(maxsize=4096)
+def _plain(name: str) -> bool:
+    """Whether a name needs no quotes."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        return False
+    try:
+        parsed = SPARK.parse(f"SELECT t.{name}, {name} < 1 FROM t")[0]
+    except SqlglotError:
+        return False
+    second = parsed.expressions[1] if isinstance(parsed, exp.Select) and len(parsed.expressions) == 2 else None
+    return isinstance(second, exp.LT) and isinstance(second.this, exp.Column) and second.this.name == name
+
+
+def _identifier(name: str) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=not _plain(name))
+
+
+def _droppable(paren: exp.Paren) -> bool:
+    """Parentheses that precedence alone puts back where they are needed."""
+    inside, parent = paren.this.unnest(), paren.parent
+    around = parent is None or type(parent) in _PRECEDENCE or isinstance(parent, _TRANSPARENT)
+    return around and (type(inside) in _PRECEDENCE or _atomic(inside))
+
+
+def _atomic(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Column | exp.Literal | exp.Boolean | exp.Null | exp.Case | exp.Cast) or (
+        isinstance(node, exp.Func) and not isinstance(node, exp.Binary)
+    )
+
+
+def _normal(node: exp.Expr) -> exp.Expr:
+    for key, value in list(node.args.items()):
+        if isinstance(value, exp.Expr):
+            node.set(key, _wrapped(_normal(value), node, key))
+        elif isinstance(value, list):
+            node.set(key, [_normal(item) if isinstance(item, exp.Expr) else item for item in value])
+    return _spelled(node)
+
+
+def _spelled(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.And | exp.Or):
+        return _connected(type(node), _operands(node, type(node)))
+    if type(node) in _MIRROR:
+        return _oriented(node)
+    if isinstance(node, exp.Identifier):
+        return _identifier(name_of(node))
+    if isinstance(node, exp.Interval):
+        return _interval(node)
+    if isinstance(node, exp.Anonymous | exp.Var) and isinstance(node.this, str):
+        node.set("this", node.this.upper())
+    return node
+
+
+def _wrapped(child: exp.Expr, parent: exp.Expr, key: str) -> exp.Expr:
+    inner, outer = _PRECEDENCE.get(type(child)), _PRECEDENCE.get(type(parent))
+    if inner is None or outer is None or inner > outer:
+        return child
+    associates = outer != 4 and key == "this" and not isinstance(parent, exp.Neg)
+    return child if inner == outer and (associates or inner < 4) else exp.Paren(this=child)
+
+
+def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
+    if type(node) is not kind:
+        return [node]
+    return [*_operands(node.this, kind), *_operands(node.expression, kind)]
+
+
+def _connected(kind: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:
+    """Operands once each, those that cannot fail first: `x <> 0` must stay a guard of `10 / x`."""
+    told = {text(part): part for part in parts}
+    order = sorted(told, key=lambda one: (_may_fail(told[one]), one))
+    operands = [told[one].copy() for one in order]
+    if len(operands) == 1:
+        return operands[0]
+    # A part may come bare from the caller: give an OR among ANDs its parentheses.
+    wrapped = [exp.Paren(this=one) if isinstance(one, exp.Or) and kind is exp.And else one for one in operands]
+    return reduce(lambda left, right: kind(this=left, expression=right), wrapped)
+
+
+def _may_fail(node: exp.Expr) -> bool:
+    harmless = (exp.Connector, exp.Case, exp.If, exp.Coalesce, exp.RegexpLike)
+    return any(
+        isinstance(part, exp.Div | exp.Mod | exp.IntDiv | exp.Bracket)
+        or (isinstance(part, exp.Func) and not isinstance(part, harmless))
+        for part in node.walk()
+    )
+
+
+def _oriented(node: exp.Expr) -> exp.Expr:
+    """Columns left of constants, otherwise sides in the order of their text."""
+    left, right = node.this, node.expression
+    if _rank(left) <= _rank(right):
+        return node
+    return _MIRROR[type(node)](this=right, expression=left)
+
+
+def _rank(side: exp.Expr) -> tuple[bool, str]:
+    return side.find(exp.Identifier) is None, text(side)
+
+
+def _interval(node: exp.Interval) -> exp.Interval:
+    unit = node.args.get("unit")
+    if isinstance(unit, exp.Var):
+        node.set("unit", exp.Var(this=unit.name.upper().removesuffix("S")))
+    return node

@@ -1,0 +1,127 @@
+"""From SQL text to one syntax tree, with our own errors and places."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from headgate.model import HeadgateError
+
+SPARK = Dialect.get_or_raise("spark")
+_OPENS_A_QUERY = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES}
+_CLAUSES = {TokenType.FROM, TokenType.WHERE, TokenType.HAVING, TokenType.COMMA}
+
+
+def parse(sql: str) -> exp.Query:
+    """The one query that the text holds.
+
+    >>> parse("select a from s").sql()
+    'SELECT a FROM s'
+    >>> parse("select a from s where")
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: line 1, column 17: the SQL stops after 'where'; complete it
+    """
+    tokens = _tokens(sql)
+    if not tokens:
+        raise HeadgateError("the SQL is empty", hint="write a query: SELECT … FROM a stream")
+    if tokens[0].token_type not in _OPENS_A_QUERY:
+        raise HeadgateError(
+            f"only queries can run continuously, found {tokens[0].text.upper()}",
+            where=token_place(tokens[0]),
+            hint="start with SELECT or WITH",
+        )
+    return _one_query(_statements(sql, tokens), tokens)
+
+
+def refusal(node: exp.Expr, message: str, hint: str) -> HeadgateError:
+    """The error for something found at a node."""
+    return HeadgateError(message, where=place(node), hint=hint)
+
+
+def place(node: exp.Expr) -> str:
+    """Where a node stands in the SQL: its own first token, or the nearest one that the parser kept.
+
+    >>> place(parse("select a\\nfrom s where x > 1").args["where"])
+    'line 2, column 14'
+    """
+    here: exp.Expr | None = node
+    while here is not None:
+        marks = [part.meta for part in here.walk() if "line" in part.meta]
+        if marks:
+            first = min(marks, key=lambda mark: mark["start"])
+            return _place(first["line"], first["col"] - (first["end"] - first["start"]))
+        here = here.parent
+    return ""
+
+
+def token_place(token: Token) -> str:
+    return _place(token.line, token.col - (token.end - token.start))
+
+
+def _place(line: int, column: int) -> str:
+    return f"line {line}, column {max(1, column)}"
+
+
+def _tokens(sql: str) -> list[Token]:
+    try:
+        tokens = SPARK.tokenize(sql)
+    except TokenError as error:
+        before = sql[: getattr(error, "end", None) or len(sql)]
+        where = _place(before.count("\n") + 1, len(before) - before.rfind("\n") - 1)
+        raise HeadgateError(
+            "the SQL has a quote or comment that is never closed", where=where, hint="close it"
+        ) from None
+    return _in_sparks_words(tokens)
+
+
+def _in_sparks_words(tokens: list[Token]) -> list[Token]:
+    """Let sqlglot read `window(…)` as a function and Flink's `TUMBLE(TABLE s, …)` as RisingWave's `TUMBLE(s, …)`."""
+    kept: list[Token] = []
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        opened = kept and kept[-1].token_type == TokenType.L_PAREN
+        calls = following is not None and following.token_type == TokenType.L_PAREN
+        if token.token_type == TokenType.TABLE and opened and not calls:
+            continue
+        if token.token_type == TokenType.WINDOW and (following is None or following.token_type != TokenType.VAR):
+            token.token_type = TokenType.VAR
+        kept.append(token)
+    return kept
+
+
+def _statements(sql: str, tokens: list[Token]) -> list[exp.Expr]:
+    try:
+        return [statement for statement in SPARK.parser().parse(tokens, sql) if statement is not None]
+    except ParseError as error:
+        raise _unreadable(error, tokens) from None
+    except RecursionError:
+        raise HeadgateError("the SQL is nested too deeply to be read", hint="split it with WITH") from None
+
+
+def _unreadable(error: ParseError, tokens: list[Token]) -> HeadgateError:
+    found = error.errors[0] if error.errors else {}
+    text, line, column = str(found.get("highlight") or ""), found.get("line"), found.get("col")
+    last = tokens[-1]
+    if not text or (line, column) == (last.line, last.col):
+        if last.token_type in _CLAUSES or not text:
+            return HeadgateError(f"the SQL stops after '{last.text}'", where=token_place(last), hint="complete it")
+    expected = str(found.get("description") or "").rstrip(".")
+    hint = f"sqlglot says: {expected[0].lower()}{expected[1:]}" if expected else "check the spelling there"
+    where = _place(int(line or 1), int(column or 1) - len(text) + 1)
+    return HeadgateError(f"the SQL cannot be read at '{' '.join(text.split())}'", where=where, hint=hint)
+
+
+def _one_query(statements: list[exp.Expr], tokens: list[Token]) -> exp.Query:
+    if len(statements) > 1:
+        second = next(after for token, after in zip(tokens, tokens[1:], strict=False) if token.text == ";")
+        raise HeadgateError(
+            f"one query is one statement, found {len(statements)}",
+            where=token_place(second),
+            hint="register each statement as a query of its own",
+        )
+    statement = statements[0]
+    if not isinstance(statement, exp.Query):
+        kind = statement.key.upper()
+        raise refusal(statement, f"only queries can run continuously, found {kind}", "start with SELECT or WITH")
+    return statement

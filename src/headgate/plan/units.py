@@ -1,0 +1,123 @@
+"""Units: the pieces of the network that a policy chooses between, at every level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from headgate.model import Level, QueryId, QueueId, Unit
+from headgate.plan.grouping import Fuse, group
+from headgate.plan.network import Network, Node
+from headgate.plan.piece import Piece
+from headgate.plan.segments import chains
+
+
+def units(network: Network, level: Level, fuse: Fuse = Fuse.OFF) -> tuple[Unit, ...]:
+    """All units of a network at one level. Fusion groups whole queries; the other levels are finer than a query.
+
+    >>> from headgate.model import Query, QueryClass, Select, Source, Stream
+    >>> plan = Select(inputs=(Select(inputs=(Source("s"),)),))
+    >>> network = Network.of([Query(name="q", query_class="c", plan=plan)], [Stream(name="s")], [QueryClass("c")])
+    >>> [str(unit) for unit in units(network, Level.OPERATOR)]
+    ['q.select-0', 'q.select-1']
+    >>> [(str(unit), unit.calls) for unit in units(network, Level.QUERY)]
+    [('q', (0, 1))]
+    """
+    if level is Level.OPERATOR:
+        found = [[_of_nodes(level, [node], node.label)] for node in network.nodes.values()]
+    elif level is Level.SEGMENT:
+        found = [[_of_nodes(level, chain, _span(chain))] for chain in chains(network)]
+    elif level is Level.PATH:
+        found = [[path] for name in network.queries for path in _paths(network, name)]
+    else:
+        found = [[superbox] for superbox in superboxes(network)]
+        if level is Level.GROUP or fuse is not Fuse.OFF:
+            found = group(network, [piece for (piece,) in found], fuse)
+    return tuple(_unit(network, number, pieces) for number, pieces in enumerate(found))
+
+
+def superboxes(network: Network) -> Iterator[Piece]:
+    """Whole queries; those that share an operator are one shared set."""
+    for queries in _connected(network):
+        numbers = dict.fromkeys(number for name in queries for number in network.operators[name])
+        nodes = [network.nodes[number] for number in numbers]
+        level = Level.QUERY if len(queries) == 1 else Level.SHARED
+        yield _of_nodes(level, nodes, "+".join(queries), queries)
+
+
+def _connected(network: Network) -> list[tuple[QueryId, ...]]:
+    """Sets of queries that share operators, directly or through others, in the queries' order."""
+    home = {name: {name} for name in network.queries}
+    for node in network.nodes.values():
+        for name in node.queries[1:]:
+            if home[name] is not home[node.queries[0]]:
+                merged = home[name] | home[node.queries[0]]
+                home.update(dict.fromkeys(merged, merged))
+    order = {name: position for position, name in enumerate(network.queries)}
+    distinct = {id(members): members for members in home.values()}
+    return [tuple(sorted(members, key=order.__getitem__)) for members in distinct.values()]
+
+
+def _paths(network: Network, query: QueryId) -> Iterator[Piece]:
+    """From each leaf of a query to its root; a join has one path per input."""
+
+    def climb(node: Node, queue: QueueId) -> Iterator[list[QueueId]]:
+        if query in node.emits:
+            yield [queue]
+        for consumer in node.consumers:
+            above = network.nodes[network.edges[consumer].operator]
+            if query in above.queries:
+                yield from ([queue, *rest] for rest in climb(above, consumer))
+
+    for node in network.nodes_of(query):
+        for queue in node.queues:
+            edge = network.edges[queue]
+            if edge.stream is not None:
+                for queues in climb(node, queue):
+                    calls = tuple(network.edges[step].operator for step in queues)
+                    yield Piece(Level.PATH, calls, tuple(queues), (query,), f"{query}:{edge.stream}-{queue}")
+
+
+def _of_nodes(level: Level, nodes: Iterable[Node], name: str, queries: tuple[QueryId, ...] = ()) -> Piece:
+    members = list(nodes)
+    return Piece(
+        level,
+        tuple(node.id for node in members),
+        tuple(queue for node in members for queue in node.queues),
+        queries or tuple(dict.fromkeys(name for node in members for name in node.queries)),
+        name,
+    )
+
+
+def _span(chain: list[Node]) -> str:
+    return chain[0].label if len(chain) == 1 else f"{chain[0].label}…{chain[-1].label}"
+
+
+def _unit(network: Network, number: int, pieces: list[Piece]) -> Unit:
+    """One unit of one piece, or of several that are fused."""
+    entries = tuple(_entries(network, piece) for piece in pieces)
+    outer = [queue for entry in entries for queue in entry]
+    inner = [queue for piece in pieces for queue in piece.queues if queue not in outer]
+    queries = tuple(name for piece in pieces for name in piece.queries)
+    return Unit(
+        id=number,
+        level=pieces[0].level if len(pieces) == 1 else Level.GROUP,
+        calls=tuple(call for piece in pieces for call in piece.calls),
+        queues=(*outer, *inner),
+        entries=entries,
+        queries=queries,
+        payer=network.payer(queries),
+        depth=_depth(network, pieces[0].queues[0]),
+        name=pieces[0].name if len(pieces) == 1 else f"{pieces[0].name}…{pieces[-1].name} ({len(queries)} queries)",
+    )
+
+
+def _entries(network: Network, piece: Piece) -> tuple[QueueId, ...]:
+    """The queues that are not fed from inside the piece."""
+    inside = set(piece.calls)
+    return tuple(queue for queue in piece.queues if network.edges[queue].producer not in inside)
+
+
+def _depth(network: Network, queue: QueueId) -> int:
+    """How many operators stand before a queue."""
+    producer = network.edges[queue].producer
+    return 0 if producer is None else 1 + max(_depth(network, feed) for feed in network.nodes[producer].queues)

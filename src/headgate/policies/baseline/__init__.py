@@ -1,0 +1,1 @@
+"""Policies that know little: cycles, arrival order, chance, and the class alone."""

@@ -1,0 +1,166 @@
+"""What a policy is, and what it may see.
+
+A policy decides the next run. It is asked by the scheduling core, which is driven by the simulator or by the engine:
+a policy can not tell them apart. It sees the network's units and queues through a `View` and the statistics that it
+declares in `needs`, and nothing else.
+
+There are four kinds, by how they decide: `Linear`, `Scored`, `Cyclic` and `TwoLevel`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from headgate.model import (
+    Choice,
+    Idle,
+    Level,
+    Outcome,
+    Run,
+    Spec,
+    Train,
+    Unit,
+    UnitId,
+    Why,
+    WorkerId,
+)
+from headgate.plan.network import Network
+from headgate.policies.settings import TRAIN, Setting, level_setting, read_train
+from headgate.stats import Stats
+
+
+class View(Protocol):
+    """The core's read-only face."""
+
+    now: float
+
+    @property
+    def units(self) -> Mapping[UnitId, Unit]:
+        """All units, ready or not, by number."""
+
+    @property
+    def ready(self) -> Collection[Unit]:
+        """Units for which something waits and nothing running shares an operator."""
+
+    @property
+    def running(self) -> Mapping[WorkerId, Run]: ...
+
+    @property
+    def stats(self) -> Stats: ...
+
+    def is_ready(self, unit: Unit) -> bool: ...
+
+    def waiting(self, unit: Unit) -> int:
+        """How many tuples wait in the unit's queues."""
+
+    def oldest(self, unit: Unit) -> float:
+        """Arrival of the oldest tuple in the unit's queues; inf if none waits."""
+
+    def only(self, keep: Callable[[Unit], bool]) -> View:
+        """The same face with some units only: the inner level of two-level policies."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """The work of deciding so far; the simulator may charge for its growth."""
+
+    computed: int = 0  # priorities computed
+    compared: int = 0  # priorities compared
+
+
+class Policy(ABC):
+    """Decides the next run.
+
+    A subclass is registered under a name (`registry.register`), names its document in `source`, and writes an
+    example into its docstring that runs. Settings arrive as keyword arguments, already read and checked.
+    """
+
+    name: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    needs: ClassVar[frozenset[str]] = frozenset()
+    levels: ClassVar[tuple[Level, ...]] = (Level.QUERY, Level.OPERATOR)  # the first is the default
+    settings: ClassVar[tuple[Setting, ...]] = ()  # its own; level and train settings come on top
+    rule: ClassVar[str] = ""  # what wins, in a few words
+
+    level: Level
+    train: Train | None
+    schedule: int
+
+    def __init__(self, **settings: Any) -> None:
+        self.given = dict(settings)
+        values = {setting.name: setting.default for setting in self.all_settings()}
+        for setting in self.all_settings():
+            if setting.name in settings:
+                values[setting.name] = setting.read(settings[setting.name])
+        Spec(self.name, settings).only(values)
+        self.level = Level(values.pop("level"))
+        self.schedule = values.pop("schedule")
+        self.train = read_train(values)
+        for setting in self.settings:
+            setattr(self, setting.name, values[setting.name])
+        self.tally = Tally()
+
+    @classmethod
+    def all_settings(cls) -> tuple[Setting, ...]:
+        return (*cls.settings, level_setting(cls.levels), *TRAIN)
+
+    def __repr__(self) -> str:
+        return f"<policy {self}>"
+
+    def __str__(self) -> str:
+        return str(Spec(self.name, self.given))
+
+    def seed(self, seed: int) -> None:
+        """Start the policy's own randomness; only policies that draw have one."""
+
+    def regroup(self, network: Network, stats: Stats) -> Sequence[Unit] | None:
+        """Units of the policy's own making, where they depend on statistics; None: those of its level."""
+        return None
+
+    def changed(self, view: View) -> None:
+        """Units, statistics or priorities are new: compute afresh. `ready` is then called for every ready unit."""
+
+    def ready(self, view: View, unit: Unit) -> None:
+        """A unit has become ready, or an older tuple has come before it."""
+
+    def finished(self, view: View, run: Run, outcome: Outcome) -> None:
+        """A run has ended."""
+
+    @abstractmethod
+    def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
+        """What this worker runs next. The core carries it out: a unit that is returned is not ready any more."""
+
+    def numbers(self, view: View, unit: Unit) -> dict[str, float]:
+        """What `explain` tells of a unit."""
+        oldest = view.oldest(unit)
+        return {
+            "wait": view.now - oldest if math.isfinite(oldest) else 0.0,
+            "waiting": float(view.waiting(unit)),
+            **{need: value for need in sorted(self.needs) if (value := _number(view.stats, need, unit)) is not None},
+        }
+
+    def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
+        """Which unit would have been next; None where only the order, not a number, decides."""
+        return None
+
+    def explain(self, view: View, choice: Choice) -> Why:
+        """The decision in numbers; to be asked before the decision is carried out."""
+        winner = choice.units[0]
+        second = self.runner_up(view, {unit.id for unit in choice.units})
+        return Why(
+            str(self),
+            self.rule,
+            str(winner),
+            self.numbers(view, winner),
+            str(second) if second else None,
+            self.numbers(view, second) if second else {},
+        )
+
+
+def _number(stats: Stats, need: str, unit: Unit) -> float | None:
+    value = getattr(stats, need)(unit)
+    return float(value) if isinstance(value, int | float) else None

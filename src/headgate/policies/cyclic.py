@@ -1,0 +1,58 @@
+"""Policies that go through units in a cycle."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from headgate.model import IDLE, Choice, Idle, Outcome, Run, Unit, UnitId, WorkerId
+from headgate.policies.contract import Policy, View
+from headgate.policies.rotation import Rotation
+
+
+class Cyclic(Policy):
+    """Runs units in the order of a cyclic schedule, each turn one run or, with a quantum, as long as that lasts."""
+
+    @abstractmethod
+    def build(self, view: View) -> Sequence[Unit]:
+        """One round: the units in order; a unit may have several slots."""
+
+    def quantum(self, view: View, unit: Unit) -> float:
+        """Seconds a turn lasts; 0: one run."""
+        return 0.0
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._turns: Rotation[UnitId] = Rotation()
+        self._credit: dict[UnitId, float] = {}  # seconds left of the turns under way
+
+    def changed(self, view: View) -> None:
+        self._turns = Rotation([unit.id for unit in self.build(view)])
+        self._credit = {}
+
+    def ready(self, view: View, unit: Unit) -> None:
+        self._turns.wake(unit.id)
+
+    def finished(self, view: View, run: Run, outcome: Outcome) -> None:
+        for unit in run.units:
+            if unit.id in self._credit:
+                self._credit[unit.id] -= outcome.seconds
+
+    def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
+        units = view.units
+        for number in [number for number, left in self._credit.items() if left <= 0]:
+            del self._credit[number]
+        for number in self._credit:
+            if view.is_ready(units[number]):
+                return Choice((units[number],), self.train)
+        number = self._turns.next(lambda number: view.is_ready(units[number]))  # type: ignore[assignment]
+        self.tally.compared += 1
+        if number is None:
+            return IDLE
+        return self._turn(view, units[number])
+
+    def _turn(self, view: View, unit: Unit) -> Choice:
+        quantum = self.quantum(view, unit)
+        self._credit = {unit.id: quantum} if quantum else {}
+        return Choice((unit,), self.train)

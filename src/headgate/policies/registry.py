@@ -1,0 +1,63 @@
+"""One string names a policy everywhere, with its settings: `"bsd, clusters=12"`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import headgate.policies as families
+from headgate.model import HeadgateError, Spec, unknown
+from headgate.policies.contract import Policy
+
+Registered = TypeVar("Registered", bound=type[Policy])
+
+_POLICIES: dict[str, type[Policy]] = {}
+
+
+def register(name: str) -> Callable[[Registered], Registered]:
+    """Make a policy known under a name."""
+
+    def enter(policy: Registered) -> Registered:
+        if name in _POLICIES:
+            raise ValueError(f"there is a policy '{name}' already: {_POLICIES[name].__qualname__}")
+        policy.name = name
+        _POLICIES[name] = policy
+        return policy
+
+    return enter
+
+
+def policies() -> dict[str, type[Policy]]:
+    """All policies by name, the package's own and those that were registered from outside."""
+    for module in _modules():
+        importlib.import_module(module)
+    return dict(sorted(_POLICIES.items()))
+
+
+def create(text: str) -> Policy:
+    """The policy that a string names.
+
+    >>> create("hnr, level=operator")
+    <policy hnr, level=operator>
+    >>> create("hnrr")
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: unknown policy 'hnrr'; did you mean 'hnr' or 'hr'?
+    """
+    spec = Spec.parse(text)
+    known = policies()
+    if spec.name not in known:
+        raise unknown("policy", spec.name, known)
+    try:
+        return known[spec.name](**spec.settings)
+    except HeadgateError as error:
+        raise error.at(f"policy '{text}'") from None
+
+
+def _modules() -> Iterator[str]:
+    """The modules of the families: every folder beside this file."""
+    for family in pkgutil.iter_modules(families.__path__, families.__name__ + "."):
+        if family.ispkg:
+            package = importlib.import_module(family.name)
+            yield from (module.name for module in pkgutil.iter_modules(package.__path__, family.name + "."))

@@ -1,0 +1,1 @@
+"""Response time, slowdown and fairness (Sharaf et al. 2006)."""

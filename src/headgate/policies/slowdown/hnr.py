@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from headgate.model import Unit
+from headgate.policies.linear import Linear
+from headgate.policies.order import Line
+from headgate.policies.registry import register
+from headgate.stats import Stats
+
+
+@register("hnr")
+class HighestNormalizedRate(Linear):
+    """Highest output rate over ideal time first: keeps the mean slowdown low.
+
+    A query that can produce many results for little work goes first, and among such queries the one whose
+    results would be quick alone, because a short wait already slows those down a lot.
+    """
+
+    source = "Sharaf, Chrysanthis, Labrinidis, Pruhs 2006, section 4"
+    rule = "highest S/(C·T)"
+    needs = frozenset({"normalized_rate"})
+
+    def line(self, unit: Unit, stats: Stats) -> Line:
+        return stats.normalized_rate(unit), 0.0

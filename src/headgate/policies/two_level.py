@@ -1,0 +1,57 @@
+"""Policies of two levels: an outer cycle picks a part of the units, an inner policy a unit of that part."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable
+from typing import Any
+
+from headgate.model import IDLE, Choice, Idle, Unit, WorkerId
+from headgate.policies.contract import Policy, View
+from headgate.policies.rotation import Rotation
+
+
+class TwoLevel(Policy):
+    """Parts take turns; inside a part its own inner policy decides."""
+
+    @abstractmethod
+    def part(self, unit: Unit) -> Hashable:
+        """The part a unit belongs to: its class, its query."""
+
+    @abstractmethod
+    def inner(self) -> Policy:
+        """A fresh inner policy, one for each part."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._turns: Rotation[Hashable] = Rotation()
+        self._inner: dict[Hashable, Policy] = {}
+
+    def changed(self, view: View) -> None:
+        parts = dict.fromkeys(self.part(unit) for unit in view.units.values())
+        self._turns = Rotation(list(parts))
+        self._inner = {part: self.inner() for part in parts}
+        for part, policy in self._inner.items():
+            policy.tally = self.tally
+            policy.changed(self._within(view, part))
+
+    def ready(self, view: View, unit: Unit) -> None:
+        part = self.part(unit)
+        self._inner[part].ready(view, unit)
+        self._turns.wake(part)
+
+    def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
+        tried: list[Choice | Idle] = []
+
+        def can_run(part: Hashable) -> bool:
+            tried.append(self._inner[part].choose(self._within(view, part), worker))
+            return isinstance(tried[-1], Choice)
+
+        part = self._turns.next(can_run)
+        if part is None:
+            return IDLE
+        self._turns.wake(part)  # others of its units may be ready
+        return tried[-1]
+
+    def _within(self, view: View, part: Hashable) -> View:
+        return view.only(lambda unit: self.part(unit) == part)

@@ -1,0 +1,311 @@
+"""What follows from the measured numbers, each defined once.
+
+For a tuple that waits before an operator x of a query with root r (Sharaf et al. 2006, section 4):
+
+* selectivity s_x, and globally S_x = s_x · … · s_r: results per tuple;
+* cost c_x, and globally C_x = c_x + s_x·c_(x+1) + …: seconds that one tuple causes on average;
+* ideal time T = Σ c over the query's operators, a join counted once per input.
+
+A join's selectivity, seen from one input, is that of a pair times the partners in the other input's window, which
+gives the document's window-join parameters, and any tree of joins by recursion. An operator that feeds several
+others is paid for once, which gives the document's shared cost SC = Σ C_i − (N−1)·c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import cast
+
+from headgate.model import (
+    Aggregate,
+    ClassId,
+    Except,
+    Join,
+    Level,
+    OperatorId,
+    QoS,
+    QueryId,
+    QueueId,
+    Unit,
+)
+from headgate.plan.network import Network, Node
+from headgate.stats.measured import Measured
+
+Point = tuple[float, float]
+
+
+class Stats:
+    """The statistics that policies may read; a policy sees those it declares (`Stats.only`)."""
+
+    def __init__(self, network: Network, measured: Measured) -> None:
+        self._network = network
+        self._measured = measured
+        self._memo: dict[object, float] = {}
+
+    def renew(self, network: Network) -> None:
+        """Forget what was derived: the network or a measured number has changed."""
+        self._network = network
+        self._memo.clear()
+
+    def only(self, needs: Collection[str]) -> Stats:
+        """A face of these statistics that answers only the declared needs."""
+        return cast(Stats, DeclaredStats(self, needs))
+
+    # -- within the unit ---------------------------------------------------------------------------------------
+
+    def cost(self, unit: Unit) -> float:
+        """Seconds that a tuple entering the unit costs inside it, overheads spread over the average train."""
+        return self._of_entries(unit, lambda queue: self._cost(queue, None, unit.calls)) + self._run_share()
+
+    def selectivity(self, unit: Unit) -> float:
+        """Tuples that leave the unit per tuple that enters it."""
+        return self._of_entries(unit, lambda queue: self._leaving(queue, unit.calls))
+
+    def capacity(self, unit: Unit) -> float:
+        """Tuples that the unit handles per second: the processing capacity of Pajjuri 2004."""
+        return _ratio(1.0, self.cost(unit))
+
+    def size(self, unit: Unit) -> float:
+        """Bytes of a tuple that waits before the unit."""
+        return self._of_entries(unit, self._size)
+
+    def arrival_rate(self, unit: Unit) -> float:
+        """Tuples per second that reach the unit's entries."""
+        return sum(self._rate(queue) for entry in unit.entries for queue in entry)
+
+    # -- from the unit to the results --------------------------------------------------------------------------
+
+    def global_selectivity(self, unit: Unit) -> float:
+        """S: results per tuple that enters the unit, over all of its queries."""
+        return sum(self._per_query(unit).values())
+
+    def global_cost(self, unit: Unit) -> float:
+        """C: seconds that a tuple causes from here to the results; SC where operators are shared."""
+        return self._of_entries(unit, lambda queue: self._cost(queue, None, _reach(unit))) + self._run_share()
+
+    def ideal_time(self, unit: Unit) -> float:
+        """T: seconds that a result would take alone in the system; the least of the unit's queries."""
+        return min(self.query_ideal_time(name) for name in unit.queries)
+
+    def remaining_time(self, unit: Unit) -> float:
+        """Seconds of processing, filters aside, from here to a result; the least over the unit's queries."""
+        return min(
+            self._remaining(queue, name, _reach(unit))
+            for name in unit.queries
+            for entry in unit.entries
+            for queue in entry
+            if name in self._node(queue).queries
+        )
+
+    def output_rate(self, unit: Unit) -> float:
+        """S/C: results per second of processing."""
+        return _ratio(self.global_selectivity(unit), self.global_cost(unit))
+
+    def normalized_rate(self, unit: Unit) -> float:
+        """S/(C·T); for several queries the sum of S_i/T_i over the shared cost."""
+        return _ratio(self._weighted(unit, 1), self.global_cost(unit))
+
+    def balanced_rate(self, unit: Unit) -> float:
+        """S/(C·T²); for several queries the sum of S_i/T_i² over the shared cost."""
+        return _ratio(self._weighted(unit, 2), self.global_cost(unit))
+
+    def progress(self, unit: Unit) -> tuple[Point, ...]:
+        """The progress chart from the unit on: (seconds spent, bytes left) after each further operator."""
+        queue = unit.queues[0]
+        points: list[Point] = [(0.0, self._size(queue))]
+        spent, share = 0.0, 1.0
+        while True:
+            node = self._node(queue)
+            spent += share * self._each(node.id)
+            share *= self._effective(queue)
+            if not node.consumers:
+                points.append((spent, 0.0 if node.emits else share * self._after(node)))
+                return tuple(points)
+            points.append((spent, share * self._after(node)))
+            queue = node.consumers[0]
+
+    # -- queries and classes -----------------------------------------------------------------------------------
+
+    def query_ideal_time(self, name: QueryId) -> float:
+        """T of one query."""
+        return self._remembered(("T", name), lambda: self._ideal(name))
+
+    def priority(self, unit: Unit) -> float:
+        """The priority of the class that pays for the unit."""
+        return self.class_priority(unit.payer)
+
+    def class_priority(self, name: ClassId) -> float:
+        return self._network.classes[name].priority
+
+    def qos(self, name: QueryId) -> QoS | None:
+        """A query's QoS graph, if it has one."""
+        return self._network.queries[name].qos
+
+    def inputs(self, unit: Unit) -> int:
+        """The most inputs of any operator in the unit: 2 where there is a join."""
+        return max(len(self._network.nodes[call].queues) for call in unit.calls)
+
+    # -- per queue ---------------------------------------------------------------------------------------------
+
+    def _of_entries(self, unit: Unit, value: Callable[[QueueId], float]) -> float:
+        """Sum over the queries of a group; within a query the mean over its entries, by their rates."""
+        total = 0.0
+        for entry in unit.entries:
+            if len(entry) == 1:
+                total += value(entry[0])
+                continue
+            weights = [self._rate(queue) for queue in entry]
+            if not sum(weights):
+                weights = [1.0] * len(entry)
+            total += sum(w * value(queue) for w, queue in zip(weights, entry, strict=True)) / sum(weights)
+        return total
+
+    def _per_query(self, unit: Unit) -> dict[QueryId, float]:
+        """S of each query of the unit."""
+        return {
+            name: self._of_entries(unit, lambda queue, name=name: self._results(queue, name, _reach(unit)))  # type: ignore[misc]
+            for name in unit.queries
+        }
+
+    def _weighted(self, unit: Unit, power: int) -> float:
+        return sum(_ratio(share, self.query_ideal_time(name) ** power) for name, share in self._per_query(unit).items())
+
+    def _results(self, queue: QueueId, name: QueryId, inside: Collection[OperatorId] | None) -> float:
+        """Results of a query per tuple in a queue."""
+        node = self._node(queue)
+        if name not in node.queries:
+            return 0.0
+
+        def compute() -> float:
+            onward = sum(self._results(consumer, name, inside) for consumer in self._onward(node, inside))
+            return self._effective(queue) * (onward + (name in node.emits))
+
+        return self._remembered(("S", queue, name, inside), compute)
+
+    def _cost(self, queue: QueueId, name: QueryId | None, inside: Collection[OperatorId] | None) -> float:
+        """Seconds caused per tuple in a queue: every consumer pays for itself, the operator is paid once."""
+        node = self._node(queue)
+
+        def compute() -> float:
+            onward = sum(self._cost(consumer, name, inside) for consumer in self._onward(node, inside))
+            return self._each(node.id) + self._effective(queue) * onward
+
+        return self._remembered(("C", queue, name, inside), compute)
+
+    def _leaving(self, queue: QueueId, inside: Collection[OperatorId]) -> float:
+        node = self._node(queue)
+
+        def compute() -> float:
+            within = self._onward(node, inside)
+            outside = len(node.consumers) - len(within) + bool(node.emits)
+            return self._effective(queue) * (outside + sum(self._leaving(consumer, inside) for consumer in within))
+
+        return self._remembered(("out", queue, inside), compute)
+
+    def _remaining(self, queue: QueueId, name: QueryId, inside: Collection[OperatorId] | None) -> float:
+        node = self._node(queue)
+        onward = [
+            self._remaining(consumer, name, inside)
+            for consumer in self._onward(node, inside)
+            if name in self._node(consumer).queries
+        ]
+        return self._alone(node.id) + (max(onward) if onward else 0.0)
+
+    def _effective(self, queue: QueueId) -> float:
+        """Results of an operator per tuple taken from one of its queues."""
+        return self._remembered(("s", queue), lambda: self._effective_of(queue))
+
+    def _effective_of(self, queue: QueueId) -> float:
+        edge, node = self._network.edges[queue], self._node(queue)
+        known = self._measured.operators[node.id]
+        given, operator = known.selectivity, node.operator
+        if isinstance(operator, Join) and not known.per_input:
+            partners = self._rate(node.queues[1 - edge.port]) * operator.reach[edge.port]
+            return (1.0 if given is None else given) * partners
+        if isinstance(operator, Except) and edge.port == 1:
+            return 0.0
+        if isinstance(operator, Aggregate) and given is None:
+            return _ratio(1.0, max(1.0, self._rate(queue) * operator.window.slide))
+        return 1.0 if given is None else given
+
+    def _rate(self, queue: QueueId) -> float:
+        edge = self._network.edges[queue]
+        if edge.stream is not None:
+            return self._measured.rates.get(edge.stream, 0.0)
+        assert edge.producer is not None  # a queue is fed by one or the other
+        producer = self._network.nodes[edge.producer]
+        return self._remembered(
+            ("rate", producer.id), lambda: sum(self._rate(feed) * self._effective(feed) for feed in producer.queues)
+        )
+
+    def _onward(self, node: Node, inside: Collection[OperatorId] | None) -> list[QueueId]:
+        if inside is None:
+            return list(node.consumers)
+        return [queue for queue in node.consumers if self._network.edges[queue].operator in inside]
+
+    def _node(self, queue: QueueId) -> Node:
+        return self._network.nodes[self._network.edges[queue].operator]
+
+    def _each(self, operator: OperatorId) -> float:
+        known = self._measured.operators[operator]
+        return known.cost + known.overhead / self._measured.train
+
+    def _alone(self, operator: OperatorId) -> float:
+        """What one tuple costs when nothing else is in the system: no train to spread the overhead over."""
+        known = self._measured.operators[operator]
+        return known.cost + known.overhead
+
+    def _run_share(self) -> float:
+        return self._measured.run_overhead / self._measured.train
+
+    def _ideal(self, name: QueryId) -> float:
+        nodes = self._network.nodes_of(name)
+        times = (self._alone(node.id) * (2 if isinstance(node.operator, Join) else 1) for node in nodes)
+        return self._measured.run_overhead + sum(times)
+
+    def _size(self, queue: QueueId) -> float:
+        edge = self._network.edges[queue]
+        if edge.stream is not None:
+            return self._network.streams[edge.stream].bytes
+        assert edge.producer is not None
+        return self._measured.operators[edge.producer].size
+
+    def _after(self, node: Node) -> float:
+        return self._measured.operators[node.id].size
+
+    def _remembered(self, key: object, compute: Callable[[], float]) -> float:
+        value = self._memo.get(key)
+        if value is None:
+            value = self._memo[key] = compute()
+        return value
+
+
+STATISTICS = frozenset(name for name in vars(Stats) if not name.startswith("_")) - {"renew", "only"}
+
+
+class DeclaredStats:
+    """Statistics restricted to what a policy declared.
+
+    Everything else is as if it did not exist, so that a policy cannot come to depend on it unnoticed.
+    """
+
+    def __init__(self, stats: Stats, needs: Collection[str]) -> None:
+        self._needs = frozenset(needs)
+        for name in needs:
+            if name not in STATISTICS:
+                raise AttributeError(f"there is no statistic '{name}'; there are {', '.join(sorted(STATISTICS))}")
+            setattr(self, name, getattr(stats, name))
+
+    def __getattr__(self, name: str) -> float:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(f"statistic '{name}' is read but not declared; add it to the policy's `needs`")
+
+
+def _reach(unit: Unit) -> Collection[OperatorId] | None:
+    """Which operators count from the unit on: a path ends where it ends, everything else at the results."""
+    return unit.calls if unit.level is Level.PATH else None
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator else float("inf") if numerator else 0.0

@@ -1,0 +1,101 @@
+"""What is measured: cost, overhead, selectivity and size per operator; rates; the run's own overhead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headgate.model import Join, Operator, OperatorId, OperatorOutcome, Outcome, Source
+from headgate.plan.network import Network
+from headgate.stats.average import ExponentialAverage, ExponentialLine
+
+
+@dataclass(slots=True)
+class OperatorStatistics:
+    """One operator's numbers: as given, until something is measured."""
+
+    cost: float  # seconds per tuple
+    overhead: float  # seconds per call
+    selectivity: float | None  # None: what its kind does by itself
+    size: int  # bytes of a tuple after it
+    per_input: bool = False  # a join's selectivity is given per pair, but measured per tuple
+
+
+@dataclass(slots=True)
+class Measured:
+    """The measured numbers of a network. Policies read them through `Stats`.
+
+    `train` is the average number of tuples a run takes, over which overheads are spread.
+    """
+
+    operators: dict[OperatorId, OperatorStatistics]
+    rates: dict[str, float] = field(default_factory=dict)  # tuples per second of each stream, where known
+    run_overhead: float = 0.0
+    train: float = 1.0
+    _costs: dict[OperatorId, ExponentialLine] = field(default_factory=dict)
+    _selectivities: dict[OperatorId, ExponentialAverage] = field(default_factory=dict)
+    _trains: ExponentialAverage = field(default_factory=ExponentialAverage)
+
+    @classmethod
+    def of(
+        cls, network: Network, rates: Mapping[str, float] | None = None, run_overhead: float = 0.0, train: float = 1.0
+    ) -> Measured:
+        """Start from what the plan gives.
+
+        >>> from headgate.model import Given, Query, QueryClass, Select, Stream
+        >>> plan = Select(inputs=(Source("s"),), given=Given(cost=0.002, selectivity=0.5))
+        >>> queries = [Query(name="q", query_class="c", plan=plan)]
+        >>> Measured.of(Network.of(queries, [Stream(name="s", bytes=8)], [QueryClass("c")])).operators[0]
+        OperatorStatistics(cost=0.002, overhead=0.0, selectivity=0.5, size=8, per_input=False)
+        """
+        measured = cls({}, dict(rates or {}), run_overhead, train)
+        measured.follow(network)
+        return measured
+
+    def follow(self, network: Network) -> None:
+        """Take up operators that are new in the network and drop those that are gone."""
+        operators: dict[OperatorId, OperatorStatistics] = {}
+        for node in network.nodes.values():
+            operators[node.id] = self.operators.get(node.id) or _given(network, node.operator)
+        self.operators = operators
+
+    def observe(self, outcome: Outcome) -> None:
+        """Learn from a run."""
+        taken = sum(take.last - take.first for take in outcome.run.takes)
+        if taken:
+            self.train = self._trains.add(taken)
+        for work in outcome.operators:
+            if work.operator in self.operators and work.tuples_in:
+                self._observe(work)
+
+    def _observe(self, work: OperatorOutcome) -> None:
+        known = self.operators[work.operator]
+        if work.seconds is not None:
+            line = self._costs.setdefault(work.operator, ExponentialLine(known.overhead, known.cost))
+            line.add(work.tuples_in, work.seconds)
+            known.cost, known.overhead = line.each, line.fixed
+        average = self._selectivities.setdefault(work.operator, ExponentialAverage())
+        known.selectivity = average.add(work.tuples_out / work.tuples_in)
+        known.per_input = True
+
+
+def selectivity_of(operator: Operator) -> float | None:
+    """The selectivity that is given, by itself or by a pattern."""
+    if operator.given.selectivity is None and operator.given.passes:
+        return sum(operator.given.passes) / len(operator.given.passes)
+    return operator.given.selectivity
+
+
+def _given(network: Network, operator: Operator) -> OperatorStatistics:
+    given = operator.given
+    return OperatorStatistics(given.cost, given.overhead, selectivity_of(operator), _size(network, operator))
+
+
+def _size(network: Network, node: Operator | Source) -> int:
+    """Bytes of a tuple after a node: as said, else as before it; a join's tuple holds both."""
+    if isinstance(node, Source):
+        return network.streams[node.stream].bytes
+    if node.given.bytes is not None:
+        return node.given.bytes
+    sizes = [_size(network, child) for child in node.inputs]
+    return sum(sizes) if isinstance(node, Join) else max(sizes)
