@@ -1,0 +1,5 @@
+"""Workloads: one TOML format for the simulator and for the engine."""
+
+from headgate.workload.workload import Change, Workload
+
+__all__ = ["Change", "Workload"]

@@ -1,0 +1,78 @@
+"""What the scheduler is told. Every event comes with its own `now`: the core reads no clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from headgate.model import ClassId, OperatorId, Query, QueryId, QueueId
+
+
+class Arrived(NamedTuple):
+    """Tuples of one arrival time have been appended to a stream. A named tuple: there is one per arrival."""
+
+    stream: str
+    arrival: float
+    tuples: int = 1
+
+
+class Frontier(NamedTuple):
+    """Of the tuples before an operator, those up to an offset may be taken; beyond it they are held.
+
+    Tuples of a window that is still open are held: they do not wait, and do not look starved.
+    """
+
+    queue: QueueId
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAdded:
+    """A query starts; its queues begin at the streams' ends."""
+
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRemoved:
+    """A query ends, with what waits for it alone."""
+
+    name: QueryId
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMoved:
+    """A query belongs to another class from now on."""
+
+    name: QueryId
+    query_class: ClassId
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityChanged:
+    """A class has another priority from now on."""
+
+    query_class: ClassId
+    priority: float
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChanged:
+    """Another policy decides from now on; what waits stays."""
+
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsChanged:
+    """Numbers are known to be different from now on; None leaves a number as it is."""
+
+    operator: OperatorId | None = None
+    cost: float | None = None
+    selectivity: float | None = None
+    stream: str | None = None
+    rate: float | None = None
+
+
+Change = QueryAdded | QueryRemoved | QueryMoved | PriorityChanged | PolicyChanged | StatisticsChanged
+Event = Arrived | Frontier | Change

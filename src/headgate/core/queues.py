@@ -1,0 +1,146 @@
+"""Queues as positions in logs.
+
+A stream is one log however many queries read it: an arrival costs one append, and a queue is a position. A log holds
+no data, only when its tuples arrived, in chunks of equal arrival time.
+"""
+
+from __future__ import annotations
+
+from headgate.core.units import UnitState
+from headgate.model import QueueId, Take
+
+_NONE = float("inf")
+_TRIM = 4096  # chunks; trimming looks at every queue, so not on every append
+
+
+class Log:
+    """An append-only sequence of arrival times and the queues that read it."""
+
+    __slots__ = ("_base", "_trim_at", "arrivals", "asleep", "end", "ends", "queues", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size  # bytes of a tuple
+        self.end = 0
+        self.arrivals: list[float] = []
+        self.ends: list[int] = []  # offset behind the last tuple of each chunk
+        self.queues: list[TupleQueue] = []
+        self.asleep: list[TupleQueue] = []  # queues at the end: the next tuple wakes them
+        self._base = 0
+        self._trim_at = _TRIM
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks there have ever been; a queue's chunk is counted the same way."""
+        return self._base + len(self.ends)
+
+    @property
+    def base(self) -> int:
+        """How many chunks have been dropped."""
+        return self._base
+
+    def append(self, arrival: float, count: int) -> list[TupleQueue]:
+        """Add tuples of one arrival time; the queues that this wakes."""
+        if self.ends and self.arrivals[-1] == arrival:
+            first = self.end
+            self.ends[-1] += count
+        else:
+            first = self.end
+            self.arrivals.append(arrival)
+            self.ends.append(first + count)
+            if len(self.ends) > self._trim_at:
+                self._trim()
+        self.end = first + count
+        woken = self.asleep
+        if woken:
+            self.asleep = []
+            last = self._base + len(self.ends) - 1
+            for queue in woken:
+                queue.chunk = last
+                queue.head = arrival
+        return woken
+
+    def _trim(self) -> None:
+        """Drop the chunks that every queue is past."""
+        keep = min((queue.chunk for queue in self.queues if queue.head != _NONE), default=self.chunks - 1)
+        drop = keep - self._base
+        if drop > 0:
+            del self.arrivals[:drop]
+            del self.ends[:drop]
+            self._base = keep
+        self._trim_at = max(_TRIM, 2 * len(self.ends))
+
+
+class TupleQueue:
+    """A position in a log before an operator, and the tuples that wait beyond it."""
+
+    __slots__ = ("chunk", "head", "id", "log", "position", "states", "upto")
+
+    def __init__(self, number: QueueId, log: Log) -> None:
+        self.id = number
+        self.log = log
+        self.position = log.end
+        self.upto: int | None = None  # None: nothing is ever held
+        self.chunk = log.chunks
+        self.head = _NONE
+        self.states: list[UnitState] = []
+        log.queues.append(self)
+        log.asleep.append(self)
+
+    def __len__(self) -> int:
+        return self.limit - self.position
+
+    @property
+    def limit(self) -> int:
+        """Offset behind the last tuple that waits."""
+        return self.log.end if self.upto is None else max(self.upto, self.position)
+
+    @property
+    def nbytes(self) -> int:
+        return len(self) * self.log.size
+
+    @property
+    def ahead(self) -> int:
+        """How many waiting tuples share the head's arrival time."""
+        return min(self.log.ends[self.chunk - self.log.base], self.limit) - self.position
+
+    def take(self, count: int) -> Take:
+        """Move past that many waiting tuples."""
+        first = self.position
+        last = self.position = first + count
+        log = self.log
+        if last == log.end and self.upto is None:
+            self.head = _NONE
+            log.asleep.append(self)
+        elif self.upto is not None and last >= self.upto:
+            self.head = _NONE
+        else:
+            self._settle()
+        return Take(self.id, first, last)
+
+    def hold_beyond(self, upto: int) -> bool:
+        """Let tuples up to an offset wait; whether the queue wakes by this."""
+        if self in self.log.asleep:
+            self.log.asleep.remove(self)
+        self.upto = min(upto, self.log.end)
+        if self.position >= self.limit:
+            self.head = _NONE
+            return False
+        woken = self.head == _NONE
+        self._settle()
+        return woken
+
+    def close(self) -> None:
+        """Leave the log."""
+        self.log.queues.remove(self)
+        if self in self.log.asleep:
+            self.log.asleep.remove(self)
+
+    def _settle(self) -> None:
+        """Find the chunk of the position and its arrival."""
+        log = self.log
+        ends, base = log.ends, log.base
+        chunk = max(self.chunk, base) - base
+        while ends[chunk] <= self.position:
+            chunk += 1
+        self.chunk = chunk + base
+        self.head = log.arrivals[chunk]

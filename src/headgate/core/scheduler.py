@@ -1,0 +1,339 @@
+"""The scheduling core: events in, runs out.
+
+Pure: it reads no clock, starts no thread, does no I/O. The simulator and the engine drive the same scheduler with the
+same policies; each call carries its own `now`. What is ready is kept as things happen, never searched for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from headgate.core.events import (
+    Arrived,
+    Event,
+    Frontier,
+    PolicyChanged,
+    PriorityChanged,
+    QueryAdded,
+    QueryMoved,
+    QueryRemoved,
+    StatisticsChanged,
+)
+from headgate.core.queues import Log, TupleQueue
+from headgate.core.units import CoreView, UnitState, shared_operators
+from headgate.model import (
+    ONE_TUPLE,
+    Choice,
+    Idle,
+    Outcome,
+    Run,
+    Train,
+    Unit,
+    UnitId,
+    Why,
+    WorkerId,
+    unknown,
+)
+from headgate.plan.grouping import Fuse
+from headgate.plan.network import Network
+from headgate.plan.units import units
+from headgate.policies.contract import Policy
+from headgate.policies.registry import create
+from headgate.stats import CostModel, Measured, Stats
+
+REFRESH = 200  # input tuples between two looks at measured statistics (Al Moakar 2013)
+
+
+class Scheduler:
+    """Decides what each worker runs next.
+
+    >>> from headgate.model import Given, Query, QueryClass, Select, Source, Stream
+    >>> def query(name, cost):
+    ...     plan = Select(inputs=(Source("s"),), given=Given(cost=cost))
+    ...     return Query(name=name, query_class="c", plan=plan)
+    >>> network = Network.of([query("slow", 0.005), query("quick", 0.002)], [Stream(name="s")], [QueryClass("c")])
+    >>> scheduler = Scheduler(network, "hr")
+    >>> scheduler.event(Arrived("s", arrival=0.0), now=0.0)
+    >>> run = scheduler.next(worker=0, now=0.0)
+    >>> run.units[0].name, run.takes
+    ('quick', (Take(queue=1, first=0, last=1),))
+    >>> scheduler.finished(Outcome(run, seconds=0.002), now=0.002)
+    >>> scheduler.next(worker=0, now=0.002).units[0].name
+    'slow'
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        policy: str | Policy,
+        *,
+        measured: Measured | None = None,
+        learn: bool = False,
+        train: Train = ONE_TUPLE,
+        fuse: Fuse = Fuse.OFF,
+        seed: int = 0,
+    ) -> None:
+        self.network = network
+        self.measured = measured or Measured.of(network)
+        self.stats = Stats(network, self.measured)
+        self.explaining = False  # compute `why` at every decision
+        self.why: Why | None = None
+        self.running: dict[WorkerId, Run] = {}
+        self.decisions = 0
+        self.runs = 0
+        self._learn = learn
+        self._train = train
+        self._fuse = fuse
+        self._seed = seed
+        self._since_refresh = 0
+        self._logs: dict[str, Log] = {}
+        self._queues: dict[int, TupleQueue] = {}
+        self._holding: dict[WorkerId, tuple[UnitState, ...]] = {}
+        self._listed: deque[tuple[Unit, Choice]] = deque()
+        self._states: dict[UnitId, UnitState] = {}
+        self._ready: dict[UnitId, Unit] = {}
+        self._follow(network)
+        self._use(policy, 0.0)
+
+    # -- events ------------------------------------------------------------------------------------------------
+
+    def event(self, event: Event, now: float) -> None:
+        """Something happened."""
+        self._view.now = now
+        if type(event) is Arrived:
+            log = self._logs.get(event.stream)
+            if log is None:
+                raise unknown("stream", event.stream, self._logs)
+            for queue in log.append(event.arrival, event.tuples):
+                self._wake(queue)
+        else:
+            self._handlers[type(event)](self, event, now)
+
+    def _frontier(self, event: Frontier, now: float) -> None:
+        queue = self._queues[event.queue]
+        if queue.hold_beyond(event.upto):
+            self._wake(queue)
+
+    def _query_added(self, event: QueryAdded, now: float) -> None:
+        self._rewire(self.network.add(event.query), now)
+
+    def _query_removed(self, event: QueryRemoved, now: float) -> None:
+        self._rewire(self.network.remove(event.name), now)
+
+    def _query_moved(self, event: QueryMoved, now: float) -> None:
+        self._rewire(self.network.move(event.name, event.query_class), now)
+
+    def _priority_changed(self, event: PriorityChanged, now: float) -> None:
+        self._rewire(self.network.prioritize(event.query_class, event.priority), now)
+
+    def _policy_changed(self, event: PolicyChanged, now: float) -> None:
+        self._use(event.policy, now)
+
+    def _statistics_changed(self, event: StatisticsChanged, now: float) -> None:
+        if event.operator is not None and event.operator in self.measured.operators:
+            known = self.measured.operators[event.operator]
+            known.cost = known.cost if event.cost is None else event.cost
+            known.selectivity = known.selectivity if event.selectivity is None else event.selectivity
+        if event.stream is not None and event.rate is not None:
+            self.measured.rates[event.stream] = event.rate
+        self._refresh(now)
+
+    _handlers: dict[type, Callable[..., None]] = {  # noqa: RUF012
+        Frontier: _frontier,
+        QueryAdded: _query_added,
+        QueryRemoved: _query_removed,
+        QueryMoved: _query_moved,
+        PriorityChanged: _priority_changed,
+        PolicyChanged: _policy_changed,
+        StatisticsChanged: _statistics_changed,
+    }
+
+    # -- decisions ---------------------------------------------------------------------------------------------
+
+    def next(self, worker: WorkerId, now: float) -> Run | Idle:
+        """What a worker runs now; Idle where there is nothing for it."""
+        view = self._view
+        view.now = now
+        if self._listed and (listed := self._next_listed()) is not None:
+            unit, choice = listed
+            return self._start((unit,), choice, worker, now)
+        choice = self._choose(view, worker)  # type: ignore[assignment]
+        if type(choice) is not Choice:
+            return choice  # type: ignore[return-value]
+        self.decisions += 1
+        if self.explaining:
+            self.why = self.policy.explain(view, choice)
+        if choice.together or len(choice.units) == 1:
+            return self._start(choice.units, choice, worker, now)
+        self._listed.extend((unit, choice) for unit in choice.units[1:])
+        return self._start(choice.units[:1], choice, worker, now)
+
+    def finished(self, outcome: Outcome, now: float) -> None:
+        """A run has ended: what it produced waits, and what it blocked may run."""
+        run = outcome.run
+        view = self._view
+        view.now = now
+        del self.running[run.worker]
+        if self._told:
+            self.policy.finished(view, run, outcome)
+        for produced in outcome.produced:
+            self._append(produced.queue, produced.chunks)
+        for state in self._holding.pop(run.worker):
+            state.blocked -= 1
+            if not state.blocked and state.oldest != _NONE:
+                unit = state.unit
+                self._ready[unit.id] = unit
+                self._tell(view, unit)
+        if self._learn:
+            self._observe(outcome, now)
+
+    @property
+    def waiting(self) -> int:
+        """How many tuples wait in all queues; those that several queries await count once for each."""
+        return sum(map(len, self._queues.values()))
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is ready and nothing runs."""
+        return not self._ready and not self.running
+
+    def queue(self, number: int) -> TupleQueue:
+        return self._queues[number]
+
+    def queues(self) -> Iterable[TupleQueue]:
+        return self._queues.values()
+
+    def _start(self, chosen: tuple[Unit, ...], choice: Choice, worker: WorkerId, now: float) -> Run:
+        states, ready = self._states, self._ready
+        train = choice.train or self._train
+        if len(chosen) == 1:
+            unit = chosen[0]
+            state = states[unit.id]
+            takes, calls, holding = state.takes(train), unit.calls, state.blocks
+        else:
+            several = [states[unit.id] for unit in chosen]
+            takes = tuple(take for state in several for take in state.takes(train))
+            calls = tuple(dict.fromkeys(call for unit in chosen for call in unit.calls))
+            holding = tuple({id(held): held for state in several for held in state.blocks}.values())
+        for state in holding:
+            state.blocked += 1
+            ready.pop(state.unit.id, None)
+        self._holding[worker] = holding
+        self.runs += 1
+        run = self.running[worker] = Run(self.runs, worker, chosen, takes, choice.calls or calls, now)
+        return run
+
+    def _next_listed(self) -> tuple[Unit, Choice] | None:
+        """The next unit of an earlier decision that can still run."""
+        while self._listed:
+            unit, choice = self._listed.popleft()
+            if unit.id in self._ready:
+                return unit, choice
+        return None
+
+    # -- what is ready -----------------------------------------------------------------------------------------
+
+    def _wake(self, queue: TupleQueue) -> None:
+        """Tuples wait in a queue that was empty."""
+        ready = self._ready
+        for state in queue.states:
+            if not state.blocked:
+                unit = state.unit
+                ready[unit.id] = unit
+                self._tell(self._view, unit)
+
+    def _append(self, number: int, chunks: Iterable[tuple[float, int]]) -> None:
+        queue = self._queues.get(number)
+        if queue is None:  # its query has been removed meanwhile
+            return
+        woken = False
+        for arrival, count in chunks:
+            woken |= bool(queue.log.append(arrival, count))
+        if woken:
+            self._wake(queue)
+
+    # -- change ------------------------------------------------------------------------------------------------
+
+    def _use(self, policy: str | Policy, now: float) -> None:
+        """Let a policy decide from now on."""
+        self.policy = create(policy) if isinstance(policy, str) else policy
+        self.policy.seed(self._seed)
+        self._choose = self.policy.choose
+        self._tell = self.policy.ready
+        self._told = type(self.policy).finished is not Policy.finished
+        self._regroup(now)
+
+    def _rewire(self, network: Network, now: float) -> None:
+        """Go over to a changed network; queues that stay keep what waits in them."""
+        self._follow(network)
+        self._regroup(now)
+
+    def _follow(self, network: Network) -> None:
+        self.network = network
+        self.measured.follow(network)
+        self.stats.renew(network)
+        for name, stream in network.streams.items():
+            if name not in self._logs:
+                self._logs[name] = Log(stream.bytes)
+        for number in self._queues.keys() - network.edges.keys():
+            self._queues.pop(number).close()
+        for number, edge in network.edges.items():
+            if number not in self._queues:
+                log = self._logs[edge.stream] if edge.stream else Log(self.measured.operators[edge.producer].size)  # type: ignore[index]
+                self._queues[number] = TupleQueue(number, log)
+
+    def _regroup(self, now: float) -> None:
+        """Build the policy's units anew; running work keeps blocking what shares an operator with it."""
+        made = self.policy.regroup(self.network, self.stats)
+        found = units(self.network, self.policy.level, self._fuse) if made is None else made
+        for queue in self._queues.values():
+            queue.states.clear()
+        self._states = {unit.id: UnitState(unit, self._queues) for unit in found}
+        shared_operators(self._states.values())
+        self._listed.clear()
+        self._hold_again()
+        self._ready = {
+            number: state.unit for number, state in self._states.items() if not state.blocked and state.oldest != _NONE
+        }
+        stats = self.stats.only(self.policy.needs)
+        self._view = CoreView(self._states, self._ready, self.running, stats, now)
+        self._tell_all()
+
+    def _hold_again(self) -> None:
+        for worker, run in self.running.items():
+            busy = set(run.calls)
+            holding = tuple(state for state in self._states.values() if not busy.isdisjoint(state.unit.calls))
+            for state in holding:
+                state.blocked += 1
+            self._holding[worker] = holding
+
+    def _tell_all(self) -> None:
+        """Statistics or units are new: everything the policy computed from them is stale."""
+        for state in self._states.values():
+            state.model = self._model(state.unit)
+        self.policy.changed(self._view)
+        for unit in list(self._ready.values()):
+            self._tell(self._view, unit)
+
+    def _model(self, unit: Unit) -> CostModel:
+        overheads = sum(self.measured.operators[call].overhead for call in unit.calls)
+        each = self.stats.cost(unit) - (overheads + self.measured.run_overhead) / self.measured.train
+        return CostModel(self.measured.run_overhead + overheads, max(0.0, each))
+
+    def _observe(self, outcome: Outcome, now: float) -> None:
+        self.measured.observe(outcome)
+        self._since_refresh += sum(take.last - take.first for take in outcome.run.takes)
+        if self._since_refresh >= REFRESH:
+            self._refresh(now)
+
+    def _refresh(self, now: float) -> None:
+        self._since_refresh = 0
+        self.stats.renew(self.network)
+        if type(self.policy).regroup is not Policy.regroup:
+            self._regroup(now)
+        else:
+            self._tell_all()
+
+
+_NONE = float("inf")

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headgate.model import ONE_TUPLE, Query, QueryClass, Stream, Table, Train
+from headgate.plan.grouping import Fuse
+from headgate.plan.network import Network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Something that is different from a moment on. Which fields are set says what changes.
+
+    A stream's `rate`; the `selectivity` or `cost` of an operator (by its name, or by its place in a query, counted
+    from 0 in the order it is written); a class's `priority`; a query's `query_class`; the `policy`.
+    """
+
+    at: float
+    stream: str | None = None
+    rate: float | None = None
+    query: str | None = None
+    operator: str | int | None = None
+    selectivity: float | None = None
+    cost: float | None = None
+    query_class: str | None = None
+    priority: float | None = None
+    policy: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Streams, classes, queries and what happens to them: what a workload file says."""
+
+    name: str
+    duration: float  # seconds
+    streams: tuple[Stream, ...]
+    classes: tuple[QueryClass, ...]
+    queries: tuple[Query, ...]
+    tables: tuple[Table, ...] = ()
+    changes: tuple[Change, ...] = ()
+    seed: int = 1
+    cores: int = 1  # operational cores: the simulator's workers
+    source_cores: int = 1  # cores that read sources
+    drain: bool = True  # go on after the duration until nothing waits
+    load: float | None = None  # scale all costs so that the cores are this busy
+    train: Train = ONE_TUPLE  # what a run takes where the policy does not say
+    fuse: Fuse = Fuse.OFF
+    noise: float = 0.0  # costs vary by this share, up and down
+    learn: bool = False  # statistics are measured while running, not given
+    run_overhead: float = 0.0  # seconds per run
+    decision_cost: float = 0.0  # seconds charged per priority computed or compared
+    directory: Path = field(default_factory=Path)  # relative file names start here
+
+    def network(self) -> Network:
+        """The network of the queries that are there from the start."""
+        queries = [query for query in self.queries if query.start <= 0.0]
+        return Network.of(queries, self.streams, self.classes, self.tables)
