@@ -1,0 +1,34 @@
+"""The pure scheduling core: events in, runs out, and traces of both."""
+
+from headgate.core.events import (
+    Arrived,
+    Change,
+    Event,
+    Frontier,
+    PolicyChanged,
+    PriorityChanged,
+    QueryAdded,
+    QueryMoved,
+    QueryRemoved,
+    StatisticsChanged,
+)
+from headgate.core.scheduler import Scheduler
+from headgate.core.trace import RecordingScheduler, Replayed, explain_decision, replay
+
+__all__ = [
+    "Arrived",
+    "Change",
+    "Event",
+    "Frontier",
+    "PolicyChanged",
+    "PriorityChanged",
+    "QueryAdded",
+    "QueryMoved",
+    "QueryRemoved",
+    "RecordingScheduler",
+    "Replayed",
+    "Scheduler",
+    "StatisticsChanged",
+    "explain_decision",
+    "replay",
+]

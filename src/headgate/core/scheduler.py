@@ -82,10 +82,10 @@ class Scheduler:
         self.running: dict[WorkerId, Run] = {}
         self.decisions = 0
         self.runs = 0
-        self._learn = learn
-        self._train = train
-        self._fuse = fuse
-        self._seed = seed
+        self.learn = learn
+        self.train = train
+        self.fuse = fuse
+        self.seed = seed
         self._since_refresh = 0
         self._logs: dict[str, Log] = {}
         self._queues: dict[int, TupleQueue] = {}
@@ -185,7 +185,7 @@ class Scheduler:
                 unit = state.unit
                 self._ready[unit.id] = unit
                 self._tell(view, unit)
-        if self._learn:
+        if self.learn:
             self._observe(outcome, now)
 
     @property
@@ -206,7 +206,7 @@ class Scheduler:
 
     def _start(self, chosen: tuple[Unit, ...], choice: Choice, worker: WorkerId, now: float) -> Run:
         states, ready = self._states, self._ready
-        train = choice.train or self._train
+        train = choice.train or self.train
         if len(chosen) == 1:
             unit = chosen[0]
             state = states[unit.id]
@@ -258,7 +258,7 @@ class Scheduler:
     def _use(self, policy: str | Policy, now: float) -> None:
         """Let a policy decide from now on."""
         self.policy = create(policy) if isinstance(policy, str) else policy
-        self.policy.seed(self._seed)
+        self.policy.seed(self.seed)
         self._choose = self.policy.choose
         self._tell = self.policy.ready
         self._told = type(self.policy).finished is not Policy.finished
@@ -286,7 +286,7 @@ class Scheduler:
     def _regroup(self, now: float) -> None:
         """Build the policy's units anew; running work keeps blocking what shares an operator with it."""
         made = self.policy.regroup(self.network, self.stats)
-        found = units(self.network, self.policy.level, self._fuse) if made is None else made
+        found = units(self.network, self.policy.level, self.fuse) if made is None else made
         for queue in self._queues.values():
             queue.states.clear()
         self._states = {unit.id: UnitState(unit, self._queues) for unit in found}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.metrics.columns import Floats
+from headgate.metrics.columns import Columns, Floats
 from headgate.metrics.order import by_priority
 from headgate.metrics.overtime import Bins
 from headgate.metrics.records import Records
@@ -46,16 +46,14 @@ class Panel:
 def panels(records: Mapping[str, Records], bin: float, at_most: int) -> list[Panel]:
     """The panels of the most important classes, by falling priority."""
     priorities = {name: value for each in records.values() for name, value in each.priorities.items()}
-    span = max((each.span for each in records.values()), default=0.0)
+    by_policy = {policy: each.by_class() for policy, each in records.items()}
+    shown = {
+        name: {policy: each[name] for policy, each in by_policy.items() if name in each and len(each[name])}
+        for name in by_priority(priorities)[:at_most]
+    }
+    span = max((float(each.emission.max()) for found in shown.values() for each in found.values()), default=0.0)
     bins = Bins.over(span, max(bin, span / MOST_BINS))
-    classes = {policy: each.by_class() for policy, each in records.items()}
-    found: list[Panel] = []
-    for name in by_priority(priorities)[:at_most]:
-        columns = {policy: each[name] for policy, each in classes.items() if len(each.get(name, ()))}
-        boxes = {policy: summarise(each.response) for policy, each in columns.items()}
-        lines = {policy: _line(bins, each.emission, each.response) for policy, each in columns.items()}
-        found.append(Panel(name, priorities[name], boxes, lines))
-    return found
+    return [_panel(name, priorities[name], found, bins) for name, found in shown.items()]
 
 
 def unit(values: list[float]) -> tuple[str, float]:
@@ -76,6 +74,12 @@ def logarithmic(values: list[float]) -> bool:
     """
     positive = [value for value in values if value > 0]
     return bool(positive) and max(positive) > DECADES * min(positive)
+
+
+def _panel(name: str, priority: float, found: Mapping[str, Columns], bins: Bins) -> Panel:
+    boxes = {policy: summarise(each.response) for policy, each in found.items()}
+    lines = {policy: _line(bins, each.emission, each.response) for policy, each in found.items()}
+    return Panel(name, priority, boxes, lines)
 
 
 def _line(bins: Bins, emission: Floats, response: Floats) -> Line:

@@ -9,43 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headgate.metrics import charts
-from headgate.metrics.charts import Scale, Style
+from headgate.metrics.charts import Scale
 from headgate.metrics.overtime import BIN
 from headgate.metrics.panels import Panel, logarithmic, panels, unit
 from headgate.metrics.records import Records
+from headgate.metrics.style import INK, SETTINGS, Style, style
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
 FORMATS = ("png", "svg", "pdf")
 MOST_CLASSES = 8
-
-# Okabe and Ito's colours, which the colour-blind can tell apart, without the yellow that white paper swallows.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D")
-DASHES = ("-", "--", ":")
-HATCHES = ("", "/////", ".....")
-INK = "#333333"
-SETTINGS: dict[Any, Any] = {
-    "font.size": 9.0,
-    "axes.edgecolor": "#888888",
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.color": "#E3E3E3",
-    "grid.linewidth": 0.6,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "hatch.linewidth": 0.6,
-    "svg.hashsalt": "headgate",
-}
+WIDTH = 11.0  # inches
 
 
 def draw(records: Mapping[str, Records], path: str | PathLike[str], *, workload: str = "", bin: float = BIN) -> None:
@@ -73,10 +54,10 @@ def compose(records: Mapping[str, Records], workload: str, bin: float) -> Figure
     shown = panels(records, bin, MOST_CLASSES)
     values = [value for panel in shown for value in panel.extent()]
     scale = Scale(*unit(values), logarithmic(values))
-    styles = {policy: _style(number) for number, policy in enumerate(records)}
+    styles = {policy: style(number) for number, policy in enumerate(records)}
     rows = 1 if len(shown) <= 4 else 2
     columns = max(1, -(-len(shown) // rows))
-    figure = Figure(figsize=(11, 4.9 + 2.0 * rows), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 4.9 + 2.0 * rows), layout="constrained")
     grid = figure.add_gridspec(1 + rows, columns, height_ratios=[1.7, *[1.0] * rows])
     charts.boxes(figure.add_subplot(grid[0, :]), shown, styles, scale)
     _small_multiples(figure, grid, shown, styles, scale)
@@ -87,38 +68,48 @@ def compose(records: Mapping[str, Records], workload: str, bin: float) -> Figure
 def _small_multiples(
     figure: Figure, grid: GridSpec, shown: Sequence[Panel], styles: Mapping[str, Style], scale: Scale
 ) -> None:
-    first = None
+    axes: list[Axes] = []
     for number, panel in enumerate(shown):
         row, column = divmod(number, grid.ncols)
-        ax = figure.add_subplot(grid[1 + row, column], sharex=first, sharey=first)
+        shared = axes[0] if axes else None
+        ax = figure.add_subplot(grid[1 + row, column], sharex=shared, sharey=shared)
         charts.lines(ax, panel, styles, scale)
-        if column == 0:
-            ax.set_ylabel(f"mean response\ntime ({scale.unit})")
-        else:
-            ax.tick_params(labelleft=False)
-        if number + grid.ncols >= len(shown):
-            ax.set_xlabel("time (s)")
-        else:
-            ax.tick_params(labelbottom=False)
-        first = first or ax
+        ax.tick_params(labelleft=column == 0, labelbottom=number + grid.ncols >= len(shown))
+        ax.set_ylabel("" if column else f"mean response\ntime ({scale.unit})")
+        ax.set_xlabel("" if number + grid.ncols < len(shown) else "time (s)")
+        axes.append(ax)
+    charts.response_axis(axes, scale)
+    charts.time_axis(axes, shown)
 
 
 def _head(figure: Figure, records: Mapping[str, Records], workload: str, styles: Mapping[str, Style]) -> None:
+    """The title, and the policies' colours below it: the legend carries both, so that they cannot collide."""
     from matplotlib.patches import Patch
 
+    handles = [
+        Patch(facecolor=look.tint, edgecolor=look.colour, hatch=look.hatch, linestyle=look.dashes, label=policy)
+        for policy, look in styles.items()
+    ]
+    legend = figure.legend(
+        handles=handles,
+        title=_title(records, workload),
+        title_fontproperties={"size": 12, "weight": "bold"},
+        loc="outside upper left",
+        alignment="left",
+        ncols=_columns(list(records)),
+        frameon=False,
+        borderpad=0.2,
+    )
+    legend.get_title().set_color(INK)
+
+
+def _title(records: Mapping[str, Records], workload: str) -> str:
     classes = len({name for each in records.values() for name in each.priorities})
-    alone = f", policy {next(iter(records))}" if len(records) == 1 else ""
     some = f" (the {MOST_CLASSES} most important of {classes} classes)" if classes > MOST_CLASSES else ""
-    title = f"Response times{f' of {workload}' if workload else ''}{alone}{some}"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    if len(records) > 1:
-        handles = [
-            Patch(facecolor=s.colour + "44", edgecolor=s.colour, hatch=s.hatch, label=policy)
-            for policy, s in styles.items()
-        ]
-        figure.legend(handles=handles, loc="outside upper left", ncols=6, frameon=False)
+    return "Response time by class" + (f": {workload}" if workload else "") + some
 
 
-def _style(number: int) -> Style:
-    again = number // len(COLOURS) % len(DASHES)
-    return Style(COLOURS[number % len(COLOURS)], DASHES[again], HATCHES[again])
+def _columns(policies: Sequence[str]) -> int:
+    """How many policies to put side by side into the legend: all if they fit, else even columns."""
+    widths = [0.7 + 0.08 * len(policy) for policy in policies]
+    return max(1, len(widths) if sum(widths) <= WIDTH else int(WIDTH / max(widths)))

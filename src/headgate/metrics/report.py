@@ -81,6 +81,7 @@ def measure(records: Records, bin: float = BIN) -> Report:
     classes = parts.classes(records, pieces, by_class)
     responses = {name: each.response_time for name, each in classes.items()}
     times = over_time(by_class, Bins.over(records.span, bin))
+    periods = over_time(by_class, starvation.periods(records.span, bin))
     return Report(
         response_time=response.summarise(everything.response),
         weighted=response.weighted(responses, priorities),
@@ -89,14 +90,14 @@ def measure(records: Records, bin: float = BIN) -> Report:
         queue=queue.summarise(records.queue),
         throughput=throughput.summarise(everything.emission, records.span),
         inversion=inversion.summarise(responses, times, priorities),
-        starvation=starvation.summarise(responses, times, priorities),
+        starvation=starvation.summarise(responses, periods, priorities),
         convergence=starvation.converged(times, priorities, records.updates),
         scheduling=parts.scheduling(records),
         utilisation=parts.share(records.busy, records),
         results=len(everything),
         seconds=records.seconds,
         unfinished=records.unfinished,
-        tuples_in=records.tuples_in,
+        tuples_in=dict(records.tuples_in),
         classes=classes,
         queries=parts.queries(pieces),
     )

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from headgate.metrics.columns import Floats
 from headgate.metrics.order import by_priority, neighbours
-from headgate.metrics.overtime import OverTime
+from headgate.metrics.overtime import Bins, OverTime
 from headgate.metrics.response import Distribution
 
 STRETCH = 5  # bins in a row, each above the one before
-GROWTH = 2.0  # noise alone climbs five bins now and then, but seldom to twice its start
+GROWTH = 2.0  # the last of them at least so many times the first
+PERIODS = 10  # in bins of 0.1 s, every queue that is stable but busy climbs five in a row sooner or later
 MORE_INPUT = 1.1  # how much more input than before explains the rise
 
 
@@ -38,8 +39,17 @@ class Convergence:
     last_update: float | None
 
 
+def periods(span: float, bin: float) -> Bins:
+    """The bins in which to look for a rise: tenths of the run, unless that is finer than `bin`.
+
+    >>> periods(20.0, 0.1).width
+    2.0
+    """
+    return Bins.over(span, max(bin, span / PERIODS))
+
+
 def summarise(classes: Mapping[str, Distribution], times: OverTime, priorities: Mapping[str, float]) -> Starvation:
-    """Who starves."""
+    """Who starves, by what the classes did in the run's `periods`."""
     rising = (name for name in classes if rises(times.response[name], times.arrivals[name]))
     return Starvation(_ratio(classes, priorities), tuple(rising))
 

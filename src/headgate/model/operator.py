@@ -111,11 +111,15 @@ class Split(Operator):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableJoin(Operator):
-    """Joins a stream with a stored table."""
+    """Joins a stream with a stored table.
+
+    Columns above it are `left.column` and `alias.column`; `left` is empty over a join, whose columns are so already.
+    """
 
     kind: ClassVar[Kind] = Kind.TABLE_JOIN
     table: str = ""
     alias: str = ""
+    left: str = ""
     condition: str = ""
     how: str = "inner"  # inner or left
 
@@ -125,9 +129,16 @@ class TableJoin(Operator):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join(Operator):
-    """Joins two streams within a time window: `lower <= right time - left time <= upper`, in seconds."""
+    """Joins two streams within a time window: `lower <= right time - left time <= upper`, in seconds.
+
+    Columns above it are `left.column` and `right.column`; `left` is empty over a join, whose columns are so already.
+    """
 
     kind: ClassVar[Kind] = Kind.JOIN
+    left: str = ""
+    right: str = ""
+    left_time: str = ""  # the event times that the window bounds, as the condition would write them
+    right_time: str = ""
     condition: str = ""
     lower: float
     upper: float

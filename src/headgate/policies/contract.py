@@ -162,5 +162,8 @@ class Policy(ABC):
 
 
 def _number(stats: Stats, need: str, unit: Unit) -> float | None:
-    value = getattr(stats, need)(unit)
+    try:
+        value = getattr(stats, need)(unit)
+    except KeyError:  # a statistic of a query or a class, not of a unit
+        return None
     return float(value) if isinstance(value, int | float) else None

@@ -18,7 +18,7 @@ class Cyclic(Policy):
     def build(self, view: View) -> Sequence[Unit]:
         """One round: the units in order; a unit may have several slots."""
 
-    def quantum(self, view: View, unit: Unit) -> float:
+    def lasts(self, view: View, unit: Unit) -> float:
         """Seconds a turn lasts; 0: one run."""
         return 0.0
 
@@ -28,8 +28,10 @@ class Cyclic(Policy):
         self._credit: dict[UnitId, float] = {}  # seconds left of the turns under way
 
     def changed(self, view: View) -> None:
-        self._turns = Rotation([unit.id for unit in self.build(view)])
-        self._credit = {}
+        slots = [unit.id for unit in self.build(view)]
+        if slots != self._turns.slots:  # else only statistics are new, and starting over would starve the last
+            self._turns = Rotation(slots)
+            self._credit = {}
 
     def ready(self, view: View, unit: Unit) -> None:
         self._turns.wake(unit.id)
@@ -53,6 +55,6 @@ class Cyclic(Policy):
         return self._turn(view, units[number])
 
     def _turn(self, view: View, unit: Unit) -> Choice:
-        quantum = self.quantum(view, unit)
-        self._credit = {unit.id: quantum} if quantum else {}
+        seconds = self.lasts(view, unit)
+        self._credit = {unit.id: seconds} if seconds else {}
         return Choice((unit,), self.train)

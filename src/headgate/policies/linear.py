@@ -11,7 +11,7 @@ from typing import Any
 
 from headgate.model import IDLE, Choice, Idle, Unit, UnitId, WorkerId
 from headgate.policies.contract import Policy, View
-from headgate.policies.order import Line, Order, order
+from headgate.policies.order import Line, Order, order, settled
 from headgate.stats import Stats
 
 
@@ -58,7 +58,7 @@ class Linear(Policy):
         return min(others, key=lambda unit: self._rank(view, unit), default=None)
 
     def _priority(self, view: View, unit: Unit) -> float:
-        intercept, slope = self.line(unit, view.stats)
+        intercept, slope = settled(self.line(unit, view.stats))
         return intercept + slope * (view.now - view.oldest(unit)) if slope else intercept
 
     def _rank(self, view: View, unit: Unit) -> tuple[float, float, int, int]:

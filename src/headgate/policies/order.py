@@ -25,8 +25,14 @@ class Order(Protocol):
 
 def order(lines: Mapping[UnitId, Line], view: View, tally: Tally) -> Order:
     """A heap where all slopes are equal, else a scan."""
+    lines = {number: settled(line) for number, line in lines.items()}
     slopes = {slope for _, slope in lines.values()}
     return Heap(lines, tally) if len(slopes) <= 1 else Scan(lines, view, tally)
+
+
+def settled(line: Line) -> Line:
+    """An infinite slope wins at once: infinity times no wait at all would be no number."""
+    return (float("inf"), 0.0) if line[1] == float("inf") else line
 
 
 class Heap:

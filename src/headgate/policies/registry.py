@@ -41,9 +41,9 @@ def create(text: str) -> Policy:
 
     >>> create("hnr, level=operator")
     <policy hnr, level=operator>
-    >>> create("hnrr")
+    >>> create("hnrx")
     Traceback (most recent call last):
-    headgate.model.errors.HeadgateError: unknown policy 'hnrr'; did you mean 'hnr' or 'hr'?
+    headgate.model.errors.HeadgateError: unknown policy 'hnrx'; did you mean 'hnr' or 'hr'?
     """
     spec = Spec.parse(text)
     known = policies()

@@ -31,9 +31,9 @@ class Rotation(Generic[Key]):
     def __init__(self, slots: Sequence[Key] = ()) -> None:
         self.rounds = 0
         self._cursor = 0
-        self._slots = list(slots)
+        self.slots = list(slots)
         self._places: dict[Key, list[int]] = {}
-        for place, key in enumerate(self._slots):
+        for place, key in enumerate(self.slots):
             self._places.setdefault(key, []).append(place)
         self._awake: dict[Key, tuple[int, int]] = {}
         self._turns: list[tuple[int, int]] = []
@@ -53,7 +53,7 @@ class Rotation(Generic[Key]):
         while self._turns:
             self.rounds, place = heappop(self._turns)
             self._cursor = place + 1
-            key = self._slots[place]
+            key = self.slots[place]
             del self._awake[key]
             if can_run(key):
                 return key

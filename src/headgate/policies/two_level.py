@@ -28,8 +28,9 @@ class TwoLevel(Policy):
         self._inner: dict[Hashable, Policy] = {}
 
     def changed(self, view: View) -> None:
-        parts = dict.fromkeys(self.part(unit) for unit in view.units.values())
-        self._turns = Rotation(list(parts))
+        parts = list(dict.fromkeys(self.part(view.units[number]) for number in sorted(view.units)))
+        if parts != self._turns.slots:  # else only statistics are new, and starting over would starve the last
+            self._turns = Rotation(parts)
         self._inner = {part: self.inner() for part in parts}
         for part, policy in self._inner.items():
             policy.tally = self.tally

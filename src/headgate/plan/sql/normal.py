@@ -47,7 +47,7 @@ def normal(node: exp.Expr) -> exp.Expr:
 
     >>> import sqlglot
     >>> print(text(normal(sqlglot.parse_one("1 < (A) and ((b = 'x') or c is null)", dialect="spark"))))
-    (b = 'x' OR c IS NULL) AND a > 1
+    a > 1 AND (b = 'x' OR c IS NULL)
     """
     node = node.copy()
     while isinstance(node, exp.Paren) and _droppable(node):
@@ -64,7 +64,9 @@ def text(node: exp.Expr) -> str:
         return SPARK.generate(node, comments=False, unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError as error:
         found = " ".join(str(error).split())
-        raise refusal(node, f"this cannot be written in Spark's SQL: {found}", "write it with other functions") from None
+        raise refusal(
+            node, f"this cannot be written in Spark's SQL: {found}", "write it with other functions"
+        ) from None
 
 
 def name_of(identifier: exp.Expr) -> str:
@@ -83,10 +85,10 @@ def column(name: str, table: str = "") -> exp.Column:
 
 
 def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
-    """The operands of nested ANDs, parentheses aside."""
-    if node is None:
+    """The operands of nested ANDs, parentheses and TRUE aside."""
+    inner = node.unnest() if node is not None else exp.true()
+    if isinstance(inner, exp.Boolean) and inner.this:
         return []
-    inner = node.unnest()
     if isinstance(inner, exp.And):
         return [*conjuncts(inner.this), *conjuncts(inner.expression)]
     return [inner]
@@ -101,7 +103,7 @@ def conjunction(parts: Iterable[exp.Expr]) -> str:
 @lru_cache(maxsize=4096)
 def _plain(name: str) -> bool:
     """Whether a name needs no quotes."""
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
         return False
     try:
         parsed = SPARK.parse(f"SELECT t.{name}, {name} < 1 FROM t")[0]
@@ -167,12 +169,12 @@ def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
 
 def _connected(kind: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:
     """Operands once each, those that cannot fail first: `x <> 0` must stay a guard of `10 / x`."""
-    told = {text(part): part for part in parts}
+    bare = [part.this if isinstance(part, exp.Paren) and type(part.this) in _PRECEDENCE else part for part in parts]
+    told = {text(part): part for part in bare}
     order = sorted(told, key=lambda one: (_may_fail(told[one]), one))
     operands = [told[one].copy() for one in order]
     if len(operands) == 1:
         return operands[0]
-    # A part may come bare from the caller: give an OR among ANDs its parentheses.
     wrapped = [exp.Paren(this=one) if isinstance(one, exp.Or) and kind is exp.And else one for one in operands]
     return reduce(lambda left, right: kind(this=left, expression=right), wrapped)
 

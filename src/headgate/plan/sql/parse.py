@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from headgate.model import HeadgateError
 
 SPARK = Dialect.get_or_raise("spark")
 _OPENS_A_QUERY = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES}
-_CLAUSES = {TokenType.FROM, TokenType.WHERE, TokenType.HAVING, TokenType.COMMA}
 
 
 def parse(sql: str) -> exp.Query:
@@ -41,9 +43,9 @@ def refusal(node: exp.Expr, message: str, hint: str) -> HeadgateError:
 
 
 def place(node: exp.Expr) -> str:
-    """Where a node stands in the SQL: its own first token, or the nearest one that the parser kept.
+    r"""Where a node stands in the SQL: its own first token, or the nearest one that the parser kept.
 
-    >>> place(parse("select a\\nfrom s where x > 1").args["where"])
+    >>> place(parse("select a\nfrom s where x > 1").args["where"])
     'line 2, column 14'
     """
     here: exp.Expr | None = node
@@ -57,6 +59,7 @@ def place(node: exp.Expr) -> str:
 
 
 def token_place(token: Token) -> str:
+    """Where a token begins."""
     return _place(token.line, token.col - (token.end - token.start))
 
 
@@ -68,18 +71,17 @@ def _tokens(sql: str) -> list[Token]:
     try:
         tokens = SPARK.tokenize(sql)
     except TokenError as error:
-        before = sql[: getattr(error, "end", None) or len(sql)]
-        where = _place(before.count("\n") + 1, len(before) - before.rfind("\n") - 1)
-        raise HeadgateError(
-            "the SQL has a quote or comment that is never closed", where=where, hint="close it"
-        ) from None
+        opened = re.search(r"from \d+:(\d+)", str(error.__cause__))
+        before = sql[: int(opened[1]) if opened else max(0, sql.rfind("/*"))]
+        where = _place(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise HeadgateError("a quote or comment is never closed", where=where, hint="close it") from None
     return _in_sparks_words(tokens)
 
 
 def _in_sparks_words(tokens: list[Token]) -> list[Token]:
     """Let sqlglot read `window(…)` as a function and Flink's `TUMBLE(TABLE s, …)` as RisingWave's `TUMBLE(s, …)`."""
     kept: list[Token] = []
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, following in zip(tokens, [*tokens[1:], None], strict=False):
         opened = kept and kept[-1].token_type == TokenType.L_PAREN
         calls = following is not None and following.token_type == TokenType.L_PAREN
         if token.token_type == TokenType.TABLE and opened and not calls:
@@ -104,17 +106,16 @@ def _unreadable(error: ParseError, tokens: list[Token]) -> HeadgateError:
     text, line, column = str(found.get("highlight") or ""), found.get("line"), found.get("col")
     last = tokens[-1]
     if not text or (line, column) == (last.line, last.col):
-        if last.token_type in _CLAUSES or not text:
-            return HeadgateError(f"the SQL stops after '{last.text}'", where=token_place(last), hint="complete it")
-    expected = str(found.get("description") or "").rstrip(".")
-    hint = f"sqlglot says: {expected[0].lower()}{expected[1:]}" if expected else "check the spelling there"
+        return HeadgateError(f"the SQL stops after '{last.text}'", where=token_place(last), hint="complete it")
+    expected = str(found.get("description") or "").partition("Expecting ")[2]
+    hint = f"'{expected}' is expected there" if expected else "check what stands before and after it"
     where = _place(int(line or 1), int(column or 1) - len(text) + 1)
     return HeadgateError(f"the SQL cannot be read at '{' '.join(text.split())}'", where=where, hint=hint)
 
 
 def _one_query(statements: list[exp.Expr], tokens: list[Token]) -> exp.Query:
     if len(statements) > 1:
-        second = next(after for token, after in zip(tokens, tokens[1:], strict=False) if token.text == ";")
+        second = next(after for token, after in pairwise(tokens) if token.text == ";")
         raise HeadgateError(
             f"one query is one statement, found {len(statements)}",
             where=token_place(second),

@@ -9,7 +9,14 @@ from headgate.stats import Stats
 
 @register("fcfs")
 class FirstComeFirstServed(Linear):
-    """The unit whose head tuple arrived first."""
+    """The unit whose head tuple arrived first.
+
+    It knows nothing of cost or yield, so a long query delays all that came after it; but nobody starves.
+
+    >>> from headgate.policies.checks import Situation
+    >>> Situation({"q1": "select", "q2": "select"}, heads={"q1": 0.2, "q2": 0.1}).order("fcfs")
+    ['q2', 'q1']
+    """
 
     source = "Sharaf, Chrysanthis, Labrinidis, Pruhs 2006, section 8"
     rule = "oldest head tuple"

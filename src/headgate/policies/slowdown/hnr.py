@@ -13,9 +13,13 @@ class HighestNormalizedRate(Linear):
 
     A query that can produce many results for little work goes first, and among such queries the one whose
     results would be quick alone, because a short wait already slows those down a lot.
+
+    >>> from headgate.policies.checks import Situation
+    >>> Situation({"q1": "select, cost=5ms, selectivity=1", "q2": "select, cost=2ms, selectivity=0.33"}).order("hnr")
+    ['q2', 'q1']
     """
 
-    source = "Sharaf, Chrysanthis, Labrinidis, Pruhs 2006, section 4"
+    source = "Sharaf, Chrysanthis, Labrinidis, Pruhs 2006, section 3.3"
     rule = "highest S/(C·T)"
     needs = frozenset({"normalized_rate"})
 

@@ -1,0 +1,248 @@
+"""Traces: every call into the scheduler, in order, with its `now`; and their replay.
+
+A trace is lines of JSON. The first holds the network, the policy and the seed; each further line is one call:
+an arrival, a frontier, a change, a worker's asking with the answer it got, the end of a run. Replay repeats the calls
+and must give the same answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from headgate.core import events
+from headgate.core.events import Arrived, Event, Frontier
+from headgate.core.scheduler import Scheduler
+from headgate.model import (
+    HeadgateError,
+    Idle,
+    OperatorOutcome,
+    Outcome,
+    Produced,
+    Query,
+    Run,
+    Train,
+    Why,
+    WorkerId,
+)
+from headgate.model.codec import from_plain, to_plain
+from headgate.plan.grouping import Fuse
+from headgate.plan.network import Network
+from headgate.stats import Measured, OperatorStatistics
+
+VERSION = 1
+_MEASURED = ("rates", "run_overhead", "train")
+
+
+class RecordingScheduler(Scheduler):
+    """A scheduler that writes down every call, and why it decided as it did."""
+
+    def __init__(self, network: Network, policy: str, *, write: Callable[[str], Any], **settings: Any) -> None:
+        super().__init__(network, policy, **settings)
+        self.explaining = True
+        self._write = write
+        self._line(header(self))
+
+    def event(self, event: Event, now: float) -> None:
+        super().event(event, now)
+        self._line({"now": now, "event": type(event).__name__, **_event_fields(event)})
+
+    def next(self, worker: WorkerId, now: float) -> Run | Idle:
+        self.why = None
+        answer = super().next(worker, now)
+        line: dict[str, Any] = {"now": now, "next": worker, **_answer(answer)}
+        if self.why is not None:
+            line["why"] = {key: value for key, value in asdict(self.why).items() if value}
+        self._line(line)
+        return answer
+
+    def finished(self, outcome: Outcome, now: float) -> None:
+        super().finished(outcome, now)
+        self._line({"now": now, "finished": outcome.run.id, **_outcome_fields(outcome)})
+
+    def _line(self, value: dict[str, Any]) -> None:
+        self._write(json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n")
+
+
+def header(scheduler: Scheduler) -> dict[str, Any]:
+    """What it takes to build the same scheduler again."""
+    network, measured = scheduler.network, scheduler.measured
+    return {
+        "trace": VERSION,
+        "policy": str(scheduler.policy),
+        "seed": scheduler.seed,
+        "learn": scheduler.learn,
+        "train": to_plain(scheduler.train),
+        "fuse": scheduler.fuse.value,
+        "streams": to_plain(list(network.streams.values())),
+        "tables": to_plain(list(network.tables.values())),
+        "classes": to_plain(list(network.classes.values())),
+        "queries": to_plain(list(network.queries.values())),
+        "measured": {key: getattr(measured, key) for key in _MEASURED},
+        "operators": {str(number): asdict(known) for number, known in measured.operators.items()},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How a replay went: how many answers it gave, and where they differ from the recorded ones."""
+
+    policy: str
+    calls: int
+    decisions: int
+    runs: int
+    differences: list[str] = field(default_factory=list)
+
+    @property
+    def same(self) -> bool:
+        return not self.differences
+
+
+def replay(lines: Iterable[str]) -> Replayed:
+    """Repeat a trace and compare every answer with the recorded one."""
+    calls, differences = 0, []
+    replaying = _Replay(lines)
+    for calls, (line, answer) in enumerate(replaying.answers(), 1):  # noqa: B007
+        if answer is not None:
+            recorded = {key: line[key] for key in ("run", "idle") if key in line}
+            if (found := _answer(answer)) != recorded:
+                differences.append(f"line {replaying.number}: recorded {recorded}, replayed {found}")
+    scheduler = replaying.scheduler
+    return Replayed(str(scheduler.policy), calls, scheduler.decisions, scheduler.runs, differences)
+
+
+def explain_decision(lines: Iterable[str], number: int) -> Why:
+    """Why the decision of that number (from 1) was made: as recorded, else by replay up to it."""
+    replaying = _Replay(lines)
+    scheduler = replaying.scheduler
+    scheduler.explaining = True
+    for line, answer in replaying.answers():
+        if isinstance(answer, Run) and scheduler.decisions == number:
+            if "why" in line:
+                return Why(**line["why"])
+            if scheduler.why is not None:
+                return scheduler.why
+    raise HeadgateError(f"there is no decision {number}", hint=f"the trace has {scheduler.decisions}, counted from 1")
+
+
+class _Replay:
+    """Feeds the calls of a trace to a fresh scheduler."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self.number = 0
+        first = self._read()
+        if first is None or first.get("trace") != VERSION:
+            raise HeadgateError("this is not a trace of this version", hint="record one with --record t.jsonl")
+        self.scheduler = _scheduler(first)
+
+    def answers(self) -> Iterator[tuple[dict[str, Any], Run | Idle | None]]:
+        """Every call, with the answer where the call has one."""
+        while (line := self._read()) is not None:
+            try:
+                yield line, self._repeat(line)
+            except (KeyError, TypeError, ValueError) as error:
+                raise HeadgateError(
+                    f"this call cannot be repeated: {error!r}",
+                    where=f"line {self.number}",
+                    hint="the trace is damaged: record it again",
+                ) from None
+
+    def _repeat(self, line: dict[str, Any]) -> Run | Idle | None:
+        scheduler, now = self.scheduler, line["now"]
+        if "next" in line:
+            return scheduler.next(line["next"], now)
+        if "finished" in line:
+            scheduler.finished(_outcome(line, scheduler), now)
+        else:
+            scheduler.event(_event(line), now)
+        return None
+
+    def _read(self) -> dict[str, Any] | None:
+        text = next(self._lines, None)
+        if text is None:
+            return None
+        self.number += 1
+        try:
+            line = json.loads(text)
+            if not isinstance(line, dict):
+                raise TypeError("not an object")
+        except (ValueError, TypeError) as error:
+            raise HeadgateError(
+                f"this is not a line of a trace: {error}", where=f"line {self.number}", hint="is the file cut short?"
+            ) from None
+        return line
+
+
+def _scheduler(first: dict[str, Any]) -> Scheduler:
+    network = Network.of(*(from_plain(first[key]) for key in ("queries", "streams", "classes", "tables")))
+    measured = Measured({int(key): OperatorStatistics(**known) for key, known in first["operators"].items()})
+    for key in _MEASURED:
+        setattr(measured, key, first["measured"][key])
+    train: Train = from_plain(first["train"])
+    return Scheduler(
+        network,
+        first["policy"],
+        measured=measured,
+        learn=first["learn"],
+        train=train,
+        fuse=Fuse(first["fuse"]),
+        seed=first["seed"],
+    )
+
+
+def _answer(answer: Run | Idle) -> dict[str, Any]:
+    if isinstance(answer, Idle):
+        return {"idle": None if answer.until == float("inf") else answer.until}
+    run: dict[str, Any] = {
+        "id": answer.id,
+        "units": [unit.id for unit in answer.units],
+        "takes": [list(take) for take in answer.takes],
+    }
+    if answer.calls != answer.units[0].calls:
+        run["calls"] = list(answer.calls)
+    return {"run": run}
+
+
+def _event_fields(event: Event) -> dict[str, Any]:
+    if isinstance(event, Arrived | Frontier):
+        return event._asdict()
+    stated = {each.name: getattr(event, each.name) for each in fields(event)}
+    return {key: to_plain(value) for key, value in stated.items() if value is not None}
+
+
+def _event(line: dict[str, Any]) -> Event:
+    kind = getattr(events, line["event"])
+    settings = {key: value for key, value in line.items() if key not in ("now", "event")}
+    if "query" in settings and isinstance(settings["query"], dict):
+        query: Query = from_plain(settings["query"])
+        settings["query"] = query
+    made: Event = kind(**settings)
+    return made
+
+
+def _outcome_fields(outcome: Outcome) -> dict[str, Any]:
+    line: dict[str, Any] = {"seconds": outcome.seconds}
+    if outcome.error is not None:
+        line["error"] = outcome.error
+    if outcome.operators:
+        line["operators"] = [list(work) for work in outcome.operators]
+    if outcome.produced:
+        line["produced"] = [[produced.queue, list(map(list, produced.chunks))] for produced in outcome.produced]
+    return line
+
+
+def _outcome(line: dict[str, Any], scheduler: Scheduler) -> Outcome:
+    runs = {run.id: run for run in scheduler.running.values()}
+    return Outcome(
+        runs[line["finished"]],
+        line["seconds"],
+        line.get("error"),
+        tuple(OperatorOutcome(*work) for work in line.get("operators", ())),
+        tuple(
+            Produced(queue, tuple((arrival, count) for arrival, count in chunks))
+            for queue, chunks in line.get("produced", ())
+        ),
+    )

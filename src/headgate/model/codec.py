@@ -1,0 +1,52 @@
+"""The model as plain JSON values and back: what traces carry."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from headgate.model import operator, qos, query, schedule, stream, window
+
+_CLASSES: dict[str, type] = {
+    found.__name__: found
+    for module in (operator, qos, query, schedule, stream, window)
+    for found in vars(module).values()
+    if isinstance(found, type) and is_dataclass(found)
+}
+
+
+def to_plain(value: Any) -> Any:
+    """Dataclasses become objects that carry their class; fields at their defaults are left out.
+
+    >>> to_plain(window.Window(10.0, 5.0))
+    {'is': 'Window', 'size': 10.0, 'slide': 5.0}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"is": type(value).__name__, **{key: to_plain(item) for key, item in _stated(value).items()}}
+    if isinstance(value, tuple | list):
+        return [to_plain(item) for item in value]
+    return value
+
+
+def from_plain(value: Any) -> Any:
+    """What `to_plain` was given; lists come back as tuples.
+
+    >>> from_plain({'is': 'Window', 'size': 10.0, 'slide': 5.0})
+    Window(size=10.0, slide=5.0)
+    """
+    if isinstance(value, dict):
+        made = _CLASSES[value["is"]]
+        return made(**{key: from_plain(item) for key, item in value.items() if key != "is"})
+    if isinstance(value, list):
+        return tuple(from_plain(item) for item in value)
+    return value
+
+
+def _stated(value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for each in fields(value):
+        item = getattr(value, each.name)
+        default = each.default_factory() if each.default_factory is not MISSING else each.default
+        if item != default:
+            found[each.name] = item
+    return found

@@ -1,0 +1,174 @@
+"""Durations, `window(…)` calls, and the table functions TUMBLE and HOP."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from sqlglot import exp
+
+from headgate.model import HeadgateError, Window
+from headgate.plan.sql.normal import column, text
+from headgate.plan.sql.parse import SPARK, refusal
+from headgate.plan.sql.scope import END, START, Field, Item, Relation, Scope, flat, projected
+
+_SECONDS = {
+    "microsecond": Decimal("0.000001"),
+    "millisecond": Decimal("0.001"),
+    "second": Decimal(1),
+    "minute": Decimal(60),
+    "hour": Decimal(3600),
+    "day": Decimal(86400),
+    "week": Decimal(604800),
+}
+_DURATION = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?![a-z])\s*", re.IGNORECASE)
+_TABLE_FUNCTIONS = {"tumble": 3, "hop": 4}
+
+
+def duration(node: exp.Expr) -> float | None:
+    """Seconds of an interval, or of a string as Spark's `window` takes it; None if it is neither.
+
+    >>> import sqlglot
+    >>> [duration(sqlglot.parse_one(sql)) for sql in ("INTERVAL '2' MINUTES", "'1 minute 30 seconds'", "'x'")]
+    [120.0, 90.0, None]
+    """
+    if isinstance(node, exp.Paren):
+        return duration(node.this)
+    if isinstance(node, exp.Add):
+        parts = [duration(node.this), duration(node.expression)]
+        return None if None in parts else sum(part for part in parts if part is not None)
+    if isinstance(node, exp.Interval):
+        unit = node.args.get("unit")
+        return _seconds(f"{text_of(node.this)} {unit.name if isinstance(unit, exp.Var) else ''}")
+    return _seconds(node.name) if isinstance(node, exp.Literal) and node.is_string else None
+
+
+def text_of(node: exp.Expr | None) -> str:
+    """The digits of an interval, its sign included."""
+    if isinstance(node, exp.Neg):
+        return f"-{text_of(node.this)}"
+    return node.name if isinstance(node, exp.Literal) else ""
+
+
+def is_window(node: exp.Expr) -> bool:
+    """A call of `window(…)`."""
+    return isinstance(node, exp.Anonymous) and str(node.this).lower() == "window"
+
+
+def window_call(node: exp.Expr, scope: Scope, relation: Relation) -> tuple[Window, str]:
+    """What `window(ts, '10 seconds'[, '5 seconds'])` asks for: the window and the event time that it cuts."""
+    arguments = node.expressions
+    if len(arguments) not in (2, 3):
+        hint = "write window(ts, size) or window(ts, size, slide)"
+        raise refusal(node, f"window() takes 2 or 3 arguments here, found {len(arguments)}", hint)
+    time = event_time(scope.resolve(arguments[0]), arguments[0], relation)
+    lengths = [_length(argument) for argument in arguments[1:]]
+    return _window(node, lengths[0], lengths[-1]), time
+
+
+def event_time(resolved: exp.Expr, node: exp.Expr, relation: Relation) -> str:
+    """The event time that an expression is, or a refusal."""
+    found = text(resolved)
+    if found in relation.times:
+        return relation.times[found]
+    if not relation.times:
+        raise without_event_time(node, relation)
+    times = " or ".join(sorted(relation.times))
+    raise refusal(node, f"a window needs event time, found '{found}'", f"use {times}")
+
+
+def without_event_time(node: exp.Expr, relation: Relation) -> HeadgateError:
+    """The refusal of a window over rows that carry no event time."""
+    return refusal(
+        node,
+        f"a window needs event time, and '{relation.base}' has none here",
+        'give the stream event_time = "its timestamp column", and keep that column in subqueries',
+    )
+
+
+def is_table_function(node: exp.Expr) -> bool:
+    """A call of TUMBLE or HOP."""
+    return isinstance(node, exp.Anonymous) and str(node.this).lower() in _TABLE_FUNCTIONS
+
+
+def table_function(node: exp.Expr, relation: Relation) -> Relation:
+    """`TUMBLE(s, ts, size)` or `HOP(s, ts, slide, size)` over its first argument; an aggregate will apply it."""
+    name = str(node.this).lower()
+    arguments = node.expressions
+    if len(arguments) != _TABLE_FUNCTIONS[name]:
+        wanted = (
+            "TUMBLE(TABLE s, DESCRIPTOR(ts), size)" if name == "tumble" else "HOP(TABLE s, DESCRIPTOR(ts), slide, size)"
+        )
+        raise refusal(
+            node, f"{name.upper()} takes {_TABLE_FUNCTIONS[name]} arguments, found {len(arguments)}", f"write {wanted}"
+        )
+    relation = flat(relation, node)
+    stamp = _descriptor(arguments[1])
+    scope = Scope((Item(name=relation.base, alias=relation.base, node=node, relation=relation),))
+    time = event_time(scope.resolve(stamp), stamp, relation)
+    window = _window(node, _length(arguments[-1]), _length(arguments[2]))
+    ends = (Field(START, column(START)), Field(END, column(END)))
+    fields = None if relation.fields is None else (*relation.fields, *ends)
+    marks = {START: START, END: END}
+    return Relation(relation.plan, fields, relation.times, window, marks, cut=time, pending=True)
+
+
+def applied(relation: Relation, node: exp.Expr) -> Relation:
+    """TUMBLE outside an aggregate: the ends of its window as two more columns."""
+    if not relation.pending or relation.window is None:
+        return relation
+    if not relation.window.tumbling:
+        hint = "aggregate it with GROUP BY window_start, window_end, or use TUMBLE"
+        raise refusal(node, "HOP without an aggregate puts a row into several windows", hint)
+    if relation.fields is None:
+        hint = "give its stream a schema, or aggregate with GROUP BY window_start, window_end"
+        raise refusal(node, "the columns of TUMBLE's input are not declared", hint)
+    call = exp.Anonymous(
+        this="WINDOW", expressions=[exp.maybe_parse(relation.cut, dialect=SPARK), _spark_length(relation.window)]
+    )
+    ends: dict[str, exp.Expr] = {
+        START: exp.Dot(this=call, expression=column("start").this),
+        END: exp.Dot(this=call.copy(), expression=column("end").this),
+    }
+    made = projected(relation, [(one.name, ends.get(one.name, one.ref).copy()) for one in relation.fields])
+    times = {**made.times, START: START, END: END}
+    return Relation(made.plan, made.fields, times, relation.window, {START: START, END: END}, cut=START)
+
+
+def _seconds(written: str) -> float | None:
+    rest = written.lower().removeprefix("interval").strip()
+    total = Decimal(0)
+    while rest:
+        match = _DURATION.match(rest)
+        if match is None or match[2] not in _SECONDS:
+            return None
+        total += Decimal(match[1]) * _SECONDS[match[2]]
+        rest = rest[match.end() :]
+    return float(total) if written.strip() else None
+
+
+def _length(node: exp.Expr) -> float:
+    found = duration(node)
+    if found is None or found <= 0:
+        raise refusal(node, f"{text(node)} is not a length of time", "write '10 seconds' or INTERVAL '10' SECOND")
+    return found
+
+
+def _window(node: exp.Expr, size: float, slide: float) -> Window:
+    if slide > size:
+        hint = "slide by at most the window's size"
+        raise refusal(node, f"windows of {size:g} s every {slide:g} s leave gaps", hint)
+    return Window(size, slide)
+
+
+def _descriptor(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Anonymous) and str(node.this).lower() == "descriptor" and len(node.expressions) == 1:
+        inner: exp.Expr = node.expressions[0]
+        return inner
+    return node
+
+
+def _spark_length(window: Window) -> exp.Literal:
+    whole = window.size.is_integer()
+    told = f"{window.size:.0f} seconds" if whole else f"{window.size * 1e6:.0f} microseconds"
+    return exp.Literal.string(told)

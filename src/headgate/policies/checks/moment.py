@@ -1,0 +1,58 @@
+"""A view that a policy can decide in, made of plain lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable
+from copy import copy
+
+from headgate.model import QueueId, Run, Unit, UnitId, WorkerId
+from headgate.plan.network import Network
+from headgate.stats import Measured, Stats
+
+Arrivals = dict[QueueId, list[float]]  # of the tuples that wait in each queue, in their order
+
+
+class Moment:
+    """What a policy sees at one moment: queues, what runs, and the statistics it may read.
+
+    It searches for what is ready instead of keeping it, so it is slow and plainly right: the checks compare with it.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        units: Iterable[Unit],
+        measured: Measured,
+        stats: Stats,
+        queues: Arrivals,
+        now: float,
+    ) -> None:
+        self.now = now
+        self.network = network
+        self.measured = measured
+        self.units: dict[UnitId, Unit] = {unit.id: unit for unit in units}
+        self.stats = stats
+        self.queues = queues
+        self.running: dict[WorkerId, Run] = {}
+        self.taken: set[UnitId] = set()  # set aside, whatever waits
+
+    @property
+    def ready(self) -> Collection[Unit]:
+        return [unit for unit in self.units.values() if self.is_ready(unit)]
+
+    def is_ready(self, unit: Unit) -> bool:
+        if unit.id not in self.units or unit.id in self.taken or not self.waiting(unit):
+            return False
+        return not any(set(unit.calls) & set(run.calls) for run in self.running.values())
+
+    def waiting(self, unit: Unit) -> int:
+        return sum(len(self.queues[queue]) for queue in unit.queues)
+
+    def oldest(self, unit: Unit) -> float:
+        return min((self.queues[queue][0] for queue in unit.queues if self.queues[queue]), default=math.inf)
+
+    def only(self, keep: Callable[[Unit], bool]) -> Moment:
+        part = copy(self)
+        part.units = {number: unit for number, unit in self.units.items() if keep(unit)}
+        return part

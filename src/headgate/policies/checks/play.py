@@ -1,0 +1,121 @@
+"""Driving a policy through a random course of events, as a scheduling core with several workers would."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from random import Random
+
+from headgate.model import ONE_TUPLE, Choice, Idle, Outcome, Unit, WorkerId
+from headgate.policies.checks.floor import Floor
+from headgate.policies.checks.scene import MIXED, demand
+from headgate.policies.checks.situation import Situation
+from headgate.policies.contract import Policy, View
+
+WORKERS = 2
+
+
+class Play:
+    """One course of events: tuples arrive, workers ask and finish, and now and then everything is told anew.
+
+    What happens depends on the seed and on the decisions, never on the order in which things are told (`shuffle`).
+    At every decision it demands that what is chosen can run, and that nothing that can run is left alone.
+
+    >>> from headgate.policies.registry import create
+    >>> Play(create("fcfs")).on(20).decisions[:3]
+    [('one',), ('two',), ('free',)]
+    """
+
+    def __init__(self, policy: Policy, situation: Situation = MIXED, *, seed: int = 0, shuffle: int = 0) -> None:
+        self.policy = policy
+        self.decisions: list[tuple[str, ...]] = []
+        self.watch: Callable[[View, Choice], None] = lambda view, choice: None  # sees every choice before it is run
+        self.view = situation.view(policy)
+        self._random = Random(seed)
+        self._shuffle = Random(shuffle) if shuffle else None
+        self._floor = Floor(self.view, self._random)
+        self._listed: list[tuple[Unit, Choice]] = []
+        self.view.units = {unit.id: unit for unit in self._mixed(list(self.view.units.values()))}
+        self.renew()
+
+    def on(self, steps: int) -> Play:
+        """Let some things happen."""
+        acts = [self._arrive] * 5 + [self._ask] * 5 + [self._finish] * 4
+        for _ in range(steps):
+            self.view.now += self._random.randrange(4) / 64
+            act = self.renew if self._random.random() < 0.02 else self._random.choice(acts)
+            act()
+        return self
+
+    def drain(self, patience: int = 5000) -> Play:
+        """Run until nothing waits."""
+        for _ in range(patience):
+            if self._floor.quiet:
+                return self
+            self.view.now += 1 / 64
+            self._ask()
+            self._finish()
+        waiting = sum(map(len, self.view.queues.values()))
+        raise AssertionError(f"{self.policy}: {waiting} tuples still wait after {patience} decisions")
+
+    def renew(self) -> None:
+        """Tell everything anew, as after a change of statistics."""
+        self.policy.changed(self.view)
+        self._tell(list(self.view.ready))
+
+    def _arrive(self) -> None:
+        before = self._floor.heads()
+        self._floor.arrive()
+        self._tell(self._floor.woken(before))
+
+    def _finish(self) -> None:
+        if self.view.running:
+            before = self._floor.heads()
+            run = self._floor.finish()
+            self.policy.finished(self.view, run, Outcome(run, self.view.now - run.began))
+            self._tell(self._floor.woken(before))
+
+    def _ask(self) -> None:
+        worker = self._random.randrange(WORKERS)
+        if worker not in self.view.running:
+            while self._listed:
+                unit, choice = self._listed.pop(0)
+                if self.view.is_ready(unit):
+                    return self._floor.start((unit,), choice.train or ONE_TUPLE, worker)
+            self._decide(worker)
+        return None
+
+    def _decide(self, worker: WorkerId) -> None:
+        decision = self.policy.choose(self.view, worker)
+        if isinstance(decision, Idle):
+            return self._idle(decision)
+        units = self._chosen(decision)
+        self.watch(self.view, decision)
+        first = len(units) if decision.together else 1
+        self._listed = [(unit, decision) for unit in units[first:]]
+        return self._floor.start(units[:first], decision.train or ONE_TUPLE, worker)
+
+    def _chosen(self, choice: Choice) -> tuple[Unit, ...]:
+        names = tuple(map(str, choice.units))
+        self.decisions.append(names)
+        demand(names, f"{self.policy} chose no unit at all; it should have returned Idle")
+        demand(len({unit.id for unit in choice.units}) == len(names), f"{self.policy} lists a unit twice: {names}")
+        for unit in choice.units:
+            demand(self.view.is_ready(unit), f"{self.policy} chose {unit}, which cannot run")
+        return tuple(self.view.units[unit.id] for unit in choice.units)
+
+    def _idle(self, idle: Idle) -> None:
+        self.decisions.append(())
+        left = ", ".join(map(str, self.view.ready))
+        demand(not left or math.isfinite(idle.until), f"{self.policy} is idle for ever, but {left} can run")
+        if self.view.now < idle.until < math.inf:
+            self.view.now = idle.until
+
+    def _tell(self, units: list[Unit]) -> None:
+        for unit in self._mixed(units):
+            self.policy.ready(self.view, unit)
+
+    def _mixed(self, units: list[Unit]) -> list[Unit]:
+        if self._shuffle is not None:
+            self._shuffle.shuffle(units)
+        return units

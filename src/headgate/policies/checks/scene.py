@@ -1,0 +1,26 @@
+"""What the checks have in common: a situation with some of everything, and a way to fail."""
+
+from __future__ import annotations
+
+from headgate.policies.checks.situation import Situation
+
+MIXED = Situation(
+    {
+        "one": "select, cost=5ms, selectivity=1",
+        "two": ["select, cost=2ms, selectivity=0.5", "project, cost=1ms"],
+        "free": "select, selectivity=0.5",
+        "three": ["select, cost=1ms, selectivity=0.9", "table-join, cost=3ms, selectivity=1.5", "select, cost=2ms"],
+        "tree": [["select, from=l, cost=1ms"], ["project, from=r, cost=1ms"], "join, window=1s, cost=1ms", "project"],
+        "left": ["select, cost=1ms, selectivity=0.5, name=both", "project, cost=2ms"],
+        "right": ["select, cost=1ms, selectivity=0.5, name=both", "select, cost=4ms, selectivity=0"],
+    },
+    classes={"one": "gold", "tree": "gold", "free": "tin"},
+    priorities={"gold": 6.0, "all": 3.0, "tin": 0.0},
+    rates={"s": 8.0, "l": 4.0, "r": 2.0},
+)
+
+
+def demand(condition: object, message: str) -> None:
+    """Fail a check unless the condition holds."""
+    if not condition:
+        raise AssertionError(message)

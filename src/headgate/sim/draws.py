@@ -1,0 +1,129 @@
+"""What an operator makes of each tuple: drawn, patterned, or decided by an attribute.
+
+A tuple straight from a stream is known by its offset there; outcomes for such tuples are drawn a block at a time.
+Composite tuples are known by a number mixed from their parts' and are drawn one by one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from bisect import bisect_right
+
+import numpy as np
+import numpy.typing as npt
+
+from headgate.sim.randomness import generator, mix, uniform
+
+BLOCK_BITS = 10
+BLOCK = 1 << BLOCK_BITS
+_IN_BLOCK = BLOCK - 1
+
+
+class Outcomes(ABC):
+    """How many results an operator gives for a tuple."""
+
+    @abstractmethod
+    def copies(self, identity: int, arrival: float) -> int: ...
+
+
+class Pattern(Outcomes):
+    """A fixed pattern over the tuples in the order in which the operator sees them.
+
+    >>> second_of_three = Pattern((False, True, False))
+    >>> [second_of_three.copies(0, 0.0) for _ in range(4)]
+    [0, 1, 0, 0]
+    """
+
+    def __init__(self, passes: tuple[bool, ...]) -> None:
+        self._passes = passes
+        self._seen = 0
+
+    def copies(self, identity: int, arrival: float) -> int:
+        self._seen += 1
+        return int(self._passes[(self._seen - 1) % len(self._passes)])
+
+
+class Always(Outcomes):
+    """One result for every tuple."""
+
+    def copies(self, identity: int, arrival: float) -> int:
+        return 1
+
+
+class Blocks(Outcomes):
+    """Drawn outcomes for offsets of a stream, a block at a time.
+
+    `selectivities` are (from offset, value), the first from 0: a change holds for tuples that arrive after it,
+    whenever they are processed.
+    """
+
+    def __init__(self, seed: int, purpose: tuple[str | int, ...], selectivities: list[tuple[int, float]]) -> None:
+        self._seed = seed
+        self._purpose = purpose
+        self._starts = [start for start, _ in selectivities]
+        self._values = np.array([value for _, value in selectivities])
+        self.number = -1  # which block is loaded
+        self.block = b""
+
+    def copies(self, identity: int, arrival: float) -> int:
+        if identity >> BLOCK_BITS != self.number:
+            self.load(identity >> BLOCK_BITS)
+        return self.block[identity & _IN_BLOCK]
+
+    def load(self, number: int) -> None:
+        """An operator sees offsets in rising order, so one block at a time is enough."""
+        draws = uniforms(self._seed, self._purpose, number)
+        offsets = np.arange(number * BLOCK, (number + 1) * BLOCK)
+        values = self._values[np.searchsorted(self._starts, offsets, side="right") - 1]
+        whole = np.floor(values)
+        self.block = (whole + (draws < values - whole)).astype(np.uint8).tobytes()
+        self.number = number
+
+
+class Single(Outcomes):
+    """Drawn outcomes for composite tuples; `selectivities` are (from arrival, value)."""
+
+    def __init__(self, seed: int, purpose: tuple[str | int, ...], selectivities: list[tuple[float, float]]) -> None:
+        self._key = int(generator(seed, *purpose).integers(2**62))
+        self._starts = [start for start, _ in selectivities]
+        self._values = [value for _, value in selectivities]
+
+    def copies(self, identity: int, arrival: float) -> int:
+        value = self._values[bisect_right(self._starts, arrival) - 1]
+        whole = int(value)
+        return whole + (uniform(self._key, identity) < value - whole)
+
+
+class Noise:
+    """Factors by which costs vary from tuple to tuple.
+
+    >>> noise = Noise(1, ("noise", 0), 0.05)
+    >>> 0.95 <= noise.factor(7) <= 1.05
+    True
+    """
+
+    def __init__(self, seed: int, purpose: tuple[str | int, ...], share: float) -> None:
+        self._seed = seed
+        self._purpose = purpose
+        self._share = share
+        self._number = -1
+        self._block = array("d")
+
+    def factor(self, identity: int) -> float:
+        number = (identity >> BLOCK_BITS) & 0xFFFFFFFF
+        if number != self._number:
+            draws = uniforms(self._seed, self._purpose, number)
+            self._block = array("d", (1.0 - self._share + 2 * self._share * draws).tobytes())
+            self._number = number
+        return self._block[identity & _IN_BLOCK]
+
+
+def uniforms(seed: int, purpose: tuple[str | int, ...], number: int) -> npt.NDArray[np.float64]:
+    """A block of numbers in [0, 1)."""
+    return generator(seed, *purpose, number).random(BLOCK)
+
+
+def composite(left: int, right: int) -> int:
+    """The identity of a tuple made of two."""
+    return mix(left, right)

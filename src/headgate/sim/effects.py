@@ -1,0 +1,126 @@
+"""From an operator of the network to what it does in the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from headgate.model import (
+    Aggregate,
+    Except,
+    Join,
+    Kind,
+    Operator,
+    OperatorId,
+    Project,
+    Source,
+    Split,
+    Union,
+    walk,
+)
+from headgate.plan.network import Network, Node
+from headgate.sim.draws import Always, Blocks, Outcomes, Pattern, Single
+from headgate.sim.feeds import Feeds
+from headgate.sim.operators import Difference, Effect, Filter, Merge, WindowAggregate, WindowJoin
+from headgate.sim.randomness import generator
+from headgate.stats.measured import selectivity_of
+from headgate.workload import Change, Workload
+
+_KEEPS_OFFSETS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT})
+
+
+def effects(
+    network: Network, workload: Workload, feeds: Feeds, known: Collection[OperatorId]
+) -> dict[OperatorId, Effect]:
+    """What every operator does, those left out that are known already."""
+    maker = _Maker(network, workload, feeds)
+    return {node.id: maker.effect(node) for node in network.nodes.values() if node.id not in known}
+
+
+def targets(change: Change, network: Network) -> list[OperatorId]:
+    """The operators that a change means: one by its name, one of a query by its place, or all of a query's."""
+    if isinstance(change.operator, str):
+        return [node.id for node in network.nodes.values() if node.operator.name == change.operator]
+    if change.query is None or change.query not in network.queries:
+        return []
+    numbers = network.operators[change.query]
+    if change.operator is None:
+        return list(numbers)
+    return list(numbers[change.operator : change.operator + 1])
+
+
+class _Maker:
+    def __init__(self, network: Network, workload: Workload, feeds: Feeds) -> None:
+        self._network = network
+        self._workload = workload
+        self._feeds = feeds
+        self._changed: dict[OperatorId, list[tuple[float, float]]] = {}
+        for change in sorted(workload.changes, key=lambda change: change.at):
+            if change.selectivity is not None:
+                for number in targets(change, network):
+                    self._changed.setdefault(number, []).append((change.at, change.selectivity))
+
+    def effect(self, node: Node) -> Effect:
+        operator = node.operator
+        if isinstance(operator, Join):
+            given = selectivity_of(operator)
+            works = (_work(operator.inputs[0]) + _alone(operator), _work(operator.inputs[1]) + _alone(operator))
+            return WindowJoin(operator, self._key(node), 1.0 if given is None else given, works)
+        if isinstance(operator, Aggregate):
+            return WindowAggregate(operator, self._key(node))
+        if isinstance(operator, Union):
+            return Merge()
+        if isinstance(operator, Except):
+            return Difference(self._outcomes(node))
+        return Filter(self._outcomes(node))
+
+    def _outcomes(self, node: Node) -> Outcomes:
+        operator = node.operator
+        if operator.given.passes:
+            return Pattern(operator.given.passes)
+        selectivity = selectivity_of(operator)
+        changes = self._changed.get(node.id, [])
+        if isinstance(operator, Project | Split) or (selectivity is None and not changes):
+            return Always()
+        timeline = [(0.0, 1.0 if selectivity is None else selectivity), *changes]
+        purpose = self._purpose(node)
+        stream = _stream_of_offsets(operator)
+        if stream is None:
+            return Single(self._workload.seed, purpose, timeline)
+        offsets = [(self._feeds.offset(stream, at) if at > 0 else 0, value) for at, value in timeline]
+        return Blocks(self._workload.seed, purpose, offsets)
+
+    def _purpose(self, node: Node) -> tuple[str | int, ...]:
+        attribute = node.operator.given.attribute
+        if attribute is not None:
+            return ("attribute", attribute, *(leaf.stream for leaf in _leaves(node.operator)))
+        return ("outcomes", node.label)
+
+    def _key(self, node: Node) -> int:
+        return int(generator(self._workload.seed, "window", node.label).integers(2**62))
+
+
+def _stream_of_offsets(operator: Operator) -> str | None:
+    """The stream whose offsets an operator's tuples are known by; None behind anything that makes new tuples."""
+    below = operator.inputs[0]
+    if isinstance(below, Source):
+        return below.stream
+    share = below.given.selectivity
+    if below.kind in _KEEPS_OFFSETS or (below.kind is Kind.TABLE_JOIN and (share is None or share <= 1)):
+        return _stream_of_offsets(below)
+    return None
+
+
+def _leaves(operator: Operator) -> list[Source]:
+    return [node for node in walk(operator) if isinstance(node, Source)]
+
+
+def _alone(operator: Operator) -> float:
+    return operator.given.cost + operator.given.overhead
+
+
+def _work(node: Operator | Source) -> float:
+    """Seconds of processing up to here, filters aside, a join counted once per input."""
+    if isinstance(node, Source):
+        return 0.0
+    times = 2 if isinstance(node, Join) else 1
+    return times * _alone(node) + sum(_work(child) for child in node.inputs)

@@ -1,0 +1,268 @@
+"""Carries out runs on simulated tuples.
+
+Each operator call costs its overhead plus cost × tuples; results leave one by one as the last operator works through
+its train, so latencies differ within a run.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+from headgate.metrics import QueryRecords
+from headgate.model import (
+    OperatorId,
+    OperatorOutcome,
+    Outcome,
+    Produced,
+    QueryId,
+    QueueId,
+    Run,
+    Unit,
+    WorkerId,
+)
+from headgate.plan.network import Network, Node
+from headgate.sim.draws import BLOCK_BITS, Always, Blocks, Noise
+from headgate.sim.effects import effects
+from headgate.sim.feeds import Feeds
+from headgate.sim.operators import Effect, Filter, Item, WindowJoin
+from headgate.workload import Workload
+
+_IN_BLOCK = (1 << BLOCK_BITS) - 1
+Append = Callable[[float], None]
+
+
+class Work:
+    """One operator at work: its costs, what it does, and where its results go."""
+
+    __slots__ = ("cost", "effect", "node", "noise", "overhead")
+
+    def __init__(self, node: Node, effect: Effect, noise: Noise | None) -> None:
+        self.node = node
+        self.effect = effect
+        self.noise = noise
+        self.cost = node.operator.given.cost
+        self.overhead = node.operator.given.overhead
+
+    def seconds(self, item: Item) -> float:
+        return self.cost if self.noise is None else self.cost * self.noise.factor(item.identity)
+
+
+class Chain:
+    """A unit that is a plain chain of filters on one stream, for runs of one tuple: the common case, made quick."""
+
+    __slots__ = ("emit", "note_arrival", "steps", "times")
+
+    def __init__(self, works: list[Work], times: array[float], records: QueryRecords) -> None:
+        self.steps = [(work.overhead + work.cost, _blocks(work)) for work in works]
+        self.times = times
+        self.note_arrival: Append = records.arrival.append
+        self.emit: Append = records.emission.append
+
+    def run(self, offset: int, now: float) -> float:
+        """Take one tuple as far as it goes; when that is done."""
+        for seconds, blocks in self.steps:
+            now += seconds
+            if blocks is not None:
+                if offset >> BLOCK_BITS != blocks.number:
+                    blocks.load(offset >> BLOCK_BITS)
+                if not blocks.block[offset & _IN_BLOCK]:
+                    return now
+        self.note_arrival(self.times[offset])
+        self.emit(now)
+        return now
+
+
+class Machine:
+    """The simulated operators, the tuples between them, and the results they give."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        feeds: Feeds,
+        records: dict[QueryId, QueryRecords],
+        heads: Callable[[QueueId], float],
+        detailed: bool,
+    ) -> None:
+        self.busy = 0.0
+        self._heads = heads  # arrival of the tuple at the head of a queue: the scheduler knows
+        self._workload = workload
+        self._feeds = feeds
+        self._records = records
+        self._detailed = detailed  # tell what every operator did
+        self._works: dict[OperatorId, Work] = {}
+        self._stores: dict[QueueId, deque[Item]] = {}
+        self._in_flight: dict[WorkerId, tuple[float, list[tuple[QueueId, list[Item]]]]] = {}
+        self._chains: dict[Unit, Chain | None] = {}
+
+    def follow(self, network: Network) -> None:
+        """Take up operators that are new and drop those that are gone; the others keep their windows."""
+        self._network = network
+        self._chains.clear()
+        fresh = effects(network, self._workload, self._feeds, self._works)
+        works: dict[OperatorId, Work] = {}
+        for node in network.nodes.values():
+            work = self._works.get(node.id) or Work(node, fresh[node.id], self._noise(node))
+            work.node = node
+            works[node.id] = work
+        self._works = works
+        stores = self._stores
+        self._stores = {
+            number: stores.get(number, deque()) for number, edge in network.edges.items() if edge.stream is None
+        }
+
+    def adjust(self, operator: OperatorId, cost: float | None, selectivity: float | None) -> None:
+        """An operator costs, or a join matches, differently from now on."""
+        work = self._works[operator]
+        if cost is not None:
+            work.cost = cost
+            self._chains.clear()
+        if selectivity is not None and isinstance(work.effect, WindowJoin):
+            work.effect.selectivity = selectivity
+
+    def execute(self, run: Run, now: float, floor: float) -> Outcome:
+        """Carry out a run that starts now; `floor` is the earliest arrival of tuples not yet delivered."""
+        start = now + self._workload.run_overhead
+        take = run.takes[0]
+        if len(run.takes) == 1 and take.last - take.first == 1 and (chain := self._chain(run.units[0])) is not None:
+            seconds = chain.run(take.first, start) - now
+            self.busy += seconds
+            return Outcome(run, seconds)
+        outcome = _Execution(self, run, start, floor).outcome(now)
+        self.busy += outcome.seconds
+        return outcome
+
+    def deliver(self, outcome: Outcome) -> None:
+        """The run has ended: what it produced is there for others."""
+        _, produced = self._in_flight.pop(outcome.run.worker, (0.0, []))
+        for queue, items in produced:
+            if queue in self._stores:
+                self._stores[queue].extend(items)
+
+    def earliest(self, queue: QueueId, floor: float) -> float:
+        """The earliest arrival of tuples that may still come to a queue."""
+        flying = min((oldest for oldest, _ in self._in_flight.values()), default=floor)
+        return min(floor, flying, *map(self._heads, self._upstream(queue)))
+
+    def _chain(self, unit: Unit) -> Chain | None:
+        try:
+            return self._chains[unit]
+        except KeyError:
+            chain = self._chains[unit] = self._make_chain(unit)
+            return chain
+
+    def _make_chain(self, unit: Unit) -> Chain | None:
+        works = [self._works[call] for call in unit.calls]
+        entry = self._network.edges[unit.queues[0]]
+        plain = all(
+            isinstance(work.effect, Filter)
+            and isinstance(work.effect.outcomes, Blocks | Always)
+            and work.noise is None
+            and len(work.node.queues) == 1
+            and (not work.node.emits if work is not works[-1] else len(work.node.emits) == 1)
+            and [self._network.edges[queue].operator for queue in work.node.consumers] == following
+            for work, following in zip(works, [[work.node.id] for work in works[1:]] + [[]], strict=True)
+        )
+        if self._detailed or not plain or entry.stream is None:
+            return None
+        return Chain(works, self._feeds.times[entry.stream], self._records[unit.queries[0]])
+
+    def _noise(self, node: Node) -> Noise | None:
+        workload = self._workload
+        return Noise(workload.seed, ("noise", node.label), workload.noise) if workload.noise else None
+
+    def _upstream(self, queue: QueueId) -> Iterable[QueueId]:
+        yield queue
+        producer = self._network.edges[queue].producer
+        if producer is not None:
+            for feed in self._network.nodes[producer].queues:
+                yield from self._upstream(feed)
+
+
+class _Execution:
+    """One run in progress."""
+
+    def __init__(self, machine: Machine, run: Run, start: float, floor: float) -> None:
+        self._machine = machine
+        self._run = run
+        self._time = start
+        self._floor = floor
+        self._inside = {queue for unit in run.units for queue in unit.queues}
+        self._waiting: dict[QueueId, list[Item]] = {}
+        self._leaving: dict[QueueId, list[Item]] = {}
+        self._operators: list[OperatorOutcome] = []
+
+    def outcome(self, now: float) -> Outcome:
+        self._load()
+        for call in self._run.calls:
+            self._call(self._machine._works[call])
+        produced = tuple(Produced(queue, _chunks(items)) for queue, items in self._leaving.items())
+        machine, worker = self._machine, self._run.worker
+        machine._in_flight[worker] = (machine._in_flight[worker][0], list(self._leaving.items()))
+        return Outcome(self._run, self._time - now, None, tuple(self._operators), produced)
+
+    def _load(self) -> None:
+        """The tuples that the run takes."""
+        machine = self._machine
+        oldest = self._floor
+        for take in self._run.takes:
+            stream = machine._network.edges[take.queue].stream
+            if stream is not None:
+                times = machine._feeds.times[stream]
+                items = [Item(offset, times[offset], times[offset]) for offset in range(take.first, take.last)]
+            else:
+                store = machine._stores[take.queue]
+                items = [store.popleft() for _ in range(take.last - take.first)]
+            self._waiting[take.queue] = items
+            oldest = min(oldest, *(item.arrival for item in items))
+        machine._in_flight[self._run.worker] = (oldest, [])
+
+    def _call(self, work: Work) -> None:
+        inputs = [(item, port) for port, queue in enumerate(work.node.queues) for item in self._waiting.pop(queue, ())]
+        if not inputs:
+            return
+        if len(work.node.queues) > 1:
+            inputs.sort(key=lambda entry: entry[0].arrival)
+        began = self._time
+        self._time += work.overhead
+        produced = 0
+        for item, port in inputs:
+            self._time += work.seconds(item)
+            results = work.effect.results(item, port)
+            produced += len(results)
+            if results:
+                self._pass_on(work.node, results)
+        if isinstance(work.effect, WindowJoin):
+            self._expire(work, work.effect)
+        if self._machine._detailed:
+            self._operators.append(OperatorOutcome(work.node.id, len(inputs), produced, self._time - began))
+
+    def _pass_on(self, node: Node, results: list[Item]) -> None:
+        for queue in node.consumers:
+            target = self._waiting if queue in self._inside else self._leaving
+            target.setdefault(queue, []).extend(results)
+        for name in node.emits:
+            records = self._machine._records[name]
+            for item in results:
+                records.arrival.append(item.arrival)
+                records.emission.append(self._time)
+                if records.reference is not None:
+                    records.reference.append(item.reference)
+
+    def _expire(self, work: Work, join: WindowJoin) -> None:
+        for port, queue in enumerate(work.node.queues):
+            if join.crowded(1 - port):
+                waiting = min((item.arrival for items in self._waiting.values() for item in items), default=self._floor)
+                join.expire(1 - port, min(waiting, self._machine.earliest(queue, self._floor)))
+
+
+def _blocks(work: Work) -> Blocks | None:
+    assert isinstance(work.effect, Filter)
+    outcomes = work.effect.outcomes
+    return outcomes if isinstance(outcomes, Blocks) else None
+
+
+def _chunks(items: list[Item]) -> tuple[tuple[float, int], ...]:
+    return tuple((arrival, sum(1 for _ in same)) for arrival, same in groupby(items, key=lambda item: item.arrival))

@@ -1,0 +1,99 @@
+"""How a stream's tuples arrive: the kinds and their settings. The simulator gives them their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from headgate.model import HeadgateError, unknown
+from headgate.workload.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """A kind of arrivals: which settings it has, and whether it has a rate and never ends."""
+
+    settings: tuple[str, ...]
+    check: Callable[[Settings], None]
+    open_ended: bool = True
+
+
+def _at(settings: Settings) -> None:
+    settings.need("times", "[0, 5ms]")
+    if not settings.durations("times"):
+        raise HeadgateError("times is empty", hint="write for example times=[0, 5ms]")
+
+
+def _rate(settings: Settings) -> None:
+    settings.need("rate", "100")
+    settings.number("rate", above=0.0)
+
+
+def _constant(settings: Settings) -> None:
+    _rate(settings)
+    settings.duration("start")
+
+
+def _onoff(settings: Settings) -> None:
+    _rate(settings)
+    for key in ("on", "off"):
+        settings.need(key, "1s")
+        settings.duration(key, above=0.0)
+    settings.number("shape", above=1.0)
+
+
+def _steps(settings: Settings) -> None:
+    settings.need("rates", "[100, 500]")
+    rates = settings.numbers("rates", low=0.0)
+    if not rates:
+        raise HeadgateError("rates is empty", hint="write for example rates=[100, 500]")
+    if ("every" in settings) == ("at" in settings):
+        raise HeadgateError("steps needs every or at, one of them", hint="write every=5s, or at=[0, 5s] for each rate")
+    settings.duration("every", above=0.0)
+    if "at" in settings and len(settings.durations("at")) != len(rates):
+        raise HeadgateError(f"at must have one time for each of the {len(rates)} rates", hint="correct at or rates")
+    if settings.word("kind") not in (None, "constant", "poisson"):
+        raise unknown("kind of steps", str(settings.word("kind")), ("constant", "poisson"))
+
+
+def _trace(settings: Settings) -> None:
+    settings.need("file", "arrivals.csv")
+
+
+ARRIVALS = MappingProxyType(
+    {
+        "at": Arrivals(("times", "batch"), _at, open_ended=False),
+        "constant": Arrivals(("rate", "start", "batch"), _constant),
+        "poisson": Arrivals(("rate", "batch"), _rate),
+        "onoff": Arrivals(("rate", "on", "off", "shape", "batch"), _onoff),
+        "steps": Arrivals(("rates", "every", "at", "kind", "batch"), _steps),
+        "trace": Arrivals(("file", "column", "batch"), _trace, open_ended=False),
+    }
+)
+
+
+def check_arrivals(text: str) -> None:
+    """Refuse what the simulator could not make sense of.
+
+    >>> check_arrivals("onoff, rate=100, on=1s, off=1s")
+    >>> check_arrivals("poison, rate=100")
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: unknown kind of arrivals 'poison'; did you mean 'poisson'?
+    """
+    settings = Settings(text)
+    if settings.name not in ARRIVALS:
+        raise unknown("kind of arrivals", settings.name, ARRIVALS)
+    kind = ARRIVALS[settings.name]
+    settings.only(kind.settings)
+    settings.whole("batch", low=1)
+    kind.check(settings)
+
+
+def open_ended(text: str) -> bool:
+    """Whether arrivals go on for ever, at a rate that a change may set.
+
+    >>> open_ended("poisson, rate=100"), open_ended("at, times=[0]")
+    (True, False)
+    """
+    return ARRIVALS[Settings(text).name].open_ended

@@ -1,0 +1,195 @@
+"""Types of values in the file that TOML has no word for. Their errors reach the user through `complaints`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, isfinite
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
+
+from headgate.model import HeadgateError, QoS, Train, Value, seconds, unknown
+from headgate.plan.grouping import Fuse
+from headgate.workload.settings import bare, check_name
+
+T = TypeVar("T")
+
+
+def found(value: object) -> str:
+    """A value as an error message shows it.
+
+    >>> found("x"), found(True), found([1]), found(2.5)
+    ("'x'", 'true', 'a list', '2.5')
+    """
+    if isinstance(value, str):
+        return f"'{value if len(value) <= 60 else value[:59] + '…'}'"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "a table"
+    return str(value)[:60]
+
+
+def read_duration(value: Value) -> float:
+    """Seconds, from text with a unit.
+
+    >>> read_duration("250 ms"), read_duration(0)
+    (0.25, 0.0)
+    >>> read_duration("5")
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: has no unit, found 5; write "5 s" or "5 ms"
+    """
+    text = value.strip() if isinstance(value, str) else value
+    number = isinstance(text, int | float) and not isinstance(text, bool)
+    if (number or (isinstance(text, str) and bare(text))) and float(text) != 0.0:  # type: ignore[arg-type]
+        raise HeadgateError(f"has no unit, found {text}", hint=f'write "{text} s" or "{text} ms"')
+    if not number and not isinstance(text, str) or (isinstance(text, str) and text.startswith("[")):
+        raise HeadgateError(f"is not a duration, found {found(value)}", hint='write for example "250 ms"')
+    length = seconds(text, what="the text")
+    if length < 0.0 or length != length:
+        raise HeadgateError(f"must not be negative, found {found(value)}", hint="write 0 or more")
+    return length
+
+
+def read_length(value: Value) -> float:
+    """A duration that is more than nothing and ends."""
+    length = read_duration(value)
+    if length == 0.0 or length == inf:
+        raise HeadgateError(f"must be more than 0 and finite, found {found(value)}", hint='write for example "10 s"')
+    return length
+
+
+def read_cost(value: Value) -> float:
+    """A duration that ends, possibly 0."""
+    length = read_duration(value)
+    if not isfinite(length):
+        raise HeadgateError(f"must be finite, found {found(value)}", hint='write for example "5 ms"')
+    return length
+
+
+def read_train(value: Value) -> Train:
+    """What a run takes.
+
+    >>> read_train("all"), read_train(100).at_most, read_train(0.3).fraction
+    (Train(at_most=None, fraction=1.0, threshold=0, fits=None), 100, 0.3)
+    """
+    if value == "all":
+        return Train()
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return Train(at_most=value)
+    if isinstance(value, float) and 0.0 < value <= 1.0:
+        return Train(fraction=value)
+    hint = 'write "all", a number of tuples, or a share of the queue such as 0.3'
+    raise HeadgateError(f"is not a train, found {found(value)}", hint=hint)
+
+
+def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
+    """Columns and their types.
+
+    >>> read_columns("id bigint, price decimal(10, 2)")
+    (('id', 'bigint'), ('price', 'decimal(10, 2)'))
+    """
+    hint = 'write for example "id bigint, temp double, ts timestamp"'
+    if not isinstance(value, str):
+        raise HeadgateError(f"must be text, found {found(value)}", hint=hint)
+    columns: dict[str, str] = {}
+    for part in _outside_brackets(value):
+        name, _, kind = part.strip().partition(" ")
+        if not name or not kind.strip():
+            raise HeadgateError(f"'{part.strip()}' is not a column and its type", hint=hint)
+        if name in columns:
+            raise HeadgateError(f"column '{name}' is given twice", hint="keep one of them")
+        columns[name] = kind.strip()
+    return tuple(columns.items())
+
+
+def _outside_brackets(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "(<") - (character in ")>")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def read_name(value: Value) -> str:
+    if not isinstance(value, str):
+        raise HeadgateError(f"must be text, found {found(value)}", hint="put it in quotes")
+    return check_name(value, "the text")
+
+
+def read_names(value: Value) -> list[str]:
+    """One name or a list of them."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+        raise HeadgateError(f"must be a list of streams, found {found(value)}", hint='write for example from = ["s"]')
+    return [str(item) for item in value]
+
+
+def read_operator(value: Value) -> str | int:
+    """An operator's name, or its place in the query."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise HeadgateError(f"is not an operator, found {found(value)}", hint="write its name, or its place from 0")
+    return value
+
+
+def read_fuse(value: Value) -> Fuse:
+    return Fuse(_one_of(value, [fuse.value for fuse in Fuse]))
+
+
+def read_statistics(value: Value) -> str:
+    return _one_of(value, ["given", "measured"])
+
+
+def _one_of(value: Value, known: list[str]) -> str:
+    if not isinstance(value, str):
+        raise HeadgateError(f"must be text, found {found(value)}", hint=f"write one of {', '.join(known)}")
+    if value not in known:
+        raise unknown("value", value, known)
+    return value
+
+
+def read_qos(value: Value) -> QoS:
+    hint = "write qos = [[0.0, 1.0], [0.5, 1.0], [2.0, 0.0]]: latency in seconds, utility"
+    points = value if isinstance(value, list) else [value]
+    pairs: list[list[float]] = []
+    for point in points:
+        numbers = [float(x) for x in point if _finite(x)] if isinstance(point, list) else []  # type: ignore[arg-type]
+        if len(numbers) != 2 or not isinstance(point, list) or len(point) != 2:
+            raise HeadgateError(f"must be a list of pairs of numbers, found {found(value)}", hint=hint)
+        pairs.append(numbers)
+    return QoS.of(pairs)
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _told(read: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Hand our error to pydantic, which knows the place."""
+
+    def validate(value: Any) -> T:
+        try:
+            return read(value)
+        except HeadgateError as error:
+            told = {"message": error.message, "hint": error.hint}
+            raise PydanticCustomError("headgate", "{message}", told) from None
+
+    return validate
+
+
+Duration = Annotated[float, BeforeValidator(_told(read_duration))]
+Length = Annotated[float, BeforeValidator(_told(read_length))]
+Cost = Annotated[float, BeforeValidator(_told(read_cost))]
+TrainSize = Annotated[Any, BeforeValidator(_told(read_train))]
+Columns = Annotated[Any, BeforeValidator(_told(read_columns))]
+Name = Annotated[str, BeforeValidator(_told(read_name))]
+Names = Annotated[list[str], BeforeValidator(_told(read_names))]
+Place = Annotated[Any, BeforeValidator(_told(read_operator))]
+Fusing = Annotated[Any, BeforeValidator(_told(read_fuse))]
+Statistics = Annotated[str, BeforeValidator(_told(read_statistics))]
+Graph = Annotated[Any, BeforeValidator(_told(read_qos))]

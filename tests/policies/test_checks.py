@@ -1,0 +1,34 @@
+"""Every check crossed with every policy, plain and with settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headgate.model import Level
+from headgate.policies.checks import CHECKS
+from headgate.policies.registry import policies
+
+NAMES = tuple(policies())
+SETTINGS = ("train=3", "train=0.5", "ratio=0.3, threshold=2", "schedule=3")
+OTHER_LEVELS = tuple(f"{name}, level={level}" for name, kind in policies().items() for level in kind.levels[1:])
+VARIANTS = (
+    *(f"{name}, {SETTINGS[place % len(SETTINGS)]}" for place, name in enumerate(NAMES)),
+    "rr, unit=query",
+    "wrr, quantum=0",
+    "wrr, quantum=1s, leaf=0.5, join=4.0",
+    "rr-rb, schedule=2, train=all",
+)
+
+
+@pytest.mark.parametrize("text", [*NAMES, *OTHER_LEVELS, *VARIANTS])
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_check(check: Callable[[str], None], text: str) -> None:
+    check(text)
+
+
+def test_every_level_is_one_that_units_are_built_at() -> None:
+    for name, kind in policies().items():
+        assert kind.levels, name
+        assert set(kind.levels) <= set(Level) - {Level.SHARED}, name

@@ -1,0 +1,123 @@
+"""Both ways of keeping an order against the plain one: look at all lines and take the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.model import Level, Unit, UnitId
+from headgate.policies.baseline.fifo import FirstInFirstOut
+from headgate.policies.checks import Situation
+from headgate.policies.checks.moment import Moment
+from headgate.policies.contract import Tally
+from headgate.policies.order import Heap, Line, Order, Scan, order, settled
+
+CHAINS = Situation({name: ["select", "select", "select"] for name in ("p", "q", "r")})
+UNITS = 9
+
+# Whole numbers and halves, so that both ways compute the same floats and ties are ties.
+Intercepts = st.integers(-4, 4).map(float)
+Slopes = st.sampled_from([0.0, 0.5, 1.0, 2.0])
+Acts = st.one_of(
+    st.tuples(st.just("add"), st.integers(0, UNITS - 1), st.integers(0, 5)),
+    st.tuples(st.just("block"), st.integers(0, UNITS - 1), st.just(0)),
+    st.tuples(st.just("wait"), st.just(0), st.integers(0, 3)),
+    st.tuples(st.just("pop"), st.just(0), st.just(0)),
+)
+
+
+@dataclass
+class Naive:
+    """All units that were added, and the arrival of their head tuples at that time."""
+
+    lines: dict[UnitId, Line]
+    heads: dict[UnitId, float] = field(default_factory=dict)
+
+    def add(self, view: Moment, unit: Unit) -> None:
+        self.heads[unit.id] = view.oldest(unit)
+
+    def pop(self, view: Moment) -> Unit | None:
+        for _, head, _, number in sorted(self._rank(view, number) for number in self.heads):
+            assert self.heads.pop(number) == head
+            if view.is_ready(view.units[number]):
+                return view.units[number]
+        return None
+
+    def _rank(self, view: Moment, number: UnitId) -> tuple[float, float, int, UnitId]:
+        intercept, slope = self.lines[number]
+        head = self.heads[number]
+        return -(intercept + slope * (view.now - head)), head, -view.units[number].depth, number
+
+
+def agree(kept: Order, lines: dict[UnitId, Line], view: Moment, acts: list[tuple[str, int, int]]) -> None:
+    naive = Naive(lines)
+    for act, number, amount in acts:
+        unit = view.units[number]
+        if act == "add":
+            view.taken.discard(number)
+            view.queues[unit.queues[0]] = [float(amount)]
+            kept.add(view, unit)
+            naive.add(view, unit)
+        elif act == "block":
+            view.taken.add(number)
+        elif act == "wait":
+            view.now += amount
+        else:
+            assert kept.pop(view) is naive.pop(view)
+    while (best := naive.pop(view)) is not None:
+        assert kept.pop(view) is best
+    assert kept.pop(view) is None
+
+
+def nothing_waits() -> Moment:
+    view = CHAINS.view(FirstInFirstOut())
+    assert [unit.level for unit in view.units.values()] == [Level.OPERATOR] * UNITS
+    for queue in view.queues.values():
+        queue.clear()
+    view.now = 5.0
+    return view
+
+
+@given(Slopes, st.lists(Intercepts, min_size=UNITS, max_size=UNITS), st.lists(Acts, max_size=60))
+def test_equal_slopes(slope: float, intercepts: list[float], acts: list[tuple[str, int, int]]) -> None:
+    lines = {number: (intercept, slope) for number, intercept in enumerate(intercepts)}
+    agree(Heap(lines, Tally()), lines, nothing_waits(), acts)
+    view = nothing_waits()
+    agree(Scan(lines, view, Tally()), lines, view, acts)
+
+
+@given(st.lists(st.tuples(Intercepts, Slopes), min_size=UNITS, max_size=UNITS), st.lists(Acts, max_size=60))
+def test_any_slopes(slanted: list[Line], acts: list[tuple[str, int, int]]) -> None:
+    lines = dict(enumerate(slanted))
+    view = nothing_waits()
+    agree(order(lines, view, Tally()), lines, view, acts)
+
+
+@given(
+    st.lists(st.sampled_from([(0.0, float("inf")), (float("inf"), 0.0), (0.0, 1.0)]), min_size=UNITS, max_size=UNITS),
+    st.lists(Acts, max_size=60),
+)
+def test_infinite_lines(endless: list[Line], acts: list[tuple[str, int, int]]) -> None:
+    lines = dict(enumerate(endless))
+    view = nothing_waits()
+    plain = {number: settled(line) for number, line in lines.items()}
+    agree(order(lines, view, Tally()), plain, view, acts)
+
+
+@pytest.mark.parametrize(("slopes", "kind"), [((1.0, 1.0), Heap), ((1.0, 2.0), Scan), ((0.0, 0.0), Heap)])
+def test_a_heap_is_kept_where_it_can_be(slopes: tuple[float, float], kind: type) -> None:
+    lines = {number: (0.0, slope) for number, slope in enumerate(slopes)}
+    assert isinstance(order(lines, nothing_waits(), Tally()), kind)
+
+
+def test_the_work_of_deciding_is_counted() -> None:
+    view, tally = nothing_waits(), Tally()
+    kept = Scan({number: (0.0, float(number)) for number in range(UNITS)}, view, tally)
+    for unit in view.units.values():
+        view.queues[unit.queues[0]] = [0.0]
+        kept.add(view, unit)
+    kept.pop(view)
+    assert (tally.computed, tally.compared) == (UNITS, UNITS)

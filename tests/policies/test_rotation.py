@@ -1,0 +1,115 @@
+"""The rotation against a cursor that walks from slot to slot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.model import Choice, Outcome, Run
+from headgate.policies.checks import Situation
+from headgate.policies.checks.moment import Moment
+from headgate.policies.contract import Policy
+from headgate.policies.registry import create
+from headgate.policies.rotation import Rotation
+
+KEYS = "abcde"
+
+
+class Cursor:
+    """Walks over the slots; whoever is awake at a slot is tried there and falls asleep."""
+
+    def __init__(self, slots: Sequence[str]) -> None:
+        self.slots = slots
+        self.rounds = 0
+        self.place = 0
+        self.awake: set[str] = set()
+
+    def next(self, able: Collection[str]) -> str | None:
+        while self.awake:
+            if self.place == len(self.slots):
+                self.place, self.rounds = 0, self.rounds + 1
+            key = self.slots[self.place]
+            self.place += 1
+            if key in self.awake:
+                self.awake.remove(key)
+                if key in able:
+                    return key
+        return None
+
+
+Slots = st.lists(st.sampled_from(KEYS), max_size=8).map(lambda more: [*KEYS, *more]).flatmap(st.permutations)
+Acts = st.lists(st.one_of(st.sampled_from(KEYS), st.sets(st.sampled_from(KEYS))), max_size=60)
+
+
+@given(Slots, Acts)
+def test_rotation_walks_like_a_cursor(slots: list[str], acts: list[str | set[str]]) -> None:
+    """An act is a key that wakes, or the set of keys that can run when the next one is asked for."""
+    rotation, cursor = Rotation(slots), Cursor(slots)
+    for act in acts:
+        if isinstance(act, str):
+            rotation.wake(act)
+            cursor.awake.add(act)
+        else:
+            assert rotation.next(act.__contains__) == cursor.next(act)
+            assert rotation.rounds == cursor.rounds
+
+
+def started(text: str, situation: Situation) -> tuple[Policy, Moment]:
+    policy = create(text)
+    view = situation.view(policy)
+    renew(policy, view)
+    return policy, view
+
+
+def renew(policy: Policy, view: Moment) -> None:
+    policy.changed(view)
+    for unit in view.ready:
+        policy.ready(view, unit)
+
+
+def turn(policy: Policy, view: Moment, seconds: float = 1.0) -> str:
+    """One decision carried out on one tuple, which took so long."""
+    choice = policy.choose(view, 0)
+    assert isinstance(choice, Choice)
+    (unit,) = choice.units
+    view.queues[unit.queues[0]].pop(0)
+    run = Run(0, 0, choice.units, (), unit.calls, view.now)
+    policy.finished(view, run, Outcome(run, seconds))
+    if view.is_ready(unit):
+        policy.ready(view, unit)
+    return str(unit)
+
+
+THREE: dict[str, Any] = {"queries": dict.fromkeys("abc", "select"), "waiting": dict.fromkeys("abc", 4)}
+
+
+@pytest.mark.parametrize("text", ["rr, level=query", "rr-rb"])
+def test_new_statistics_do_not_start_the_cycle_over(text: str) -> None:
+    policy, view = started(text, Situation(**THREE))
+    seen = []
+    for _ in range(6):
+        seen.append(turn(policy, view)[0])
+        renew(policy, view)
+    assert "".join(seen) == "abcabc"
+
+
+def test_a_turn_lasts_as_long_as_its_quantum() -> None:
+    chain = {"q": ["select, name=leaf", "select, name=root"]}
+    policy, view = started("wrr, quantum=2s, leaf=2", Situation(chain, waiting={"q": 9}))
+    assert [turn(policy, view) for _ in range(12)] == (["leaf"] * 4 + ["root"] * 2) * 2
+
+
+def test_a_turn_ends_where_nothing_waits() -> None:
+    chain = {"q": ["select, name=leaf", "select, name=root"]}
+    policy, view = started("wrr, quantum=9s", Situation(chain, waiting={"q": [2, 3]}))
+    assert [turn(policy, view) for _ in range(5)] == ["leaf"] * 2 + ["root"] * 3
+
+
+def test_without_a_quantum_a_turn_is_one_run() -> None:
+    chain = {"q": ["select, name=leaf", "select, name=root"]}
+    policy, view = started("wrr, quantum=0", Situation(chain, waiting={"q": 2}))
+    assert [turn(policy, view) for _ in range(4)] == ["leaf", "root"] * 2
