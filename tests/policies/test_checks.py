@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headgate.model import Level
-from headgate.policies.checks import CHECKS
-from headgate.policies.registry import policies
+from headgate.policies.checks import CHECKS, Play
+from headgate.policies.registry import create, policies
 
 NAMES = tuple(policies())
 SETTINGS = ("train=3", "train=0.5", "ratio=0.3, threshold=2", "schedule=3")
@@ -26,6 +28,14 @@ VARIANTS = (
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_check(check: Callable[[str], None], text: str) -> None:
     check(text)
+
+
+@given(st.sampled_from([*NAMES, *OTHER_LEVELS, *VARIANTS]), st.integers(0), st.integers(1), st.integers(1, 120))
+def test_any_course_of_events(text: str, seed: int, shuffle: int, steps: int) -> None:
+    """Never idle while something can run, nothing lost, and the order of telling does not matter."""
+    told = Play(create(text), seed=seed).on(steps).drain()
+    mixed = Play(create(text), seed=seed, shuffle=shuffle).on(steps).drain()
+    assert told.decisions == mixed.decisions
 
 
 def test_every_level_is_one_that_units_are_built_at() -> None:

@@ -10,13 +10,14 @@ from headgate.core.units import UnitState
 from headgate.model import QueueId, Take
 
 _NONE = float("inf")
+_new = tuple.__new__  # a named tuple's own constructor takes twice as long
 _TRIM = 4096  # chunks; trimming looks at every queue, so not on every append
 
 
 class Log:
     """An append-only sequence of arrival times and the queues that read it."""
 
-    __slots__ = ("_base", "_trim_at", "arrivals", "asleep", "end", "ends", "queues", "size")
+    __slots__ = ("_trim_at", "arrivals", "asleep", "base", "end", "ends", "queues", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size  # bytes of a tuple
@@ -25,18 +26,13 @@ class Log:
         self.ends: list[int] = []  # offset behind the last tuple of each chunk
         self.queues: list[TupleQueue] = []
         self.asleep: list[TupleQueue] = []  # queues at the end: the next tuple wakes them
-        self._base = 0
+        self.base = 0  # how many chunks have been dropped
         self._trim_at = _TRIM
 
     @property
     def chunks(self) -> int:
         """How many chunks there have ever been; a queue's chunk is counted the same way."""
-        return self._base + len(self.ends)
-
-    @property
-    def base(self) -> int:
-        """How many chunks have been dropped."""
-        return self._base
+        return self.base + len(self.ends)
 
     def append(self, arrival: float, count: int) -> list[TupleQueue]:
         """Add tuples of one arrival time; the queues that this wakes."""
@@ -53,7 +49,7 @@ class Log:
         woken = self.asleep
         if woken:
             self.asleep = []
-            last = self._base + len(self.ends) - 1
+            last = self.base + len(self.ends) - 1
             for queue in woken:
                 queue.chunk = last
                 queue.head = arrival
@@ -62,11 +58,11 @@ class Log:
     def _trim(self) -> None:
         """Drop the chunks that every queue is past."""
         keep = min((queue.chunk for queue in self.queues if queue.head != _NONE), default=self.chunks - 1)
-        drop = keep - self._base
+        drop = keep - self.base
         if drop > 0:
             del self.arrivals[:drop]
             del self.ends[:drop]
-            self._base = keep
+            self.base = keep
         self._trim_at = max(_TRIM, 2 * len(self.ends))
 
 
@@ -103,16 +99,24 @@ class TupleQueue:
         """How many waiting tuples share the head's arrival time."""
         return min(self.log.ends[self.chunk - self.log.base], self.limit) - self.position
 
+    def take_one(self) -> Take:
+        """Move past the head tuple: `take(1)`, written out because the simulator does little else."""
+        first = self.position
+        last = self.position = first + 1
+        log = self.log
+        if last == log.end or self.upto is not None:
+            self._pause(last)
+        elif log.ends[self.chunk - log.base] == last:
+            self.chunk += 1
+            self.head = log.arrivals[self.chunk - log.base]
+        return _new(Take, (self.id, first, last))
+
     def take(self, count: int) -> Take:
         """Move past that many waiting tuples."""
         first = self.position
         last = self.position = first + count
-        log = self.log
-        if last == log.end and self.upto is None:
-            self.head = _NONE
-            log.asleep.append(self)
-        elif self.upto is not None and last >= self.upto:
-            self.head = _NONE
+        if last == self.log.end or self.upto is not None:
+            self._pause(last)
         else:
             self._settle()
         return Take(self.id, first, last)
@@ -134,6 +138,16 @@ class TupleQueue:
         self.log.queues.remove(self)
         if self in self.log.asleep:
             self.log.asleep.remove(self)
+
+    def _pause(self, last: int) -> None:
+        """Nothing waits any more, or only what is held."""
+        if self.upto is None:
+            self.head = _NONE
+            self.log.asleep.append(self)
+        elif last >= self.upto:
+            self.head = _NONE
+        else:
+            self._settle()
 
     def _settle(self) -> None:
         """Find the chunk of the position and its arrival."""

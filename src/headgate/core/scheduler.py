@@ -42,6 +42,8 @@ from headgate.policies.contract import Policy
 from headgate.policies.registry import create
 from headgate.stats import CostModel, Measured, Stats
 
+_NONE = float("inf")
+_new = tuple.__new__  # a named tuple's own constructor takes twice as long
 REFRESH = 200  # input tuples between two looks at measured statistics (Al Moakar 2013)
 
 
@@ -105,15 +107,14 @@ class Scheduler:
             log = self._logs.get(event.stream)
             if log is None:
                 raise unknown("stream", event.stream, self._logs)
-            for queue in log.append(event.arrival, event.tuples):
-                self._wake(queue)
+            self._wake(log.append(event.arrival, event.tuples))
         else:
             self._handlers[type(event)](self, event, now)
 
     def _frontier(self, event: Frontier, now: float) -> None:
         queue = self._queues[event.queue]
         if queue.hold_beyond(event.upto):
-            self._wake(queue)
+            self._wake([queue])
 
     def _query_added(self, event: QueryAdded, now: float) -> None:
         self._rewire(self.network.add(event.query), now)
@@ -156,35 +157,41 @@ class Scheduler:
         view = self._view
         view.now = now
         if self._listed and (listed := self._next_listed()) is not None:
-            unit, choice = listed
-            return self._start((unit,), choice, worker, now)
-        choice = self._choose(view, worker)  # type: ignore[assignment]
+            return self._start(*listed, worker, now)
+        choice = self._choose(view, worker)
         if type(choice) is not Choice:
-            return choice  # type: ignore[return-value]
+            assert type(choice) is Idle
+            return choice
         self.decisions += 1
         if self.explaining:
             self.why = self.policy.explain(view, choice)
-        if choice.together or len(choice.units) == 1:
-            return self._start(choice.units, choice, worker, now)
-        self._listed.extend((unit, choice) for unit in choice.units[1:])
-        return self._start(choice.units[:1], choice, worker, now)
+        units = choice.units
+        if len(units) > 1:
+            if choice.together:
+                return self._start_together(choice, worker, now)
+            self._listed.extend((unit, choice) for unit in units[1:])
+        return self._start(units[0], choice, worker, now)
 
     def finished(self, outcome: Outcome, now: float) -> None:
         """A run has ended: what it produced waits, and what it blocked may run."""
         run = outcome.run
+        worker = run.worker
         view = self._view
         view.now = now
-        del self.running[run.worker]
+        del self.running[worker]
         if self._told:
             self.policy.finished(view, run, outcome)
-        for produced in outcome.produced:
-            self._append(produced.queue, produced.chunks)
-        for state in self._holding.pop(run.worker):
+        if outcome.produced:
+            for produced in outcome.produced:
+                self._append(produced.queue, produced.chunks)
+        for state in self._holding.pop(worker):
             state.blocked -= 1
-            if not state.blocked and state.oldest != _NONE:
-                unit = state.unit
-                self._ready[unit.id] = unit
-                self._tell(view, unit)
+            if not state.blocked:
+                queue = state.queue
+                if (queue.head if queue is not None else state.oldest) != _NONE:
+                    unit = state.unit
+                    self._ready[unit.id] = unit
+                    self._tell(view, unit)
         if self.learn:
             self._observe(outcome, now)
 
@@ -204,24 +211,32 @@ class Scheduler:
     def queues(self) -> Iterable[TupleQueue]:
         return self._queues.values()
 
-    def _start(self, chosen: tuple[Unit, ...], choice: Choice, worker: WorkerId, now: float) -> Run:
-        states, ready = self._states, self._ready
-        train = choice.train or self.train
-        if len(chosen) == 1:
-            unit = chosen[0]
-            state = states[unit.id]
-            takes, calls, holding = state.takes(train), unit.calls, state.blocks
-        else:
-            several = [states[unit.id] for unit in chosen]
-            takes = tuple(take for state in several for take in state.takes(train))
-            calls = tuple(dict.fromkeys(call for unit in chosen for call in unit.calls))
-            holding = tuple({id(held): held for state in several for held in state.blocks}.values())
-        for state in holding:
-            state.blocked += 1
-            ready.pop(state.unit.id, None)
+    def _start(self, unit: Unit, choice: Choice, worker: WorkerId, now: float) -> Run:
+        state = self._states[unit.id]
+        queue, train = state.queue, choice.train or self.train
+        takes = (queue.take_one(),) if queue is not None and train.at_most == 1 else state.takes(train)
+        ready = self._ready
+        for held in state.blocks:
+            held.blocked += 1
+            ready.pop(held.unit.id, None)
+        self._holding[worker] = state.blocks
+        self.runs = number = self.runs + 1
+        units = choice.units if len(choice.units) == 1 else (unit,)
+        run = self.running[worker] = _new(Run, (number, worker, units, takes, choice.calls or unit.calls, now))
+        return run
+
+    def _start_together(self, choice: Choice, worker: WorkerId, now: float) -> Run:
+        """Several units as one run."""
+        states = [self._states[unit.id] for unit in choice.units]
+        takes = tuple(take for state in states for take in state.takes(choice.train or self.train))
+        calls = tuple(dict.fromkeys(call for unit in choice.units for call in unit.calls))
+        holding = tuple({id(held): held for state in states for held in state.blocks}.values())
+        for held in holding:
+            held.blocked += 1
+            self._ready.pop(held.unit.id, None)
         self._holding[worker] = holding
         self.runs += 1
-        run = self.running[worker] = Run(self.runs, worker, chosen, takes, choice.calls or calls, now)
+        run = self.running[worker] = Run(self.runs, worker, choice.units, takes, choice.calls or calls, now)
         return run
 
     def _next_listed(self) -> tuple[Unit, Choice] | None:
@@ -234,14 +249,15 @@ class Scheduler:
 
     # -- what is ready -----------------------------------------------------------------------------------------
 
-    def _wake(self, queue: TupleQueue) -> None:
-        """Tuples wait in a queue that was empty."""
-        ready = self._ready
-        for state in queue.states:
-            if not state.blocked:
-                unit = state.unit
-                ready[unit.id] = unit
-                self._tell(self._view, unit)
+    def _wake(self, queues: Iterable[TupleQueue]) -> None:
+        """Tuples wait in queues that were empty."""
+        ready, view, tell = self._ready, self._view, self._tell
+        for queue in queues:
+            for state in queue.states:
+                if not state.blocked:
+                    unit = state.unit
+                    ready[unit.id] = unit
+                    tell(view, unit)
 
     def _append(self, number: int, chunks: Iterable[tuple[float, int]]) -> None:
         queue = self._queues.get(number)
@@ -251,7 +267,7 @@ class Scheduler:
         for arrival, count in chunks:
             woken |= bool(queue.log.append(arrival, count))
         if woken:
-            self._wake(queue)
+            self._wake([queue])
 
     # -- change ------------------------------------------------------------------------------------------------
 
@@ -334,6 +350,3 @@ class Scheduler:
             self._regroup(now)
         else:
             self._tell_all()
-
-
-_NONE = float("inf")

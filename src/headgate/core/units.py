@@ -42,8 +42,6 @@ class UnitState:
         """Take a train: counted per query from its entries, and all that is left over inside."""
         queue = self.queue
         if queue is not None:
-            if train.at_most == 1:
-                return (queue.take(1),)
             return (queue.take(self._count(train, len(queue))),)
         found = [take for entry in self.entries for take in self._from(entry, train)]
         found += [queue.take(len(queue)) for queue in self.inner if len(queue)]
@@ -104,7 +102,9 @@ class CoreView:
         return self._states[unit.id].waiting
 
     def oldest(self, unit: Unit) -> float:
-        return self._states[unit.id].oldest
+        state = self._states[unit.id]
+        queue = state.queue
+        return queue.head if queue is not None else state.oldest
 
     def only(self, keep: Callable[[Unit], bool]) -> PartView:
         return PartView(self, keep)

@@ -19,9 +19,9 @@ _SCALES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A label of one or more lines, and what hangs below it.
+    r"""A label of one or more lines, and what hangs below it.
 
-    >>> print(Branch("a", (Branch("b\\nmore", (Branch("c"),)), Branch("d"))))
+    >>> print(Branch("a", (Branch("b\nmore", (Branch("c"),)), Branch("d"))))
     a
     ├─ b
     │  more
@@ -96,6 +96,13 @@ def settings(given: Given) -> dict[str, str]:
     return {name: text for name, text in said.items() if text}
 
 
+def sql_text(sql: str) -> str:
+    """SQL in one spelling, clause by clause."""
+    from headgate.plan.sql.parse import SPARK, parse  # sqlglot is slow to import, and only this needs it
+
+    return parse(sql).sql(dialect=SPARK, pretty=True)
+
+
 def _forest(trees: Iterable[Branch]) -> str:
     return "\n\n".join(map(str, trees))
 
@@ -120,9 +127,7 @@ def _lifetime(query: Query) -> str:
 def _written(query: Query) -> Branch:
     if query.sql is None:
         return _operators(query.plan)
-    from headgate.plan.sql.parse import SPARK, parse  # sqlglot is slow to import, and only this stage needs it
-
-    return Branch(parse(query.sql).sql(dialect=SPARK, pretty=True))
+    return Branch(sql_text(query.sql))
 
 
 def _operators(node: Operator | Source) -> Branch:
@@ -204,4 +209,3 @@ def _queue_text(network: Network, queue: QueueId, unit: Unit) -> str:
     entry = ", entry" if any(queue in entries for entries in unit.entries) else ""
     port = f" input {edge.port + 1}" if len(network.nodes[edge.operator].queues) > 1 else ""
     return f"queue {queue}: {feeds} → #{edge.operator}{port}{entry}"
-

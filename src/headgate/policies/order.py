@@ -24,15 +24,55 @@ class Order(Protocol):
 
 
 def order(lines: Mapping[UnitId, Line], view: View, tally: Tally) -> Order:
-    """A heap where all slopes are equal, else a scan."""
+    """The cheapest structure that keeps units in the order of their lines.
+
+    Ties go to the oldest tuple, then to the unit nearest to the output, then to the lower number.
+    """
     lines = {number: settled(line) for number, line in lines.items()}
+    intercepts = {intercept for intercept, _ in lines.values()}
     slopes = {slope for _, slope in lines.values()}
-    return Heap(lines, tally) if len(slopes) <= 1 else Scan(lines, view, tally)
+    if len(slopes) > 1:
+        return Scan(lines, view, tally)
+    if slopes == {0.0} and len(intercepts) == len(lines):
+        return Ranks(lines, view, tally)
+    return Heap(lines, view, tally)
 
 
 def settled(line: Line) -> Line:
     """An infinite slope wins at once: infinity times no wait at all would be no number."""
     return (float("inf"), 0.0) if line[1] == float("inf") else line
+
+
+class Ranks:
+    """No slope and no ties: the order of all units is known beforehand, and a rank is all that is kept."""
+
+    def __init__(self, lines: Mapping[UnitId, Line], view: View, tally: Tally) -> None:
+        self._tally = tally
+        ranked = sorted(lines, key=lambda number: -lines[number][0])
+        self._units = [view.units[number] for number in ranked]
+        self._rank = {number: rank for rank, number in enumerate(ranked)}
+        self._steps = len(ranked).bit_length()  # comparisons that a heap of them takes
+        self._entries: list[int] = []
+        self._placed = bytearray(len(ranked))
+
+    def add(self, view: View, unit: Unit) -> None:
+        rank = self._rank[unit.id]
+        # A starved unit may become ready many times: one entry is enough.
+        if not self._placed[rank]:
+            self._placed[rank] = 1
+            heappush(self._entries, rank)
+            self._tally.compared += self._steps
+
+    def pop(self, view: View) -> Unit | None:
+        entries = self._entries
+        while entries:
+            rank = heappop(entries)
+            self._placed[rank] = 0
+            unit = self._units[rank]
+            if view.is_ready(unit):
+                self._tally.compared += self._steps
+                return unit
+        return None
 
 
 class Heap:
@@ -41,37 +81,38 @@ class Heap:
     With slope b, `a + b * (now - head)` falls in the same order as `b * head - a` rises, whatever the time is.
     """
 
-    def __init__(self, lines: Mapping[UnitId, Line], tally: Tally) -> None:
-        self._lines = lines
+    def __init__(self, lines: Mapping[UnitId, Line], view: View, tally: Tally) -> None:
         self._tally = tally
-        self._entries: list[tuple[float, float, int, UnitId]] = []
-        self._placed: dict[UnitId, tuple[float, float, int, UnitId]] = {}
+        ranked = sorted(lines, key=lambda number: (-view.units[number].depth, number))
+        self._units = [view.units[number] for number in ranked]
+        self._lines = {number: (rank, -lines[number][0], lines[number][1]) for rank, number in enumerate(ranked)}
+        self._steps = len(ranked).bit_length()  # comparisons that a heap of them takes
+        self._entries: list[tuple[float, float, int]] = []
+        self._placed: dict[int, tuple[float, float, int]] = {}
 
     def add(self, view: View, unit: Unit) -> None:
-        number = unit.id
-        intercept, slope = self._lines[number]
+        rank, key, slope = self._lines[unit.id]
         head = view.oldest(unit)
-        key = -intercept
         if slope:
             key += slope * head
             self._tally.computed += 1
-        entry = (key, head, -unit.depth, number)
+        entry = (key, head, rank)
         # A starved unit may become ready many times with the same head: one entry is enough.
-        if self._placed.get(number) != entry:
-            self._placed[number] = entry
+        if self._placed.get(rank) != entry:
+            self._placed[rank] = entry
             heappush(self._entries, entry)
-            self._tally.compared += len(self._entries).bit_length()
+            self._tally.compared += self._steps
 
     def pop(self, view: View) -> Unit | None:
         entries, placed = self._entries, self._placed
         while entries:
             entry = heappop(entries)
-            number = entry[3]
-            if placed.get(number) is entry:
-                del placed[number]
-                unit = view.units[number]
+            rank = entry[2]
+            if placed.get(rank) is entry:
+                del placed[rank]
+                unit = self._units[rank]
                 if view.is_ready(unit):
-                    self._tally.compared += len(entries).bit_length()
+                    self._tally.compared += self._steps
                     return unit
         return None
 

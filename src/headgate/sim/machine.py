@@ -30,7 +30,9 @@ from headgate.sim.feeds import Feeds
 from headgate.sim.operators import Effect, Filter, Item, WindowJoin
 from headgate.workload import Workload
 
+_NEVER = float("inf")
 _IN_BLOCK = (1 << BLOCK_BITS) - 1
+_new = tuple.__new__  # a named tuple's own constructor takes twice as long
 Append = Callable[[float], None]
 
 
@@ -86,9 +88,10 @@ class Machine:
         heads: Callable[[QueueId], float],
         detailed: bool,
     ) -> None:
-        self.busy = 0.0
+        self.floor = 0.0  # the earliest arrival among tuples not yet delivered; set by the simulator
         self._heads = heads  # arrival of the tuple at the head of a queue: the scheduler knows
         self._workload = workload
+        self._run_overhead = workload.run_overhead
         self._feeds = feeds
         self._records = records
         self._detailed = detailed  # tell what every operator did
@@ -122,17 +125,17 @@ class Machine:
         if selectivity is not None and isinstance(work.effect, WindowJoin):
             work.effect.selectivity = selectivity
 
-    def execute(self, run: Run, now: float, floor: float) -> Outcome:
-        """Carry out a run that starts now; `floor` is the earliest arrival of tuples not yet delivered."""
-        start = now + self._workload.run_overhead
-        take = run.takes[0]
-        if len(run.takes) == 1 and take.last - take.first == 1 and (chain := self._chain(run.units[0])) is not None:
-            seconds = chain.run(take.first, start) - now
-            self.busy += seconds
-            return Outcome(run, seconds)
-        outcome = _Execution(self, run, start, floor).outcome(now)
-        self.busy += outcome.seconds
-        return outcome
+    def execute(self, run: Run, now: float) -> Outcome:
+        """Carry out a run that starts now."""
+        start = now + self._run_overhead
+        if len(run.takes) == 1:
+            _, first, last = run.takes[0]
+            if last - first == 1:
+                unit = run.units[0]
+                chain = self._chains[unit] if unit in self._chains else self._chain(unit)
+                if chain is not None:
+                    return _new(Outcome, (run, chain.run(first, start) - now, None, (), ()))
+        return _Execution(self, run, start).outcome(now)
 
     def deliver(self, outcome: Outcome) -> None:
         """The run has ended: what it produced is there for others."""
@@ -141,17 +144,14 @@ class Machine:
             if queue in self._stores:
                 self._stores[queue].extend(items)
 
-    def earliest(self, queue: QueueId, floor: float) -> float:
+    def earliest(self, queue: QueueId) -> float:
         """The earliest arrival of tuples that may still come to a queue."""
-        flying = min((oldest for oldest, _ in self._in_flight.values()), default=floor)
-        return min(floor, flying, *map(self._heads, self._upstream(queue)))
+        flying = min((oldest for oldest, _ in self._in_flight.values()), default=self.floor)
+        return min(self.floor, flying, *map(self._heads, self._upstream(queue)))
 
     def _chain(self, unit: Unit) -> Chain | None:
-        try:
-            return self._chains[unit]
-        except KeyError:
-            chain = self._chains[unit] = self._make_chain(unit)
-            return chain
+        chain = self._chains[unit] = self._make_chain(unit)
+        return chain
 
     def _make_chain(self, unit: Unit) -> Chain | None:
         works = [self._works[call] for call in unit.calls]
@@ -184,11 +184,10 @@ class Machine:
 class _Execution:
     """One run in progress."""
 
-    def __init__(self, machine: Machine, run: Run, start: float, floor: float) -> None:
+    def __init__(self, machine: Machine, run: Run, start: float) -> None:
         self._machine = machine
         self._run = run
         self._time = start
-        self._floor = floor
         self._inside = {queue for unit in run.units for queue in unit.queues}
         self._waiting: dict[QueueId, list[Item]] = {}
         self._leaving: dict[QueueId, list[Item]] = {}
@@ -206,7 +205,7 @@ class _Execution:
     def _load(self) -> None:
         """The tuples that the run takes."""
         machine = self._machine
-        oldest = self._floor
+        oldest = machine.floor
         for take in self._run.takes:
             stream = machine._network.edges[take.queue].stream
             if stream is not None:
@@ -254,8 +253,8 @@ class _Execution:
     def _expire(self, work: Work, join: WindowJoin) -> None:
         for port, queue in enumerate(work.node.queues):
             if join.crowded(1 - port):
-                waiting = min((item.arrival for items in self._waiting.values() for item in items), default=self._floor)
-                join.expire(1 - port, min(waiting, self._machine.earliest(queue, self._floor)))
+                waiting = min((item.arrival for items in self._waiting.values() for item in items), default=_NEVER)
+                join.expire(1 - port, min(waiting, self._machine.earliest(queue)))
 
 
 def _blocks(work: Work) -> Blocks | None:

@@ -14,7 +14,7 @@ from typing import TextIO
 from headgate.core import Arrived, RecordingScheduler, Scheduler
 from headgate.metrics import QueryRecords, Records
 from headgate.model import Idle, Join, Outcome, Query, Run, WorkerId, walk
-from headgate.sim.changes import Happening, happenings
+from headgate.sim.changes import happenings
 from headgate.sim.feeds import Feeds
 from headgate.sim.gauge import Gauge
 from headgate.sim.load import scaled, statistics
@@ -68,9 +68,12 @@ class Simulation:
         self.gauge = Gauge(bin)
         self._happenings = happenings(self.workload)
         self._progress = progress or (lambda share: None)
+        self._delivered = 0
+        self._busy = 0.0
         self._scheduling = 0.0
         self._counted = 0  # priorities computed and compared that have been charged
-        self._rewired()
+        self._sizes: dict[int, int] = {}  # bytes of a tuple, by queue
+        self._rewired(0.0)
 
     def run(self) -> Records:
         """Simulate to the end."""
@@ -83,7 +86,7 @@ class Simulation:
             priorities={name: known.priority for name, known in self.scheduler.network.classes.items()},
             queue=self.gauge.series(end),
             seconds=end,
-            busy=self.machine.busy,
+            busy=self._busy,
             scheduling=self._scheduling,
             workers=self.workload.cores,
             decisions=self.scheduler.decisions,
@@ -93,16 +96,14 @@ class Simulation:
         )
 
     def _loop(self) -> float:
-        """The event loop; what is called once per run is written out here, because nothing else is as hot."""
-        scheduler, machine, gauge = self.scheduler, self.machine, self.gauge
-        deliveries, floors = self.feeds.deliveries, self.feeds.floors
+        """The event loop. What is done once per run is written out here: nothing else is as hot."""
+        scheduler, machine, gauge, sizes = self.scheduler, self.machine, self.gauge, self._sizes
         charge = self.workload.decision_cost
         stop = _NEVER if self.workload.drain else self.workload.duration
         ending: list[tuple[float, int, Outcome]] = []
         idle: list[WorkerId] = list(range(self.workload.cores))
-        delivered, wake, now = 0, _NEVER, 0.0
-        next_delivery = deliveries[0].at if deliveries else _NEVER
-        next_change = self._happenings[0].at if self._happenings else _NEVER
+        busy, now, wake = 0.0, 0.0, _NEVER
+        next_delivery, next_change = self._next_delivery(), self._next_change()
         while True:
             moment = ending[0][0] if ending else _NEVER
             if next_delivery < moment:
@@ -111,45 +112,80 @@ class Simulation:
                 moment = next_change
             if wake < moment:
                 moment = wake
-            if moment == _NEVER or moment > stop:
+            if moment > stop or moment == _NEVER:
+                self._busy = busy
                 return now
             now = moment
-            gauge.advance(now)
+            if gauge.next_sample < now:
+                gauge.sample_before(now)
             while ending and ending[0][0] <= now:
                 outcome = heappop(ending)[2]
                 if outcome.produced:
-                    self._deliver(outcome)
+                    self._deliver(outcome, now)
                 scheduler.finished(outcome, now)
                 idle.append(outcome.run.worker)
-            while next_delivery <= now:
-                delivery = deliveries[delivered]
-                scheduler.event(Arrived(delivery.stream, delivery.arrival, delivery.tuples), now)
-                readers, size = self._readers[delivery.stream]
-                gauge.tuples += readers * delivery.tuples
-                gauge.bytes += readers * delivery.tuples * size
-                delivered += 1
-                next_delivery = deliveries[delivered].at if delivered < len(deliveries) else _NEVER
-                if not delivered & 127:
-                    self._progress(min(1.0, now / self.workload.duration))
-            while next_change <= now:
-                self._happen(self._happenings.pop(0), now)
-                next_change = self._happenings[0].at if self._happenings else _NEVER
-            gauge.sample(now)
+            if next_delivery <= now:
+                next_delivery = self._arrive(now)
+            if next_change <= now:
+                next_change = self._change(now)
+            if gauge.next_sample <= now:
+                gauge.sample()
             wake = _NEVER
-            for worker in tuple(idle):
+            asked, idle = idle, []
+            for worker in asked:
                 run = scheduler.next(worker, now)
-                if type(run) is Idle:
-                    wake = min(wake, run.until) if run.until > now else wake
+                if type(run) is not Run:
+                    idle.append(worker)
+                    wake = min(wake, _later(run, now))
                     continue
-                assert type(run) is Run
-                idle.remove(worker)
                 for queue, first, last in run.takes:
-                    gauge.tuples -= last - first
-                    gauge.bytes -= (last - first) * self._sizes[queue]
-                began = now if not charge else now + self._charge(charge)
-                floor = floors[delivered] if delivered < len(deliveries) else now
-                outcome = machine.execute(run, began, floor)
-                heappush(ending, (began + outcome.seconds, run.id, outcome))
+                    taken = last - first
+                    gauge.tuples -= taken
+                    gauge.tuples_moment -= taken * now
+                    taken *= sizes[queue]
+                    gauge.bytes -= taken
+                    gauge.bytes_moment -= taken * now
+                began = now + self._charge(charge) if charge else now
+                outcome = machine.execute(run, began)
+                seconds = outcome.seconds
+                busy += seconds
+                heappush(ending, (began + seconds, run.id, outcome))
+
+    def _arrive(self, now: float) -> float:
+        """Deliver what has come by now; when the next comes."""
+        deliveries = self.feeds.deliveries
+        while self._delivered < len(deliveries):
+            delivery = deliveries[self._delivered]
+            if delivery.at > now:
+                break
+            self._delivered += 1
+            self.scheduler.event(Arrived(delivery.stream, delivery.arrival, delivery.tuples), now)
+            readers, size = self._readers[delivery.stream]
+            self.gauge.change(readers * delivery.tuples, readers * delivery.tuples * size, now)
+            if not self._delivered & 127:
+                self._progress(min(1.0, now / self.workload.duration))
+        return self._next_delivery()
+
+    def _next_delivery(self) -> float:
+        if self._delivered == len(self.feeds.deliveries):
+            self.machine.floor = _NEVER
+            return _NEVER
+        self.machine.floor = self.feeds.floors[self._delivered]
+        return self.feeds.deliveries[self._delivered].at
+
+    def _change(self, now: float) -> float:
+        """Let happen what is due by now; when the next is due."""
+        while self._happenings and self._happenings[0].at <= now:
+            happening = self._happenings.pop(0)
+            for event in happening.events(self.scheduler.network, self.workload.learn):
+                self.scheduler.event(event, now)
+            happening.touch(self.machine, self.scheduler.network)
+            happening.note(self.records, now)
+            self._rewired(now)
+        return self._next_change()
+
+    def _next_change(self) -> float:
+        return self._happenings[0].at if self._happenings else _NEVER
 
     def _charge(self, each: float) -> float:
         """Seconds for the priorities that were computed and compared since the last run."""
@@ -160,29 +196,23 @@ class Simulation:
         self._scheduling += seconds
         return seconds
 
-    def _deliver(self, outcome: Outcome) -> None:
+    def _deliver(self, outcome: Outcome, now: float) -> None:
         self.machine.deliver(outcome)
         for produced in outcome.produced:
-            count = sum(tuples for _, tuples in produced.chunks)
-            self.gauge.tuples += count
-            self.gauge.bytes += count * self._sizes.get(produced.queue, 0)
+            if produced.queue in self._sizes:  # else its query has been removed
+                count = sum(tuples for _, tuples in produced.chunks)
+                self.gauge.change(count, count * self._sizes[produced.queue], now)
 
-    def _happen(self, happening: Happening, now: float) -> None:
-        for event in happening.events(self.scheduler.network, self.workload.learn):
-            self.scheduler.event(event, now)
-        happening.touch(self.machine, self.scheduler.network)
-        happening.note(self.records, now)
-        self._rewired()
-
-    def _rewired(self) -> None:
+    def _rewired(self, now: float) -> None:
         """The network may be new."""
         network = self.scheduler.network
         self.machine.follow(network)
         queues = [edge.stream for edge in network.edges.values()]
         self._readers = {name: (queues.count(name), stream.bytes) for name, stream in network.streams.items()}
-        self._sizes = {queue.id: queue.log.size for queue in self.scheduler.queues()}
-        self.gauge.tuples = self.scheduler.waiting
-        self.gauge.bytes = sum(queue.nbytes for queue in self.scheduler.queues())
+        self._sizes.clear()
+        self._sizes.update((queue.id, queue.log.size) for queue in self.scheduler.queues())
+        waiting, nbytes = self.scheduler.waiting, sum(queue.nbytes for queue in self.scheduler.queues())
+        self.gauge.change(waiting - self.gauge.tuples, nbytes - self.gauge.bytes, now)
 
     def _scheduler(self, policy: str, trace: TextIO | None) -> Scheduler:
         workload = self.workload
@@ -205,6 +235,10 @@ class Simulation:
                 records.arrival.pop()
                 if records.reference is not None:
                     records.reference.pop()
+
+
+def _later(idle: Idle, now: float) -> float:
+    return idle.until if idle.until > now else _NEVER
 
 
 def _records(workload: Workload) -> dict[str, QueryRecords]:

@@ -59,8 +59,7 @@ def _complaint(detail: ErrorDetails, places: Places) -> HeadgateError:
 
 def _not_a_table(detail: ErrorDetails, places: Places) -> HeadgateError:
     table = str(detail["loc"][0])
-    many = isinstance(File.model_validate({}).model_dump(by_alias=True).get(table), list)
-    head = f"[[{table}]]" if many else f"[{table}]"
+    head = "[workload]" if table == "workload" else f"[[{table}]]"
     where = places.where(*detail["loc"], label=())
     return HeadgateError(f"'{table}' must be written as {head}, found {found(detail['input'])}", where=where)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite
+from math import inf
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator
@@ -31,31 +31,27 @@ def found(value: object) -> str:
     return str(value)[:60]
 
 
-def read_duration(value: Value) -> float:
+def read_seconds(value: Value) -> float:
     """Seconds, from text with a unit.
 
-    >>> read_duration("250 ms"), read_duration(0)
+    >>> read_seconds("250 ms"), read_seconds(0)
     (0.25, 0.0)
-    >>> read_duration("5")
+    >>> read_seconds("5")
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: has no unit, found 5; write "5 s" or "5 ms"
     """
-    text = value.strip() if isinstance(value, str) else value
-    number = isinstance(text, int | float) and not isinstance(text, bool)
-    if (number or (isinstance(text, str) and bare(text))) and float(text) != 0.0:  # type: ignore[arg-type]
+    text = found(value).strip("' ") if isinstance(value, str | int | float) else ""
+    if bare(text) and float(text) != 0.0:
         raise HeadgateError(f"has no unit, found {text}", hint=f'write "{text} s" or "{text} ms"')
-    if not number and not isinstance(text, str) or (isinstance(text, str) and text.startswith("[")):
+    if not text or isinstance(value, bool) or text.startswith("["):
         raise HeadgateError(f"is not a duration, found {found(value)}", hint='write for example "250 ms"')
-    length = seconds(text, what="the text")
-    if length < 0.0 or length != length:
-        raise HeadgateError(f"must not be negative, found {found(value)}", hint="write 0 or more")
-    return length
+    return seconds(text, what="it")
 
 
 def read_length(value: Value) -> float:
     """A duration that is more than nothing and ends."""
-    length = read_duration(value)
-    if length == 0.0 or length == inf:
+    length = read_seconds(value)
+    if not 0.0 < length < inf:
         raise HeadgateError(f"must be more than 0 and finite, found {found(value)}", hint='write for example "10 s"')
     return length
 
@@ -63,8 +59,16 @@ def read_length(value: Value) -> float:
 def read_cost(value: Value) -> float:
     """A duration that ends, possibly 0."""
     length = read_duration(value)
-    if not isfinite(length):
+    if length == inf:
         raise HeadgateError(f"must be finite, found {found(value)}", hint='write for example "5 ms"')
+    return length
+
+
+def read_duration(value: Value) -> float:
+    """A duration, possibly 0 or endless."""
+    length = read_seconds(value)
+    if length < 0.0:
+        raise HeadgateError(f"must not be negative, found {found(value)}", hint="write 0 or more")
     return length
 
 
@@ -116,6 +120,7 @@ def _outside_brackets(text: str) -> list[str]:
 
 
 def read_name(value: Value) -> str:
+    """Text that can serve as a name."""
     if not isinstance(value, str):
         raise HeadgateError(f"must be text, found {found(value)}", hint="put it in quotes")
     return check_name(value, "the text")
@@ -138,10 +143,12 @@ def read_operator(value: Value) -> str | int:
 
 
 def read_fuse(value: Value) -> Fuse:
+    """Which queries may share a job."""
     return Fuse(_one_of(value, [fuse.value for fuse in Fuse]))
 
 
 def read_statistics(value: Value) -> str:
+    """Where statistics come from."""
     return _one_of(value, ["given", "measured"])
 
 
@@ -154,19 +161,17 @@ def _one_of(value: Value, known: list[str]) -> str:
 
 
 def read_qos(value: Value) -> QoS:
-    hint = "write qos = [[0.0, 1.0], [0.5, 1.0], [2.0, 0.0]]: latency in seconds, utility"
+    """A utility for each latency in seconds, as pairs."""
     points = value if isinstance(value, list) else [value]
-    pairs: list[list[float]] = []
     for point in points:
-        numbers = [float(x) for x in point if _finite(x)] if isinstance(point, list) else []  # type: ignore[arg-type]
-        if len(numbers) != 2 or not isinstance(point, list) or len(point) != 2:
-            raise HeadgateError(f"must be a list of pairs of numbers, found {found(value)}", hint=hint)
-        pairs.append(numbers)
-    return QoS.of(pairs)
+        if not (isinstance(point, list) and len(point) == 2 and all(map(_finite, point))):
+            hint = "write qos = [[0.0, 1.0], [0.5, 1.0], [2.0, 0.0]]: latency in seconds, utility"
+            raise HeadgateError(f"must be a list of pairs of numbers, found {str(point)[:60]}", hint=hint)
+    return QoS.of(points)  # type: ignore[arg-type]
 
 
 def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def _told(read: Callable[[Any], T]) -> Callable[[Any], T]:

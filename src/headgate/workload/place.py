@@ -13,9 +13,9 @@ from headgate.workload.scan import Loc, lines
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of one file.
+    r"""The places of one file.
 
-    >>> places = Places.of('[[query]]\\nname = "q"\\ncount = 0', "w.toml", {"query": [{"name": "q", "count": 0}]})
+    >>> places = Places.of('[[query]]\nname = "q"\ncount = 0', "w.toml", {"query": [{"name": "q", "count": 0}]})
     >>> places.where("query", 0, "count")
     "w.toml:3: query 'q', count"
     >>> with places.at("query", 0, "count"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 Loc = tuple[str | int, ...]  # ("query", 2, "operators", 0)
@@ -27,17 +28,15 @@ class _Token(NamedTuple):
 
 
 def lines(text: str) -> dict[Loc, int]:
-    """The line of every table, key and element of a text that tomllib has accepted.
+    r"""The line of every table, key and element of a text that tomllib has accepted.
 
-    >>> found = lines('[[query]]\\nname = "q"\\noperators = [\\n  "select",\\n  "project",\\n]')
+    >>> found = lines('[[query]]\nname = "q"\noperators = [\n  "select",\n  "project",\n]')
     >>> found["query", 0], found["query", 0, "name"], found["query", 0, "operators", 1]
     (1, 2, 5)
     """
     scanner = _Scanner(text)
-    try:
+    with suppress(RecursionError):  # what was found so far is enough to point near the place
         scanner.document()
-    except RecursionError:
-        pass  # what was found so far is enough to point near the place
     return scanner.lines
 
 
@@ -70,7 +69,7 @@ class _Scanner:
         self._take()
         many = self._next.text == "["
         keys = self._key("]")
-        loc = self._resolve(keys[:-1]) + (keys[-1],) if many else self._resolve(keys)
+        loc = (*self._resolve(keys[:-1]), keys[-1]) if many else self._resolve(keys)
         if many:
             self._counts[loc] = self._counts.get(loc, 0) + 1
             self.lines.setdefault(loc, line)

@@ -102,7 +102,7 @@ class QuerySection(Section):
     start: Cost = 0.0
     end: Duration = float("inf")
     sink: str | None = None
-    count: int | None = Field(None, ge=1)
+    count: int | None = Field(None, ge=1, le=100_000)
     draw: dict[str, str] = Field(default_factory=dict)
 
     @property
@@ -135,7 +135,7 @@ class ChangeSection(Section):
 class File(Section):
     """The whole file."""
 
-    workload: WorkloadSection = Field(default_factory=WorkloadSection)
+    workload: WorkloadSection = WorkloadSection.model_validate({})
     stream: list[StreamSection] = Field(default_factory=list)
     table: list[TableSection] = Field(default_factory=list)
     class_: list[ClassSection] = Field(default_factory=list, alias="class")

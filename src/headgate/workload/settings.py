@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf, isfinite
 
 from headgate.model import HeadgateError, Spec, seconds, unknown
@@ -40,7 +40,7 @@ class Settings:
         names = list(known)
         for key in self._raw:
             if key not in names:
-                raise unknown(f"setting of '{self.name}'", key, names)
+                raise unknown(f"{self.name} setting", key, names)
 
     def need(self, key: str, example: str) -> None:
         if key not in self._raw:
@@ -50,27 +50,29 @@ class Settings:
         """A number within bounds; None if it is not there."""
         if key not in self._raw:
             return None
-        return _within(key, _number(key, self._raw[key]), low, high, above)
+        return _within(key, self._raw[key], _number, low, high, above)
 
     def numbers(self, key: str, low: float = -inf) -> list[float]:
-        return [_within(key, _number(key, raw), low, inf, -inf) for raw in self._items(key)]
+        return [_within(key, raw, _number, low) for raw in self._items(key)]
 
     def whole(self, key: str, low: int) -> int | None:
         if key not in self._raw:
             return None
-        value = _number(key, self._raw[key])
+        value = _within(key, self._raw[key], _number, low)
         if not value.is_integer():
-            raise HeadgateError(f"{key} must be a whole number, found {self._raw[key]}", hint="write it without a point")
-        return int(_within(key, value, low, inf, -inf))
+            raise HeadgateError(
+                f"{key} must be a whole number, found {self._raw[key]}", hint="write it without a point"
+            )
+        return int(value)
 
     def duration(self, key: str, *, low: float = 0.0, above: float = -inf) -> float | None:
         """Seconds, written with a unit; None if it is not there."""
         if key not in self._raw:
             return None
-        return _within(key, _duration(key, self._raw[key]), low, inf, above, "s")
+        return _within(key, self._raw[key], _duration, low, above=above)
 
     def durations(self, key: str) -> list[float]:
-        return [_within(key, _duration(key, raw), 0.0, inf, -inf, "s") for raw in self._items(key)]
+        return [_within(key, raw, _duration, 0.0) for raw in self._items(key)]
 
     def flags(self, key: str) -> tuple[bool, ...]:
         """A list of true and false; empty if it is not there."""
@@ -79,7 +81,9 @@ class Settings:
         raws = self._items(key)
         if not raws or any(raw not in ("true", "false") for raw in raws):
             found = self._raw[key]
-            raise HeadgateError(f"{key} must be a list of true and false, found {found}", hint=f"write {key}=[true, false]")
+            raise HeadgateError(
+                f"{key} must be a list of true and false, found {found}", hint=f"write {key}=[true, false]"
+            )
         return tuple(raw == "true" for raw in raws)
 
     def word(self, key: str) -> str | None:
@@ -108,6 +112,7 @@ class Settings:
 
 
 def check_name(name: str, what: str = "name") -> str:
+    """Refuse what could not be told apart in a specification string."""
     if NAME.fullmatch(name) is None:
         raise HeadgateError(f"{what} '{name}' is not a name", hint="use letters, digits, '_', '-' and '.'")
     return name
@@ -132,15 +137,25 @@ def _duration(key: str, raw: str) -> float:
     return seconds(raw, what=key)
 
 
-def _within(key: str, value: float, low: float, high: float, above: float, unit: str = "") -> float:
+def _within(
+    key: str,
+    raw: str,
+    read: Callable[[str, str], float],
+    low: float = -inf,
+    high: float = inf,
+    above: float = -inf,
+) -> float:
+    value = read(key, raw)
     if isfinite(value) and low <= value <= high and value > above:
         return value
-    if above > -inf:
+    if not isfinite(value):
+        bound = "finite"
+    elif above > -inf:
         bound = f"more than {above:g}"
     elif low == high:
         bound = f"{low:g}"
     elif high < inf:
         bound = f"from {low:g} to {high:g}"
     else:
-        bound = f"at least {low:g}" if low > -inf else "finite"
-    raise HeadgateError(f"{key} must be {bound}, found {value:g}{' ' + unit if unit else ''}", hint=f"correct {key}")
+        bound = f"at least {low:g}"
+    raise HeadgateError(f"{key} must be {bound}, found {raw}", hint=f"correct {key}")

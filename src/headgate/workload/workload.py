@@ -12,8 +12,9 @@ from headgate.plan.network import Network
 class Change:
     """Something that is different from a moment on. Which fields are set says what changes.
 
-    A stream's `rate`; the `selectivity` or `cost` of an operator (by its name, or by its place in a query, counted
-    from 0 in the order it is written); a class's `priority`; a query's `query_class`; the `policy`.
+    A stream's `rate`; the `selectivity` or `cost` of an operator (by its name, or by its place among the operators of
+    `query` in the network, `Network.operators`: inputs first); a class's `priority`; a query's `query_class`; the
+    `policy`.
     """
 
     at: float
@@ -33,7 +34,7 @@ class Workload:
     """Streams, classes, queries and what happens to them: what a workload file says."""
 
     name: str
-    duration: float  # seconds
+    duration: float  # seconds; inf: as long as tuples arrive
     streams: tuple[Stream, ...]
     classes: tuple[QueryClass, ...]
     queries: tuple[Query, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import io
+import sys
 from contextlib import redirect_stdout
 from typing import Any
 
@@ -23,17 +24,14 @@ def is_documented(text: str) -> None:
     demand(summary.endswith("."), f"the docstring of {kind.__name__} does not start with one sentence: '{summary}'")
     demand(kind.source, f"{kind.__name__} names no document; set `source`")
     demand(kind.rule, f"{kind.__name__} does not say what wins; set `rule`")
-    example = doctest.DocTestParser().get_doctest(written, _globals(kind), kind.__name__, None, None)
+    example = doctest.DocTestParser().get_doctest(
+        written, dict(vars(sys.modules[kind.__module__])), kind.__name__, None, None
+    )
     demand(example.examples, f"the docstring of {kind.__name__} has no example")
     report = io.StringIO()
     with redirect_stdout(report):
         result = doctest.DocTestRunner(verbose=False).run(example)
     demand(not result.failed, f"the example of {kind.__name__} fails:\n{report.getvalue()}")
-
-
-def _globals(kind: type) -> dict[str, Any]:
-    function = next(value for value in vars(kind).values() if hasattr(value, "__globals__"))
-    return dict(function.__globals__)
 
 
 def refuses_bad_settings(text: str) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from headgate.model import Level, QueryId, Unit, UnitId
@@ -85,5 +86,5 @@ def _steepest(depth: int, rest: Chart, paths: Sequence[Chart]) -> float:
 
 def _ends_with(end: Chart, rest: Chart) -> bool:
     """Whether they are one chart but for the share of tuples that gets so far, which scales both axes."""
-    slopes = [[steepness(a[1] - b[1], b[0] - a[0]) for a, b in zip(c, c[1:], strict=False)] for c in (end, rest)]
+    slopes = [[steepness(a[1] - b[1], b[0] - a[0]) for a, b in pairwise(c)] for c in (end, rest)]
     return all(math.isclose(*pair, rel_tol=1e-6) for pair in zip(*slopes, strict=True))

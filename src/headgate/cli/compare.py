@@ -1,0 +1,151 @@
+"""`headgate compare`: every policy that fits a workload, ranked by one measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headgate.cli import options
+from headgate.cli.console import Bar, examples, note, show_json
+from headgate.cli.simulate import show_reports, write_outputs
+from headgate.model import HeadgateError
+
+if TYPE_CHECKING:
+    from headgate.cli.pool import Finished
+    from headgate.metrics import Report
+    from headgate.workload import Workload
+
+EXAMPLES = examples(
+    "compare FILE",
+    "compare FILE --by classes.critical.response_time.p95",
+    'compare FILE --policy hnr --policy "bsd, train=10" --jobs 2 --json',
+)
+INTERRUPTED = 130
+
+By = Annotated[str, typer.Option("--by", help="The measure that ranks, by its dotted path.", metavar="MEASURE")]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", help="Processes at a time; one per core if not given.", show_default=False),
+]
+
+
+def compare(
+    file: options.File,
+    by: By = "slowdown.mean",
+    policy: options.Policies = None,
+    jobs: Jobs = None,
+    as_json: options.AsJson = False,
+    plot: options.Plot = None,
+    seed: options.Seed = None,
+    duration: options.Duration = None,
+    fuse: options.FuseOption = None,
+    bin: options.Bin = None,
+) -> None:
+    """Simulate every policy that fits a workload, in parallel, and rank them by a measure.
+
+    Ctrl-C ends it and ranks what is finished. Measures of a class or query are reached by its name.
+    """
+    given = options.check_policies(policy or [])
+    width = options.check_bin(bin)
+    options.check_plot(plot)
+    if jobs is not None and jobs < 1:
+        raise HeadgateError(f"--jobs must be at least 1, found {jobs}", hint="leave it out for one per core")
+    workload = options.load(file, seed, duration, fuse)
+    check_measure(workload, by)
+    chosen, left_out = (given, {}) if given else _fitting(workload)
+    finished, complete = _run(workload, chosen, jobs, width, plot is not None)
+    ranking = rank({policy: each.report for policy, each in finished.items() if each.report}, by)
+    failed = {policy: each.error for policy, each in finished.items() if each.error}
+    if as_json:
+        show_json(_as_json(workload, by, ranking, left_out, failed, chosen))
+    else:
+        _show(workload, ranking, by, left_out, failed)
+    kept = {name: records for name in ranking if (records := finished[name].records)}
+    if kept:
+        write_outputs(workload, kept, plot, None, width)
+    if not complete:
+        note(f"headgate: interrupted, {len(finished)} of {len(chosen)} policies finished")
+        raise typer.Exit(INTERRUPTED)
+    if failed and not ranking:
+        raise typer.Exit(2)
+
+
+def check_measure(workload: Workload, by: str) -> None:
+    """Refuse a measure that no run of the workload has, before the first run."""
+    from headgate.metrics import QueryRecords, Records, measure, smaller_is_better
+
+    nothing = [QueryRecords(query.name, 1.0, query.qos, [(0.0, query.query_class)]) for query in workload.queries]
+    measure(Records(nothing, {each.name: each.priority for each in workload.classes})).value(by)
+    smaller_is_better(by)
+
+
+def rank(reports: Mapping[str, Report], by: str) -> dict[str, Report]:
+    """Reports from the best to the worst; those without the measure last, equal ones by name."""
+    from headgate.metrics import smaller_is_better
+
+    sign = 1.0 if smaller_is_better(by) else -1.0
+
+    def place(policy: str) -> tuple[float, str]:
+        value = reports[policy].value(by)
+        return (math.inf if value is None else sign * value, policy)
+
+    return {policy: reports[policy] for policy in sorted(reports, key=place)}
+
+
+def _fitting(workload: Workload) -> tuple[list[str], dict[str, str]]:
+    from headgate.cli.fitting import misfit
+    from headgate.policies.registry import policies
+
+    known = policies()
+    left_out = {name: reason for name, policy in known.items() if (reason := misfit(policy, workload))}
+    return [name for name in known if name not in left_out], left_out
+
+
+def _run(
+    workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool
+) -> tuple[dict[str, Finished], bool]:
+    """What finished, and whether everything did."""
+    from headgate.cli.pool import run_all
+
+    finished: dict[str, Finished] = {}
+    try:
+        with Bar(len(policies), patience=0.0) as bar:
+            for policy, result in run_all(workload, policies, jobs, bin, keep):
+                finished[policy] = result
+                bar.at(len(finished), policy)
+    except KeyboardInterrupt:
+        return finished, False
+    return finished, True
+
+
+def _show(
+    workload: Workload, ranking: Mapping[str, Report], by: str, left_out: Mapping[str, str], failed: Mapping[str, str]
+) -> None:
+    if ranking:
+        show_reports(workload, ranking, by)
+    for policy, reason in left_out.items():
+        note(f"left out {policy}: {reason}")
+    for policy, error in failed.items():
+        note(f"failed {policy}: {error}")
+
+
+def _as_json(
+    workload: Workload,
+    by: str,
+    ranking: Mapping[str, Report],
+    left_out: Mapping[str, str],
+    failed: Mapping[str, str],
+    asked: Sequence[str],
+) -> dict[str, Any]:
+    return {
+        "workload": workload.name,
+        "by": by,
+        "ranking": [{"policy": policy, "value": report.value(by)} for policy, report in ranking.items()],
+        "policies": {policy: report.to_json() for policy, report in ranking.items()},
+        "left_out": dict(left_out),
+        "failed": dict(failed),
+        "unfinished": [policy for policy in asked if policy not in ranking and policy not in failed],
+    }

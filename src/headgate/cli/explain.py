@@ -1,0 +1,94 @@
+"""`headgate explain`: what a workload becomes on its way to the scheduler."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli import options, structure
+from headgate.cli.console import examples, show_json
+from headgate.model import HeadgateError, Level
+from headgate.plan import explain as text
+from headgate.plan.grouping import Fuse
+from headgate.plan.network import Network
+
+if TYPE_CHECKING:
+    from headgate.workload import Workload
+
+EXAMPLES = examples(
+    "explain FILE",
+    "explain FILE --stage network --query q1",
+    "explain FILE --stage units --level operator",
+    "explain FILE --stage units --fuse class --json",
+)
+
+
+class Stage(StrEnum):
+    """The representations, in their order."""
+
+    SQL = "sql"
+    PLAN = "plan"
+    NETWORK = "network"
+    UNITS = "units"
+
+
+class UnitLevel(StrEnum):
+    """The levels at which units can be asked for; shared sets and groups come out of `query`."""
+
+    QUERY = "query"
+    OPERATOR = "operator"
+    SEGMENT = "segment"
+    PATH = "path"
+
+
+StageOption = Annotated[
+    str, typer.Option("--stage", help="Which representation to print.", metavar="sql|plan|network|units")
+]
+LevelOption = Annotated[
+    str,
+    typer.Option("--level", help="With --stage units: how large a unit is.", metavar="query|operator|segment|path"),
+]
+QueryOption = Annotated[
+    str | None, typer.Option("--query", help="This query only.", show_default=False, metavar="NAME")
+]
+
+
+def explain(
+    file: options.File,
+    stage: StageOption = "plan",
+    level: LevelOption = "query",
+    fuse: options.FuseOption = None,
+    query: QueryOption = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Print what a workload becomes: its SQL, its plans, the network of all queries, the units.
+
+    Units are what a policy chooses between. Numbers with # are operators of the network.
+    """
+    asked = options.choice(Stage, stage, "stage")
+    size = Level(options.choice(UnitLevel, level, "level"))
+    if fuse not in (None, Fuse.OFF.value) and size is not Level.QUERY:
+        raise HeadgateError(f"--fuse {fuse} groups whole queries, found --level {level}", hint="leave one of them out")
+    workload = options.load(file, fuse=fuse)
+    network = _network(workload)
+    if as_json:
+        show_json(structure.of_stage(asked, network, size, workload.fuse, query))
+    else:
+        typer.echo(_text(asked, network, size, workload.fuse, query))
+
+
+def _network(workload: Workload) -> Network:
+    """All queries, those that start later too."""
+    return Network.of(workload.queries, workload.streams, workload.classes, workload.tables)
+
+
+def _text(stage: Stage, network: Network, level: Level, fuse: Fuse, query: str | None) -> str:
+    if stage is Stage.SQL:
+        return text.explain_sql(network, query)
+    if stage is Stage.PLAN:
+        return text.explain_plans(network, query)
+    if stage is Stage.NETWORK:
+        return text.explain_network(network, query)
+    return text.explain_units(network, level, fuse, query)

@@ -1,0 +1,88 @@
+"""The command line's front door: the commands, and how errors look."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from headgate import __version__
+from headgate.cli import compare, explain, policies, simulate, trace
+from headgate.cli.console import examples, note
+from headgate.model import HeadgateError
+
+INTERRUPTED = 130
+
+
+class Front(TyperGroup):
+    """The commands; what a user got wrong becomes one line on stderr."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except HeadgateError as error:
+            raise _failed(str(error), 2) from None
+        except KeyboardInterrupt:
+            raise _failed("interrupted", INTERRUPTED) from None
+        except BrokenPipeError:
+            raise  # typer ends quietly
+        except OSError as error:
+            raise _failed(_system(error), 2) from None
+        return result
+
+
+app = typer.Typer(
+    cls=Front,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "simulate FILE --policy fcfs --policy hnr",
+        "compare FILE --by slowdown.mean",
+        "explain FILE --stage network",
+        "policies show hnr",
+    ),
+)
+app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
+app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
+app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
+app.add_typer(policies.app, name="policies")
+app.command("replay", epilog=trace.REPLAY_EXAMPLES)(trace.replay)
+app.command("why", epilog=trace.WHY_EXAMPLES)(trace.why)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"headgate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def front(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Which continuous query runs next, and on how many tuples: simulate, compare and explain it."""
+
+
+def run() -> None:
+    """The entry point."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show ├─ gets ?, not a traceback
+            stream.reconfigure(errors="replace")
+    app()
+
+
+def _failed(text: str, code: int) -> typer.Exit:
+    note(f"headgate: {' '.join(text.split())}")
+    return typer.Exit(code)
+
+
+def _system(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    return f"cannot use '{error.filename}': {reason}; check the path" if error.filename else reason

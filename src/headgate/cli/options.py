@@ -1,0 +1,122 @@
+"""Arguments and options that several commands share, and the checks they need before anything long begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from headgate.cli.units import read_duration
+from headgate.model import HeadgateError, unknown
+from headgate.plan.grouping import Fuse
+
+if TYPE_CHECKING:
+    from headgate.workload import Workload
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def _policy_names() -> list[str]:
+    from headgate.policies.registry import policies
+
+    return list(policies())
+
+
+File = Annotated[Path, typer.Argument(help="Workload file (TOML).", show_default=False, metavar="FILE")]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        "-p",
+        help='A policy with its settings, as "bsd, train=10"; repeat for more.',
+        show_default=False,
+        metavar="POLICY",
+        autocompletion=_policy_names,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to stdout.")]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", help="Draw response times to this file: .png, .svg or .pdf.", show_default=False),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Another seed than the workload's.", show_default=False, metavar="N")
+]
+Duration = Annotated[
+    str | None,
+    typer.Option("--duration", help='Another duration, as "10 s".', show_default=False, metavar="TIME"),
+]
+FuseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fuse", help="Which queries share a unit, if not as in the file.", show_default=False, metavar="off|class|all"
+    ),
+]
+Bin = Annotated[
+    float | None,
+    typer.Option("--bin", help="Seconds of a bin in measures over time; 0.1 if not given.", show_default=False),
+]
+
+
+def load(file: Path, seed: int | None = None, duration: str | None = None, fuse: str | None = None) -> Workload:
+    """The workload of a file, with what the options say instead."""
+    from headgate.workload.reader import read_workload
+
+    longer = None if duration is None else read_duration(duration, "--duration")
+    fused = None if fuse is None else choice(Fuse, fuse, "value for --fuse")
+    workload = read_workload(file)
+    said = {"seed": seed, "duration": longer, "fuse": fused}
+    return replace(workload, **{name: value for name, value in said.items() if value is not None})  # type: ignore[arg-type]
+
+
+def choice(kind: type[Choice], text: str, what: str) -> Choice:
+    """One of an enumeration's values, by its text."""
+    try:
+        return kind(text)
+    except ValueError:
+        raise unknown(what, text, [each.value for each in kind]) from None
+
+
+def check_policies(texts: Iterable[str]) -> list[str]:
+    """The policies as given, each once; refuses what names none."""
+    from headgate.policies.registry import create
+
+    given = list(dict.fromkeys(texts))
+    for text in given:
+        create(text)
+    return given
+
+
+def check_bin(bin: float | None) -> float:
+    """The width of a bin, or the usual one."""
+    from headgate.metrics.overtime import BIN
+
+    width = BIN if bin is None else bin
+    if not 0 < width < float("inf"):
+        raise HeadgateError(f"--bin must be more than 0 seconds, found {width:g}", hint="write for example 0.1")
+    return width
+
+
+def check_output(path: Path | None, option: str, kinds: Iterable[str] = ()) -> None:
+    """Refuse an output file that could not be written, before anything long begins."""
+    if path is None:
+        return
+    endings = [f".{kind}" for kind in kinds]
+    if endings and path.suffix.lower() not in endings:
+        raise HeadgateError(f"{option} cannot write '{path}'", hint=f"use a name that ends in {' or '.join(endings)}")
+    if not path.parent.is_dir():
+        raise HeadgateError(f"{option}: there is no folder '{path.parent}'", hint="make it, or choose another one")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise HeadgateError(f"{option} may not write '{path}'", hint="choose another path")
+
+
+def check_plot(path: Path | None) -> None:
+    """Refuse a picture that could not be drawn."""
+    from headgate.metrics.picture import FORMATS
+
+    check_output(path, "--plot", FORMATS)

@@ -1,0 +1,126 @@
+"""`headgate policies`: which there are, and what each of them does."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.padding import Padding
+from rich.text import Text
+
+from headgate.cli.console import examples, show, show_json
+from headgate.cli.tables import plain_table
+from headgate.model import HeadgateError, Spec, unknown
+
+if TYPE_CHECKING:
+    from headgate.policies.contract import Policy
+    from headgate.policies.settings import Setting
+
+EXAMPLES = examples("policies", "policies show bsd", "policies show bsd --json")
+
+app = typer.Typer(invoke_without_command=True, epilog=EXAMPLES)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+@app.callback()
+def catalogue(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the policies, or show one of them."""
+    from headgate.policies.registry import policies
+
+    if context.invoked_subcommand is not None:
+        context.obj = as_json
+        return
+    if as_json:
+        show_json({"policies": {name: _summary(policy) for name, policy in policies().items()}})
+        return
+    table = plain_table("name", "rule", "level", "source")
+    table.columns[0].no_wrap = True
+    for name, policy in policies().items():
+        table.add_row(name, Text(policy.rule), policy.levels[0].value, Text(policy.source))
+    show(table)
+
+
+@app.command("show", epilog=EXAMPLES)
+def show_policy(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name of a policy.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Show one policy: what it does, its settings, what it needs to know, where it comes from."""
+    from headgate.policies.registry import policies
+
+    known = policies()
+    asked = Spec.parse(name).name
+    if asked not in known:
+        raise unknown("policy", asked, known)
+    if as_json or context.obj:
+        show_json(_details(known[asked]))
+    else:
+        _show_details(known[asked])
+
+
+def _summary(policy: type[Policy]) -> dict[str, Any]:
+    return {
+        "rule": policy.rule,
+        "level": policy.levels[0].value,
+        "levels": [level.value for level in policy.levels],
+        "source": policy.source,
+    }
+
+
+def _details(policy: type[Policy]) -> dict[str, Any]:
+    return {
+        "name": policy.name,
+        **_summary(policy),
+        "description": _description(policy),
+        "needs": {need: _meaning(need) for need in sorted(policy.needs)},
+        "settings": [_setting(setting) for setting in policy.all_settings()],
+    }
+
+
+def _setting(setting: Setting) -> dict[str, Any]:
+    return {
+        "name": setting.name,
+        "default": setting.default,
+        "meaning": setting.meaning,
+        "choices": list(setting.choices),
+        "least": setting.least,
+        "most": setting.most,
+    }
+
+
+def _show_details(policy: type[Policy]) -> None:
+    settings = plain_table("setting", "default", "meaning")
+    for setting in policy.all_settings():
+        choices = f" ({', '.join(setting.choices)})" if len(setting.choices) > 1 else ""
+        settings.add_row(setting.name, Text(_written(setting.default)), Text(setting.meaning + choices))
+    facts = plain_table("", "")
+    facts.show_header, facts.box = False, None
+    facts.add_row(Text("rule", "bold"), Text(policy.rule))
+    facts.add_row(Text("source", "bold"), Text(policy.source))
+    needs = [f"{need}: {_meaning(need)}" for need in sorted(policy.needs)]
+    facts.add_row(Text("needs", "bold"), Text("\n".join(needs) or "nothing but arrivals"))
+    show(Text(policy.name, "bold"), "", Padding(Text(_description(policy)), (0, 2)), "", facts, "", settings)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _description(policy: type[Policy]) -> str:
+    """The docstring with its paragraphs unwrapped: the terminal has its own width."""
+    if not policy.__doc__:
+        raise HeadgateError(f"policy '{policy.name}' says nothing about itself", hint="give its class a docstring")
+    paragraphs = inspect.cleandoc(policy.__doc__).split("\n\n")
+    return "\n\n".join(text if text.startswith(">>>") else " ".join(text.split()) for text in paragraphs)
+
+
+def _meaning(need: str) -> str:
+    """The first line of the statistic's own description."""
+    from headgate.stats import Stats
+
+    return (inspect.getdoc(getattr(Stats, need, None)) or "").partition("\n")[0].rstrip(".")

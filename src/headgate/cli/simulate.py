@@ -1,0 +1,156 @@
+"""`headgate simulate`: one workload under some policies, side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+from rich.text import Text
+
+from headgate.cli import options
+from headgate.cli.console import Bar, examples, note, show, show_json, stdout
+from headgate.cli.tables import MARK, marked, report_tables
+from headgate.cli.units import duration as duration_text
+
+if TYPE_CHECKING:
+    from headgate.metrics import Records, Report
+    from headgate.workload import Workload
+
+DEFAULT = ("fcfs", "hnr")
+EXAMPLES = examples(
+    "simulate FILE --policy hr --policy hnr",
+    'simulate FILE --policy "bsd, train=10" --plot out.png',
+    'simulate FILE --duration "10 s" --seed 7 --json',
+    "simulate FILE --policy hnr --record t.jsonl",
+)
+
+RecordsOption = Annotated[
+    Path | None,
+    typer.Option("--records", help="Write one row per result: .parquet or .csv.", show_default=False),
+]
+RecordOption = Annotated[
+    Path | None,
+    typer.Option("--record", help="Record the decisions for replay and why; a file per policy.", show_default=False),
+]
+
+
+def simulate(
+    file: options.File,
+    policy: options.Policies = None,
+    as_json: options.AsJson = False,
+    plot: options.Plot = None,
+    records: RecordsOption = None,
+    record: RecordOption = None,
+    seed: options.Seed = None,
+    duration: options.Duration = None,
+    fuse: options.FuseOption = None,
+    bin: options.Bin = None,
+) -> None:
+    """Simulate a workload under one or more policies and show how they did.
+
+    Without --policy: fcfs and hnr. All policies see the same arrivals, costs and filter outcomes.
+    """
+    chosen = options.check_policies(policy or DEFAULT)
+    width = options.check_bin(bin)
+    options.check_plot(plot)
+    options.check_output(records, "--records", ("parquet", "csv"))
+    options.check_output(record, "--record")
+    workload = options.load(file, seed, duration, fuse)
+    runs = _simulate_all(workload, chosen, trace_files(record, chosen), width)
+    _report(workload, runs, width, as_json)
+    write_outputs(workload, runs, plot, records, width)
+
+
+def trace_files(record: Path | None, policies: Sequence[str]) -> dict[str, Path]:
+    """Where each policy's decisions go: with several policies, their names go before the extension.
+
+    >>> [str(path) for path in trace_files(Path("t.jsonl"), ["hr", "bsd, train=10"]).values()]
+    ['t.hr.jsonl', 't.bsd-train-10.jsonl']
+    """
+    if record is None:
+        return {}
+    if len(policies) == 1:
+        return {policies[0]: record}
+    names = {policy: re.sub(r"[^\w.]+", "-", policy).strip("-") for policy in policies}
+    return {policy: record.with_name(f"{record.stem}.{name}{record.suffix}") for policy, name in names.items()}
+
+
+def write_outputs(
+    workload: Workload, runs: Mapping[str, Records], plot: Path | None, records: Path | None, bin: float
+) -> None:
+    """The picture and the rows, if they were asked for."""
+    if plot is not None:
+        from headgate.metrics.picture import draw
+
+        draw(runs, plot, workload=workload.name, bin=bin)
+        note(f"wrote {plot}")
+    if records is not None:
+        _write_records(runs, records)
+        note(f"wrote {records}")
+
+
+def show_reports(workload: Workload, reports: Mapping[str, Report], by: str | None = None) -> None:
+    """What was simulated, how it went, and what the marks mean."""
+    show(Text(_title(workload), "bold"))
+    for table in report_tables(reports, stdout().width, by):
+        show("", table)
+    if marked(reports, by):
+        show("", f"{MARK} best of its column")
+
+
+def _title(workload: Workload) -> str:
+    queries, cores = len(workload.queries), workload.cores
+    return (
+        f"{workload.name}: {duration_text(workload.duration)}, {queries} {'query' if queries == 1 else 'queries'} "
+        f"on {cores} {'core' if cores == 1 else 'cores'}, seed {workload.seed}"
+    )
+
+
+def _simulate_all(
+    workload: Workload, policies: Sequence[str], traces: Mapping[str, Path], bin: float
+) -> dict[str, Records]:
+    runs: dict[str, Records] = {}
+    with Bar(len(policies)) as bar:
+        for number, policy in enumerate(policies):
+            runs[policy] = _simulate_one(workload, policy, traces.get(policy), bin, bar, number)
+    for path in traces.values():
+        note(f"wrote {path}")
+    return runs
+
+
+def _simulate_one(workload: Workload, policy: str, trace: Path | None, bin: float, bar: Bar, number: int) -> Records:
+    from headgate.sim import simulate
+
+    def progress(share: float) -> None:
+        bar.at(number + share, policy)
+
+    with ExitStack() as files:
+        lines: TextIO | None = files.enter_context(trace.open("w", encoding="utf-8")) if trace else None
+        return simulate(workload, policy, trace=lines, progress=progress, bin=bin)
+
+
+def _report(workload: Workload, runs: Mapping[str, Records], bin: float, as_json: bool) -> None:
+    from headgate.metrics import measure
+
+    reports = {policy: measure(run, bin) for policy, run in runs.items()}
+    if as_json:
+        show_json({"workload": workload.name, "policies": {name: each.to_json() for name, each in reports.items()}})
+    else:
+        show_reports(workload, reports)
+
+
+def _write_records(runs: Mapping[str, Records], path: Path) -> None:
+    """The rows of one run; of several with a column that names the policy."""
+    import pyarrow as pa
+
+    from headgate.metrics import table
+
+    tables = [run.table() for run in runs.values()]
+    if len(runs) > 1:
+        labels = [pa.array([policy] * len(rows), pa.string()) for policy, rows in zip(runs, tables, strict=True)]
+        tables = [rows.add_column(0, "policy", label) for rows, label in zip(tables, labels, strict=True)]
+    table.write(pa.concat_tables(tables), path)

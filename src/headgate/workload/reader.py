@@ -1,0 +1,187 @@
+"""From a TOML file to a workload, or to one line that says what is wrong and where."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headgate.model import HeadgateError, QueryClass, Stream, Table, unknown
+from headgate.workload.arrivals import check_arrivals, open_ended
+from headgate.workload.changes import read_change
+from headgate.workload.complaints import validated
+from headgate.workload.costs import read_costs
+from headgate.workload.place import Places
+from headgate.workload.queries import Queries
+from headgate.workload.schema import File, StreamSection, WorkloadSection
+from headgate.workload.workload import Workload
+
+DEFAULT_CLASS = QueryClass("default")
+_TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+
+
+def read_workload(path: str | Path) -> Workload:
+    """The workload that a file describes."""
+    try:
+        text = Path(path).read_bytes().decode()
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        raise HeadgateError(reason, where=str(path), hint="name a workload file (.toml)") from None
+    except UnicodeDecodeError:
+        raise HeadgateError("is not UTF-8 text", where=str(path), hint="save it as UTF-8") from None
+    return parse_workload(text, file=str(path))
+
+
+def parse_workload(text: str, file: str = "workload.toml") -> Workload:
+    r"""The workload that a text describes; `file` is its name in errors and where relative paths start.
+
+    >>> workload = parse_workload('''
+    ... stream = [{ name = "s", arrivals = "at, times=[0, 0, 0]" }]
+    ... query = [{ name = "q", from = "s", operators = ["select, cost=5ms"] }]
+    ... ''')
+    >>> workload.name, workload.queries[0].query_class, workload.queries[0].plan.given.cost
+    ('workload', 'default', 0.005)
+    >>> parse_workload('[workload]\nduration = "5"', file="w.toml")
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: w.toml:2: workload, duration: has no unit, found 5; write "5 s" or "5 ms"
+    """
+    try:
+        data = _toml(text, file)
+        places = Places.of(text, file, data)
+        return _workload(validated(data, places), places)
+    except RecursionError:
+        raise HeadgateError("is nested too deeply", where=file, hint="write shorter chains and lists") from None
+    except HeadgateError as error:
+        raise _in_one_line(error) from None
+
+
+def _toml(text: str, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        message = str(error)
+        match = _TOML_PLACE.search(message)
+        line = (match[1] or str(text.count("\n") + 1)) if match else ""
+        told = _TOML_PLACE.sub("", message)
+        raise HeadgateError(
+            f"is not TOML: {told[:1].lower()}{told[1:]}",
+            where=f"{file}:{line}" if line else file,
+            hint="correct the line",
+        ) from None
+
+
+def _workload(file: File, places: Places) -> Workload:
+    streams, tables = _streams(file, places), _tables(file, places)
+    classes = _classes(file, places)
+    costs = read_costs(file.costs, places)
+    if not file.query:
+        raise HeadgateError("has no query", where=places.file, hint="add a [[query]] table")
+    queries = Queries(places, streams, tables, classes, costs, file.workload.seed)
+    made = tuple(query for index, section in enumerate(file.query) for query in queries.read(section, index))
+    changes = []
+    for index, change in enumerate(file.change):
+        changes.append(read_change(change, index, queries))
+    head, path = file.workload, Path(places.file)
+    return Workload(
+        name=head.name or path.stem,
+        duration=_duration(head, streams, places),
+        streams=tuple(streams.values()),
+        classes=tuple(classes.values()),
+        queries=made,
+        tables=tuple(tables.values()),
+        changes=tuple(changes),
+        seed=head.seed,
+        cores=head.cores,
+        source_cores=head.source_cores,
+        drain=head.drain,
+        load=head.load,
+        train=head.run_takes,
+        fuse=head.fused,
+        noise=head.noise,
+        learn=head.statistics == "measured",
+        run_overhead=head.run_overhead,
+        decision_cost=head.decision_cost,
+        directory=path.parent,
+    )
+
+
+def _streams(file: File, places: Places) -> dict[str, Stream]:
+    if not file.stream:
+        raise HeadgateError("has no stream", where=places.file, hint="add a [[stream]] table")
+    streams: dict[str, Stream] = {}
+    for index, section in enumerate(file.stream):
+        _only_one("stream", section.name, streams, places, index)
+        streams[section.name] = _stream(section, index, places)
+    return streams
+
+
+def _stream(section: StreamSection, index: int, places: Places) -> Stream:
+    with places.at("stream", index, "arrivals"):
+        if section.arrivals is not None:
+            check_arrivals(section.arrivals)
+        elif section.source is None:
+            raise HeadgateError("nothing arrives", hint='write for example arrivals = "poisson, rate=100"')
+    with places.at("stream", index, "event_time"):
+        columns = [column for column, _ in section.schema_]
+        if section.event_time is not None and columns and section.event_time not in columns:
+            raise unknown("column", section.event_time, columns)
+    with places.at("stream", index, "watermark"):
+        if section.watermark is not None and section.event_time is None:
+            raise HeadgateError("a watermark needs an event time", hint='write event_time = "…", a column')
+    return Stream(
+        name=section.name,
+        schema=section.schema_,
+        event_time=section.event_time,
+        watermark=section.watermark or 0.0,
+        arrivals=section.arrivals,
+        source=section.source,
+        source_cost=section.source_cost,
+        bytes=section.bytes,
+    )
+
+
+def _tables(file: File, places: Places) -> dict[str, Table]:
+    tables: dict[str, Table] = {}
+    streams = {section.name for section in file.stream}
+    for index, section in enumerate(file.table):
+        _only_one("table", section.name, tables, places, index)
+        with places.at("table", index, "name"):
+            if section.name in streams:
+                raise HeadgateError(f"'{section.name}' is also a stream", hint="give one of them another name")
+        tables[section.name] = Table(name=section.name, schema=section.schema_, path=section.path)
+    return tables
+
+
+def _classes(file: File, places: Places) -> dict[str, QueryClass]:
+    classes: dict[str, QueryClass] = {}
+    for index, section in enumerate(file.class_):
+        _only_one("class", section.name, classes, places, index)
+        classes[section.name] = QueryClass(section.name, section.priority)
+    return classes or {DEFAULT_CLASS.name: DEFAULT_CLASS}
+
+
+def _only_one(table: str, name: str, there: Mapping[str, object], places: Places, index: int) -> None:
+    if name in there:
+        with places.at(table, index, "name"):
+            raise HeadgateError(f"{table} '{name}' is given twice", hint=f"give every {table} its own name")
+
+
+def _duration(head: WorkloadSection, streams: Mapping[str, Stream], places: Places) -> float:
+    """As given; without, a workload ends with its arrivals, if they end."""
+    if head.duration is not None:
+        return head.duration
+    for stream in streams.values():
+        if head.load is not None or (stream.arrivals is not None and open_ended(stream.arrivals)):
+            why = "load needs one" if head.load is not None else f"the arrivals of stream '{stream.name}' never end"
+            with places.at("workload"):
+                raise HeadgateError(f"duration is missing, and {why}", hint='write duration = "10 s" in [workload]')
+    return float("inf")
+
+
+def _in_one_line(error: HeadgateError) -> HeadgateError:
+    if len(str(error).splitlines()) <= 1:
+        return error
+    message, where, hint = (" ".join(part.split()) for part in (error.message, error.where, error.hint))
+    return HeadgateError(message, where=where, hint=hint)
