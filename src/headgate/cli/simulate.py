@@ -75,8 +75,14 @@ def trace_files(record: Path | None, policies: Sequence[str]) -> dict[str, Path]
         return {}
     if len(policies) == 1:
         return {policies[0]: record}
-    names = {policy: re.sub(r"[^\w.]+", "-", policy).strip("-") for policy in policies}
-    return {policy: record.with_name(f"{record.stem}.{name}{record.suffix}") for policy, name in names.items()}
+    names: list[str] = []
+    for policy in policies:
+        name = re.sub(r"[^\w.]+", "-", policy).strip("-")
+        names.append(name if name not in names else f"{name}-{len(names) + 1}")
+    return {
+        policy: record.with_name(f"{record.stem}.{name}{record.suffix}")
+        for policy, name in zip(policies, names, strict=True)
+    }
 
 
 def write_outputs(

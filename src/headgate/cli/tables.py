@@ -75,7 +75,7 @@ def by_measure(path: str) -> Measure:
     >>> column.group, column.name
     ('critical', 'p95')
     """
-    whose = re.match(r"(?:classes|queries)\.(.+)\.(\w+\.\w+|\w+)$", path)
+    whose = re.match(r"(?:classes|queries)\.(.+?)\.(\w+(?:\.\w+)?)$", path)
     if whose:
         return Measure(path, whose[1], whose[2].removeprefix("response_time.").replace(".", " "))
     group, _, name = path.rpartition(".")
@@ -112,8 +112,9 @@ def report_tables(reports: Mapping[str, Report], width: int, by: str | None = No
     shown = [column(measure, rows) for measure in _chosen(rows, by)]
     digits = len(str(len(rows)))
     names = [f"{place:{digits}}. {policy}" if by else policy for place, policy in enumerate(reports, 1)]
-    for part in pack(shown, width - max(map(len, ["policy", *names]))):
-        yield _table(names, part)
+    room = min(max(map(len, ["policy", *names])), max(16, width // 3))
+    for part in pack(shown, width - room):
+        yield _table(names, part, room)
 
 
 def pack(columns: Sequence[Column], width: int) -> list[list[Column]]:
@@ -155,8 +156,10 @@ def _chosen(rows: Sequence[Report], by: str | None) -> list[Measure]:
     return [by_measure(by), *usual] if by else usual
 
 
-def _table(policies: Sequence[str], columns: Sequence[Column]) -> Table:
+def _table(policies: Sequence[str], columns: Sequence[Column], room: int) -> Table:
+    """One table; a policy's settings wrap where they would take too much room."""
     table = plain_table("policy")
+    table.columns[0].width = room
     for each in columns:
         table.add_column(Text(f"{each.group}\n{each.name}"), justify="right", no_wrap=True)
     for row, policy in enumerate(policies):

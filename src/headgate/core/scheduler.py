@@ -157,11 +157,12 @@ class Scheduler:
         view = self._view
         view.now = now
         if self._listed and (listed := self._next_listed()) is not None:
-            return self._start(*listed, worker, now)
-        choice = self._choose(view, worker)
-        if type(choice) is not Choice:
-            assert type(choice) is Idle
-            return choice
+            unit, choice = listed
+            return self._start((unit,), choice, worker, now)
+        decision = self._choose(view, worker)
+        if not isinstance(decision, Choice):
+            return decision
+        choice = decision
         self.decisions += 1
         if self.explaining:
             self.why = self.policy.explain(view, choice)
@@ -170,7 +171,8 @@ class Scheduler:
             if choice.together:
                 return self._start_together(choice, worker, now)
             self._listed.extend((unit, choice) for unit in units[1:])
-        return self._start(units[0], choice, worker, now)
+            units = units[:1]
+        return self._start(units, choice, worker, now)
 
     def finished(self, outcome: Outcome, now: float) -> None:
         """A run has ended: what it produced waits, and what it blocked may run."""
@@ -189,8 +191,7 @@ class Scheduler:
             if not state.blocked:
                 queue = state.queue
                 if (queue.head if queue is not None else state.oldest) != _NONE:
-                    unit = state.unit
-                    self._ready[unit.id] = unit
+                    unit = self._ready[state.id] = state.unit
                     self._tell(view, unit)
         if self.learn:
             self._observe(outcome, now)
@@ -211,17 +212,17 @@ class Scheduler:
     def queues(self) -> Iterable[TupleQueue]:
         return self._queues.values()
 
-    def _start(self, unit: Unit, choice: Choice, worker: WorkerId, now: float) -> Run:
+    def _start(self, units: tuple[Unit, ...], choice: Choice, worker: WorkerId, now: float) -> Run:
+        unit = units[0]
         state = self._states[unit.id]
         queue, train = state.queue, choice.train or self.train
         takes = (queue.take_one(),) if queue is not None and train.at_most == 1 else state.takes(train)
         ready = self._ready
         for held in state.blocks:
             held.blocked += 1
-            ready.pop(held.unit.id, None)
+            ready.pop(held.id, None)
         self._holding[worker] = state.blocks
         self.runs = number = self.runs + 1
-        units = choice.units if len(choice.units) == 1 else (unit,)
         run = self.running[worker] = _new(Run, (number, worker, units, takes, choice.calls or unit.calls, now))
         return run
 
@@ -233,7 +234,7 @@ class Scheduler:
         holding = tuple({id(held): held for state in states for held in state.blocks}.values())
         for held in holding:
             held.blocked += 1
-            self._ready.pop(held.unit.id, None)
+            self._ready.pop(held.id, None)
         self._holding[worker] = holding
         self.runs += 1
         run = self.running[worker] = Run(self.runs, worker, choice.units, takes, choice.calls or calls, now)
@@ -255,8 +256,7 @@ class Scheduler:
         for queue in queues:
             for state in queue.states:
                 if not state.blocked:
-                    unit = state.unit
-                    ready[unit.id] = unit
+                    unit = ready[state.id] = state.unit
                     tell(view, unit)
 
     def _append(self, number: int, chunks: Iterable[tuple[float, int]]) -> None:
@@ -276,7 +276,6 @@ class Scheduler:
         self.policy = create(policy) if isinstance(policy, str) else policy
         self.policy.seed(self.seed)
         self._choose = self.policy.choose
-        self._tell = self.policy.ready
         self._told = type(self.policy).finished is not Policy.finished
         self._regroup(now)
 
@@ -329,6 +328,7 @@ class Scheduler:
         for state in self._states.values():
             state.model = self._model(state.unit)
         self.policy.changed(self._view)
+        self._tell = self.policy.ready
         for unit in list(self._ready.values()):
             self._tell(self._view, unit)
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 class UnitState:
     """A unit with its queues, how many runs block it, and which units its own run blocks."""
 
-    __slots__ = ("blocked", "blocks", "entries", "inner", "model", "queue", "queues", "unit")
+    __slots__ = ("blocked", "blocks", "entries", "id", "inner", "model", "queue", "queues", "unit")
 
     def __init__(self, unit: Unit, queues: Mapping[int, TupleQueue]) -> None:
+        self.id = unit.id
         self.unit = unit
         self.queues = [queues[number] for number in unit.queues]
         self.queue = self.queues[0] if len(self.queues) == 1 else None  # the common case, and the quick one

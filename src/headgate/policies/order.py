@@ -35,6 +35,8 @@ def order(lines: Mapping[UnitId, Line], view: View, tally: Tally) -> Order:
         return Scan(lines, view, tally)
     if slopes == {0.0} and len(intercepts) == len(lines):
         return Ranks(lines, view, tally)
+    if 0.0 not in slopes and len(intercepts) == 1:
+        return Oldest(lines, view, tally)
     return Heap(lines, view, tally)
 
 
@@ -72,6 +74,38 @@ class Ranks:
             if view.is_ready(unit):
                 self._tally.compared += self._steps
                 return unit
+        return None
+
+
+class Oldest:
+    """One line for all: the oldest head tuple is ahead."""
+
+    def __init__(self, lines: Mapping[UnitId, Line], view: View, tally: Tally) -> None:
+        self._tally = tally
+        ranked = sorted(lines, key=lambda number: (-view.units[number].depth, number))
+        self._units = [view.units[number] for number in ranked]
+        self._rank = {number: rank for rank, number in enumerate(ranked)}
+        self._steps = len(ranked).bit_length()  # comparisons that a heap of them takes
+        self._entries: list[tuple[float, int]] = []
+        self._placed: list[float | None] = [None] * len(ranked)  # the head with which each stands in the heap
+
+    def add(self, view: View, unit: Unit) -> None:
+        rank, head = self._rank[unit.id], view.oldest(unit)
+        if self._placed[rank] != head:
+            self._placed[rank] = head
+            heappush(self._entries, (head, rank))
+            self._tally.compared += self._steps
+
+    def pop(self, view: View) -> Unit | None:
+        entries, placed = self._entries, self._placed
+        while entries:
+            head, rank = heappop(entries)
+            if placed[rank] == head:
+                placed[rank] = None
+                unit = self._units[rank]
+                if view.is_ready(unit):
+                    self._tally.compared += self._steps
+                    return unit
         return None
 
 

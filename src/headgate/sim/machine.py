@@ -63,19 +63,6 @@ class Chain:
         self.note_arrival: Append = records.arrival.append
         self.emit: Append = records.emission.append
 
-    def run(self, offset: int, now: float) -> float:
-        """Take one tuple as far as it goes; when that is done."""
-        for seconds, blocks in self.steps:
-            now += seconds
-            if blocks is not None:
-                if offset >> BLOCK_BITS != blocks.number:
-                    blocks.load(offset >> BLOCK_BITS)
-                if not blocks.block[offset & _IN_BLOCK]:
-                    return now
-        self.note_arrival(self.times[offset])
-        self.emit(now)
-        return now
-
 
 class Machine:
     """The simulated operators, the tuples between them, and the results they give."""
@@ -127,15 +114,24 @@ class Machine:
 
     def execute(self, run: Run, now: float) -> Outcome:
         """Carry out a run that starts now."""
-        start = now + self._run_overhead
-        if len(run.takes) == 1:
-            _, first, last = run.takes[0]
-            if last - first == 1:
-                unit = run.units[0]
-                chain = self._chains[unit] if unit in self._chains else self._chain(unit)
-                if chain is not None:
-                    return _new(Outcome, (run, chain.run(first, start) - now, None, (), ()))
-        return _Execution(self, run, start).outcome(now)
+        takes = run.takes
+        unit = run.units[0]
+        chain = self._chains[unit] if unit in self._chains else self._chain(unit)
+        if chain is None or len(takes) > 1 or takes[0][2] - takes[0][1] > 1:
+            return _Execution(self, run, now + self._run_overhead).outcome(now)
+        offset = takes[0][1]
+        end = now + self._run_overhead
+        for seconds, blocks in chain.steps:
+            end += seconds
+            if blocks is not None:
+                if offset >> BLOCK_BITS != blocks.number:
+                    blocks.load(offset >> BLOCK_BITS)
+                if not blocks.block[offset & _IN_BLOCK]:
+                    break
+        else:
+            chain.note_arrival(chain.times[offset])
+            chain.emit(end)
+        return _new(Outcome, (run, end - now, None, (), ()))
 
     def deliver(self, outcome: Outcome) -> None:
         """The run has ended: what it produced is there for others."""

@@ -102,6 +102,7 @@ class Simulation:
         stop = _NEVER if self.workload.drain else self.workload.duration
         ending: list[tuple[float, int, Outcome]] = []
         idle: list[WorkerId] = list(range(self.workload.cores))
+        alone = len(idle) == 1
         busy, now, wake = 0.0, 0.0, _NEVER
         next_delivery, next_change = self._next_delivery(), self._next_change()
         while True:
@@ -131,25 +132,35 @@ class Simulation:
             if gauge.next_sample <= now:
                 gauge.sample()
             wake = _NEVER
+            horizon = min(next_delivery, next_change, gauge.next_sample, stop)
             asked, idle = idle, []
             for worker in asked:
                 run = scheduler.next(worker, now)
-                if type(run) is not Run:
+                while type(run) is Run:
+                    for queue, first, last in run.takes:
+                        taken = last - first
+                        gauge.tuples -= taken
+                        gauge.tuples_moment -= taken * now
+                        taken *= sizes[queue]
+                        gauge.bytes -= taken
+                        gauge.bytes_moment -= taken * now
+                    began = now + self._charge(charge) if charge else now
+                    outcome = machine.execute(run, began)
+                    seconds = outcome.seconds
+                    busy += seconds
+                    end = began + seconds
+                    if not alone or end >= horizon:
+                        heappush(ending, (end, run.id, outcome))
+                        break
+                    # The only core, and nothing else happens before it is done: go straight on.
+                    now = end
+                    if outcome.produced:
+                        self._deliver(outcome, now)
+                    scheduler.finished(outcome, now)
+                    run = scheduler.next(worker, now)
+                else:
                     idle.append(worker)
                     wake = min(wake, _later(run, now))
-                    continue
-                for queue, first, last in run.takes:
-                    taken = last - first
-                    gauge.tuples -= taken
-                    gauge.tuples_moment -= taken * now
-                    taken *= sizes[queue]
-                    gauge.bytes -= taken
-                    gauge.bytes_moment -= taken * now
-                began = now + self._charge(charge) if charge else now
-                outcome = machine.execute(run, began)
-                seconds = outcome.seconds
-                busy += seconds
-                heappush(ending, (began + seconds, run.id, outcome))
 
     def _arrive(self, now: float) -> float:
         """Deliver what has come by now; when the next comes."""
@@ -237,8 +248,8 @@ class Simulation:
                     records.reference.pop()
 
 
-def _later(idle: Idle, now: float) -> float:
-    return idle.until if idle.until > now else _NEVER
+def _later(idle: Run | Idle, now: float) -> float:
+    return idle.until if isinstance(idle, Idle) and idle.until > now else _NEVER
 
 
 def _records(workload: Workload) -> dict[str, QueryRecords]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from math import floor, inf
 from types import MappingProxyType
 
 from headgate.model import HeadgateError, unknown
@@ -38,7 +40,6 @@ def _constant(settings: Settings) -> None:
 def _onoff(settings: Settings) -> None:
     _rate(settings)
     for key in ("on", "off"):
-        settings.need(key, "1s")
         settings.duration(key, above=0.0)
     settings.number("shape", above=1.0)
 
@@ -51,10 +52,17 @@ def _steps(settings: Settings) -> None:
     if ("every" in settings) == ("at" in settings):
         raise HeadgateError("steps needs every or at, one of them", hint="write every=5s, or at=[0, 5s] for each rate")
     settings.duration("every", above=0.0)
-    if "at" in settings and len(settings.durations("at")) != len(rates):
-        raise HeadgateError(f"at must have one time for each of the {len(rates)} rates", hint="correct at or rates")
+    if "at" in settings:
+        _check_starts(settings.durations("at"), len(rates))
     if settings.word("kind") not in (None, "constant", "poisson"):
         raise unknown("kind of steps", str(settings.word("kind")), ("constant", "poisson"))
+
+
+def _check_starts(starts: list[float], rates: int) -> None:
+    if len(starts) != rates:
+        raise HeadgateError(f"at must have one time for each of the {rates} rates", hint="correct at or rates")
+    if starts[0] != 0.0 or any(after <= before for before, after in pairwise(starts)):
+        raise HeadgateError("at must rise from 0", hint="write for example at=[0, 5s]")
 
 
 def _trace(settings: Settings) -> None:
@@ -76,7 +84,7 @@ ARRIVALS = MappingProxyType(
 def check_arrivals(text: str) -> None:
     """Refuse what the simulator could not make sense of.
 
-    >>> check_arrivals("onoff, rate=100, on=1s, off=1s")
+    >>> check_arrivals("onoff, rate=100, on=1s")
     >>> check_arrivals("poison, rate=100")
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: unknown kind of arrivals 'poison'; did you mean 'poisson'?
@@ -88,6 +96,16 @@ def check_arrivals(text: str) -> None:
     settings.only(kind.settings)
     settings.whole("batch", low=1)
     kind.check(settings)
+
+
+def over(text: str) -> float:
+    """The whole second at which all tuples have arrived; inf where that cannot be told.
+
+    >>> over("at, times=[0, 2500ms]"), over("poisson, rate=100")
+    (3.0, inf)
+    """
+    settings = Settings(text)
+    return floor(max(settings.durations("times"))) + 1.0 if settings.name == "at" else inf
 
 
 def open_ended(text: str) -> bool:

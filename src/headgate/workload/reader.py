@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.model import HeadgateError, QueryClass, Stream, Table, unknown
-from headgate.workload.arrivals import check_arrivals, open_ended
+from headgate.workload.arrivals import check_arrivals, over
 from headgate.workload.changes import read_change
 from headgate.workload.complaints import validated
 from headgate.workload.costs import read_costs
@@ -63,7 +63,7 @@ def _toml(text: str, file: str) -> dict[str, Any]:
     except ValueError as error:
         message = str(error)
         match = _TOML_PLACE.search(message)
-        line = (match[1] or str(text.count("\n") + 1)) if match else ""
+        line = (match[1] or str(text.rstrip().count("\n") + 1)) if match else ""
         told = _TOML_PLACE.sub("", message)
         raise HeadgateError(
             f"is not TOML: {told[:1].lower()}{told[1:]}",
@@ -169,15 +169,16 @@ def _only_one(table: str, name: str, there: Mapping[str, object], places: Places
 
 
 def _duration(head: WorkloadSection, streams: Mapping[str, Stream], places: Places) -> float:
-    """As given; without, a workload ends with its arrivals, if they end."""
+    """As given; without, a workload ends with its arrivals, and one that nothing simulates does not end."""
     if head.duration is not None:
         return head.duration
-    for stream in streams.values():
-        if head.load is not None or (stream.arrivals is not None and open_ended(stream.arrivals)):
-            why = "load needs one" if head.load is not None else f"the arrivals of stream '{stream.name}' never end"
-            with places.at("workload"):
-                raise HeadgateError(f"duration is missing, and {why}", hint='write duration = "10 s" in [workload]')
-    return float("inf")
+    ends = {stream.name: over(stream.arrivals) for stream in streams.values() if stream.arrivals is not None}
+    for name, end in ends.items():
+        if end == float("inf"):
+            message = f"duration is missing, and the arrivals of stream '{name}' do not say when they end"
+            where = places.where("workload", label=())
+            raise HeadgateError(message, where=where, hint='write duration = "10 s" in [workload]')
+    return max(ends.values(), default=float("inf"))
 
 
 def _in_one_line(error: HeadgateError) -> HeadgateError:

@@ -34,7 +34,7 @@ class Workload:
     """Streams, classes, queries and what happens to them: what a workload file says."""
 
     name: str
-    duration: float  # seconds; inf: as long as tuples arrive
+    duration: float  # seconds; inf: until it is stopped, on the engine
     streams: tuple[Stream, ...]
     classes: tuple[QueryClass, ...]
     queries: tuple[Query, ...]

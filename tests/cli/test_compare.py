@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import FIXTURES, Headgate
+
+from headgate.cli.compare import rank
+from headgate.cli.fitting import misfit
+from headgate.cli.pool import Finished, run_all
+from headgate.metrics import QueryRecords, Records, Report, measure
+from headgate.policies.baseline.fcfs import FirstComeFirstServed
+from headgate.policies.contract import Policy
+from headgate.policies.registry import policies
+from headgate.workload import Workload
+from headgate.workload.reader import read_workload
+
+
+class Prioritized(FirstComeFirstServed):
+    needs = frozenset({"priority"})
+
+
+class QosBased(FirstComeFirstServed):
+    needs = frozenset({"qos"})
+
+
+def judged(*responses: float) -> Report:
+    query = QueryRecords("q", 1.0, classes=[(0.0, "c")])
+    query.arrival.extend([0.0] * len(responses))
+    query.emission.extend(responses)
+    return measure(Records([query], {"c": 1.0}))
+
+
+def test_every_fitting_policy_is_ranked(headgate: Headgate, two: Path) -> None:
+    result = headgate("compare", two, "--json", "--jobs", "2")
+    assert result.exit_code == 0
+    tree = json.loads(result.stdout)
+    values = [entry["value"] for entry in tree["ranking"]]
+    assert values == sorted(values)
+    assert {entry["policy"] for entry in tree["ranking"]} | set(tree["left_out"]) == set(policies())
+    assert tree["left_out"]["weighted-hr"] == "all classes have the same priority"
+    assert tree["failed"] == {}
+    assert tree["unfinished"] == []
+    assert tree["policies"]["hnr"]["slowdown"]["mean"] == pytest.approx(2.9)
+
+
+def test_the_table_is_numbered_and_the_measure_comes_first(headgate: Headgate, sensors: Path) -> None:
+    result = headgate("compare", sensors, "-p", "rr", "-p", "hnr", "--by", "classes.critical.response_time.p95")
+    lines = result.stdout.splitlines()
+    assert lines[2].split()[0] == "critical"
+    assert lines[3].split()[:3] == ["policy", "p95", "ms"]
+    assert [line.split()[:2] for line in lines if line[:1].isdigit()] == [["1.", "hnr"], ["2.", "rr"]]
+
+
+def test_what_is_left_out_is_said_with_its_reason(headgate: Headgate, two: Path) -> None:
+    assert "left out weighted-hr: all classes have the same priority" in headgate("compare", two).stderr
+
+
+def test_a_picture_of_a_comparison(headgate: Headgate, two: Path, tmp_path: Path) -> None:
+    result = headgate("compare", two, "-p", "hr", "-p", "hnr", "--plot", tmp_path / "p.svg")
+    assert (tmp_path / "p.svg").exists()
+    assert "wrote" in result.stderr
+
+
+def test_larger_is_better_for_some_measures() -> None:
+    reports = {"few": judged(1.0), "many": judged(1.0, 2.0)}
+    assert list(rank(reports, "results")) == ["many", "few"]
+    assert list(rank(reports, "response_time.mean")) == ["few", "many"]
+
+
+def test_a_policy_without_the_measure_comes_last() -> None:
+    assert list(rank({"none": judged(), "some": judged(9.0)}, "slowdown.mean")) == ["some", "none"]
+
+
+def test_equal_policies_stand_by_name() -> None:
+    assert list(rank({"b": judged(1.0), "a": judged(1.0)}, "slowdown.mean")) == ["a", "b"]
+
+
+@pytest.mark.parametrize(("policy", "file", "fits"), [(Prioritized, "two", False), (Prioritized, "sensors", True)])
+def test_priorities_must_differ_for_policies_that_read_them(policy: type[Policy], file: str, fits: bool) -> None:
+    assert (misfit(policy, read_workload(FIXTURES / f"{file}.toml")) is None) is fits
+
+
+def test_a_policy_that_reads_qos_needs_a_graph(two: Path) -> None:
+    assert misfit(QosBased, read_workload(two)) == "no query has a QoS graph"
+
+
+def test_a_policy_that_fails_does_not_stop_the_others(two: Path) -> None:
+    workload: Workload = read_workload(two)
+    found: dict[str, Finished] = dict(run_all(workload, ["hr", "nonsense"], jobs=1, bin=0.1))
+    assert found["hr"].report is not None
+    assert "unknown policy 'nonsense'" in found["nonsense"].error

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from tests.cli.conftest import Headgate
+
+
+def test_the_table_shows_the_published_numbers_and_marks_the_best(headgate: Headgate, two: Path) -> None:
+    result = headgate("simulate", two, "--policy", "hr", "--policy", "hnr")
+    assert result.exit_code == 0
+    rows = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines() if line.startswith("h")}
+    assert rows["hr"][0] == "*12.25"
+    assert rows["hr"][3] == "3.875"
+    assert rows["hnr"][0] == "13.00"
+    assert rows["hnr"][3] == "*2.900"
+    assert "mean ms" in result.stdout
+    assert "* best of its column" in result.stdout
+
+
+def test_one_policy_marks_nothing(headgate: Headgate, two: Path) -> None:
+    assert "*" not in headgate("simulate", two, "--policy", "hr").stdout
+
+
+def test_fcfs_and_hnr_are_the_default(headgate: Headgate, two: Path) -> None:
+    assert list(json.loads(headgate("simulate", two, "--json").stdout)["policies"]) == ["fcfs", "hnr"]
+
+
+def test_classes_stand_by_falling_priority(headgate: Headgate, sensors: Path) -> None:
+    heading = headgate("simulate", sensors).stdout.splitlines()[2]
+    assert heading.index("critical") < heading.index("normal") < heading.index("batch")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 140, 200])
+def test_a_table_never_is_wider_than_the_terminal_nor_cut(headgate: Headgate, sensors: Path, columns: int) -> None:
+    result = headgate("simulate", sensors, "-p", "hnr", "-p", "bsd, train=2", "-p", "path-capacity", columns=columns)
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert "…" not in result.stdout
+    assert sum(line.startswith("bsd, train=2 ") for line in lines) == sum(line.startswith("policy") for line in lines)
+    for heading in ("response", "slowdown", "critical", "normal", "batch", "queue", "inversion"):
+        assert heading in result.stdout
+
+
+def test_a_long_policy_leaves_room_for_its_numbers(headgate: Headgate, two: Path) -> None:
+    policy = "bsd, train=10, schedule=3, level=operator, threshold=50"
+    lines = headgate("simulate", two, "-p", policy, columns=80).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(line.startswith("policy") for line in lines) <= 2
+
+
+def test_json_has_the_policies_as_they_were_written(headgate: Headgate, two: Path) -> None:
+    result = headgate("simulate", two, "--policy", "hr", "--policy", "bsd,train=10", "--json")
+    tree = json.loads(result.stdout)
+    assert tree["workload"] == "example-1"
+    assert list(tree["policies"]) == ["hr", "bsd,train=10"]
+    assert tree["policies"]["hr"]["response_time"]["mean"] == pytest.approx(12.25e-3)
+    assert tree["policies"]["hr"]["slowdown"]["mean"] == pytest.approx(3.875)
+    assert "critical" in tree["policies"]["hr"]["classes"]
+
+
+def test_a_policy_given_twice_runs_once(headgate: Headgate, two: Path) -> None:
+    result = headgate("simulate", two, "-p", "hr", "-p", "hr", "--json")
+    assert list(json.loads(result.stdout)["policies"]) == ["hr"]
+
+
+def test_seed_and_duration_replace_those_of_the_file(headgate: Headgate, sensors: Path) -> None:
+    def numbers(*options: str) -> dict[str, object]:
+        tree = json.loads(headgate("simulate", sensors, "-p", "hr", "--json", *options).stdout)
+        return dict(tree["policies"]["hr"])
+
+    assert numbers() == numbers("--seed", "1")
+    assert numbers()["tuples_in"] != numbers("--seed", "2")["tuples_in"]
+    assert float(str(numbers("--duration", "1500 ms")["seconds"])) < 2.0
+
+
+def test_fuse_replaces_that_of_the_file(headgate: Headgate, sensors: Path) -> None:
+    def runs(*options: str) -> int:
+        tree = json.loads(headgate("simulate", sensors, "-p", "hnr", "--json", *options).stdout)
+        return int(tree["policies"]["hnr"]["scheduling"]["runs"])
+
+    assert runs("--fuse", "all") < runs("--fuse", "off") == runs()
+
+
+def test_records_of_one_policy_have_no_policy_column(headgate: Headgate, two: Path, tmp_path: Path) -> None:
+    result = headgate("simulate", two, "-p", "hr", "--records", tmp_path / "r.parquet")
+    rows = pyarrow.parquet.read_table(tmp_path / "r.parquet")
+    assert rows.num_rows == 4
+    assert "policy" not in rows.column_names
+    assert f"wrote {tmp_path / 'r.parquet'}" in result.stderr
+    assert "wrote" not in result.stdout
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_records_of_several_policies_name_the_policy(
+    headgate: Headgate, two: Path, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"r.{suffix}"
+    headgate("simulate", two, "-p", "hr", "-p", "hnr", "--records", path)
+    rows = pyarrow.parquet.read_table(path) if suffix == "parquet" else pyarrow.csv.read_csv(path)
+    assert rows.column("policy").to_pylist() == ["hr"] * 4 + ["hnr"] * 4
+    assert set(rows.column("query").to_pylist()) == {"q1", "q2"}
+
+
+def test_a_picture_is_written(headgate: Headgate, two: Path, tmp_path: Path) -> None:
+    result = headgate("simulate", two, "--plot", tmp_path / "p.png", "--bin", "0.05", "--json")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert "wrote" in result.stderr
+    json.loads(result.stdout)
+
+
+def test_several_policies_record_into_files_of_their_own(headgate: Headgate, two: Path, tmp_path: Path) -> None:
+    result = headgate("simulate", two, "-p", "hr", "-p", "bsd, train=10", "--record", tmp_path / "t.jsonl")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.bsd-train-10.jsonl", "t.hr.jsonl"]
+    assert result.stderr.count("wrote") == 2
+
+
+def test_spellings_of_one_policy_do_not_overwrite_each_other(headgate: Headgate, two: Path, tmp_path: Path) -> None:
+    headgate("simulate", two, "-p", "bsd, train=1", "-p", "bsd,train=1", "--record", tmp_path / "t.jsonl")
+    assert len(list(tmp_path.iterdir())) == 2

@@ -1,0 +1,79 @@
+"""Every wrong input: one line on stderr that says what was found and what to do, and exit 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Headgate
+
+WRONG = {
+    "simulate none.toml": "none.toml: no such file",
+    "simulate folder": "is a directory",
+    "simulate bad.toml": "is not TOML",
+    "simulate two.toml --policy hnrr": "unknown policy 'hnrr'; did you mean 'hnr'",
+    "simulate two.toml --policy hnr,trian=2": "unknown setting of 'hnr' 'trian'; did you mean 'train'?",
+    "simulate two.toml --policy hnr,level": "'level' in 'hnr,level' is not a setting; write setting=value",
+    "simulate two.toml --plot p.gif": "--plot cannot write 'p.gif'; use a name that ends in .png or .svg or .pdf",
+    "simulate two.toml --plot gone/p.png": "there is no folder 'gone'",
+    "simulate two.toml --records r.txt": "use a name that ends in .parquet or .csv",
+    "simulate two.toml --record gone/t.jsonl": "there is no folder 'gone'",
+    "simulate two.toml --record folder": "--record may not write 'folder'",
+    "simulate two.toml --duration 10": '--duration has no unit, found 10; write "10 s" or "10 ms"',
+    "simulate two.toml --duration 10parsecs": "unknown unit 'parsecs'",
+    "simulate two.toml --duration=-1s": "--duration must be longer than 0 s, found -1s",
+    "simulate two.toml --bin 0": "--bin must be more than 0 seconds, found 0",
+    "simulate two.toml --fuse some": "unknown value for --fuse 'some'; known: all, class, off",
+    "compare none.toml": "none.toml: no such file",
+    "compare two.toml --by slowdown.men": "unknown measure 'slowdown.men'; did you mean 'slowdown.mean'",
+    "compare two.toml --by classes.criticl.response_time.p95": "did you mean 'classes.critical.response_time.p95'",
+    "compare two.toml --by classes.critical.unfinished": "unknown measure 'classes.critical.unfinished'",
+    "compare two.toml --policy hnrr": "unknown policy 'hnrr'",
+    "compare two.toml --jobs 0": "--jobs must be at least 1, found 0",
+    "explain two.toml --stage netwrk": "unknown stage 'netwrk'; did you mean 'network'?",
+    "explain two.toml --stage units --level quer": "unknown level 'quer'; did you mean 'query'?",
+    "explain two.toml --stage units --level path --fuse all": "--fuse all groups whole queries, found --level path",
+    "explain two.toml --query q9": "unknown query 'q9'",
+    "policies show hnnr": "unknown policy 'hnnr'; did you mean 'hnr'",
+    "replay none.jsonl": "cannot use 'none.jsonl': no such file or directory; check the path",
+    "replay two.toml": "two.toml: line 1: this is not a line of a trace",
+    "replay bytes": "bytes: this is not a trace",
+    "why two.toml 1": "two.toml: line 1: this is not a line of a trace",
+    "why two.toml 0": "decisions are counted from 1, found 0",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, two: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "two.toml").write_text(two.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "bad.toml").write_text("[workload\n", encoding="utf-8")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00\x80")
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", WRONG)
+def test_wrong_input(headgate: Headgate, command: str) -> None:
+    result = headgate(*command.split())
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("headgate: ")
+    assert result.stderr.count("\n") == 1
+    assert WRONG[command] in result.stderr
+
+
+@pytest.mark.parametrize("command", ["simulat x.toml", "simulate", "simulate x.toml --polcy hr", "why x.jsonl one"])
+def test_wrong_usage(headgate: Headgate, command: str) -> None:
+    result = headgate(*command.split(), columns=100)
+    assert result.exit_code == 2
+    assert "Error" in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_decision_that_is_not_there(headgate: Headgate) -> None:
+    headgate("simulate", "two.toml", "-p", "hr", "--record", "t.jsonl")
+    result = headgate("why", "t.jsonl", "7")
+    assert result.exit_code == 2
+    assert "t.jsonl: there is no decision 7; the trace has 6, counted from 1" in result.stderr
