@@ -46,7 +46,7 @@ def test_a_table_never_is_wider_than_the_terminal_nor_cut(headgate: Headgate, se
 
 
 def test_a_long_policy_leaves_room_for_its_numbers(headgate: Headgate, two: Path) -> None:
-    policy = "bsd, train=10, schedule=3, level=operator, threshold=50"
+    policy = "bsd, ratio=0.25, threshold=50, schedule=3, level=operator"
     lines = headgate("simulate", two, "-p", policy, columns=80).stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert sum(line.startswith("policy") for line in lines) <= 2

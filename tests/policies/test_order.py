@@ -43,7 +43,7 @@ class Naive:
     def pop(self, view: Moment) -> Unit | None:
         for _, head, _, number in sorted(self._rank(view, number) for number in self.heads):
             assert self.heads.pop(number) == head
-            if view.is_ready(view.units[number]):
+            if number in view.ready:
                 return view.units[number]
         return None
 

@@ -67,7 +67,7 @@ def started(text: str, situation: Situation) -> tuple[Policy, Moment]:
 
 def renew(policy: Policy, view: Moment) -> None:
     policy.changed(view)
-    for unit in view.ready:
+    for unit in view.ready.values():
         policy.ready(view, unit)
 
 
@@ -79,7 +79,7 @@ def turn(policy: Policy, view: Moment, seconds: float = 1.0) -> str:
     view.queues[unit.queues[0]].pop(0)
     run = Run(0, 0, choice.units, (), unit.calls, view.now)
     policy.finished(view, run, Outcome(run, seconds))
-    if view.is_ready(unit):
+    if unit.id in view.ready:
         policy.ready(view, unit)
     return str(unit)
 

@@ -16,15 +16,15 @@ def test_what_waits_and_since_when() -> None:
     first, second, other = view.units.values()
     assert [view.waiting(unit) for unit in (first, second, other)] == [2, 0, 3]
     assert [view.oldest(unit) for unit in (first, second, other)] == [0.5, float("inf"), 0.25]
-    assert list(view.ready) == [first, other]
+    assert list(view.ready.values()) == [first, other]
 
 
 def test_part_of_a_view() -> None:
     view = Situation({"p": "select", "q": "select"}).view(FirstInFirstOut())
     part = view.only(lambda unit: "q" in unit.queries)
-    assert [unit.queries for unit in part.ready] == [("q",)]
-    assert not part.is_ready(view.units[0])
-    assert view.is_ready(view.units[0])
+    assert [unit.queries for unit in part.ready.values()] == [("q",)]
+    assert 0 not in part.ready
+    assert 0 in view.ready
 
 
 def test_sizes_and_classes() -> None:

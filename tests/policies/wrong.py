@@ -67,7 +67,7 @@ class FirstCandidate(Policy):
     source, rule = "nobody 2000", "the first"
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        return next((Choice((unit,)) for unit in view.ready), IDLE)
+        return next((Choice((unit,)) for unit in view.ready.values()), IDLE)
 
 
 class Unseeded(Policy):
@@ -75,13 +75,13 @@ class Unseeded(Policy):
     _shared = Random(0)
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        ready = sorted(view.ready, key=lambda unit: unit.id)
+        ready = sorted(view.ready.values(), key=lambda unit: unit.id)
         return Choice((self._shared.choice(ready),)) if ready else IDLE
 
 
 class ListsAll(Sound):
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        ready = sorted(view.ready, key=lambda unit: unit.id)
+        ready = sorted(view.ready.values(), key=lambda unit: unit.id)
         return Choice(tuple(ready)) if ready else IDLE
 
 

@@ -10,7 +10,6 @@ from headgate.core.units import UnitState
 from headgate.model import QueueId, Take
 
 _NONE = float("inf")
-_new = tuple.__new__  # a named tuple's own constructor takes twice as long
 _TRIM = 4096  # chunks; trimming looks at every queue, so not on every append
 
 
@@ -104,12 +103,15 @@ class TupleQueue:
         first = self.position
         last = self.position = first + 1
         log = self.log
-        if last == log.end or self.upto is not None:
+        if self.upto is not None:
             self._pause(last)
+        elif last == log.end:
+            self.head = _NONE
+            log.asleep.append(self)
         elif log.ends[self.chunk - log.base] == last:
             self.chunk += 1
             self.head = log.arrivals[self.chunk - log.base]
-        return _new(Take, (self.id, first, last))
+        return self.id, first, last
 
     def take(self, count: int) -> Take:
         """Move past that many waiting tuples."""
@@ -119,7 +121,7 @@ class TupleQueue:
             self._pause(last)
         else:
             self._settle()
-        return Take(self.id, first, last)
+        return self.id, first, last
 
     def hold_beyond(self, upto: int) -> bool:
         """Let tuples up to an offset wait; whether the queue wakes by this."""

@@ -59,7 +59,7 @@ class Scheduler:
     >>> scheduler.event(Arrived("s", arrival=0.0), now=0.0)
     >>> run = scheduler.next(worker=0, now=0.0)
     >>> run.units[0].name, run.takes
-    ('quick', (Take(queue=1, first=0, last=1),))
+    ('quick', ((1, 0, 1),))
     >>> scheduler.finished(Outcome(run, seconds=0.002), now=0.002)
     >>> scheduler.next(worker=0, now=0.002).units[0].name
     'slow'
@@ -91,7 +91,7 @@ class Scheduler:
         self._since_refresh = 0
         self._logs: dict[str, Log] = {}
         self._queues: dict[int, TupleQueue] = {}
-        self._holding: dict[WorkerId, tuple[UnitState, ...]] = {}
+        self._holding: dict[WorkerId, tuple[UnitState, ...]] = {}  # what a run blocks, if not what its unit blocks
         self._listed: deque[tuple[Unit, Choice]] = deque()
         self._states: dict[UnitId, UnitState] = {}
         self._ready: dict[UnitId, Unit] = {}
@@ -157,12 +157,11 @@ class Scheduler:
         view = self._view
         view.now = now
         if self._listed and (listed := self._next_listed()) is not None:
-            unit, choice = listed
-            return self._start((unit,), choice, worker, now)
-        decision = self._choose(view, worker)
-        if not isinstance(decision, Choice):
-            return decision
-        choice = decision
+            unit, earlier = listed
+            return self._start((unit,), earlier, worker, now)
+        choice = self._choose(view, worker)
+        if isinstance(choice, Idle):
+            return choice
         self.decisions += 1
         if self.explaining:
             self.why = self.policy.explain(view, choice)
@@ -186,7 +185,8 @@ class Scheduler:
         if outcome.produced:
             for produced in outcome.produced:
                 self._append(produced.queue, produced.chunks)
-        for state in self._holding.pop(worker):
+        blocks = self._holding.pop(worker) if worker in self._holding else self._states[run.units[0].id].blocks
+        for state in blocks:
             state.blocked -= 1
             if not state.blocked:
                 queue = state.queue
@@ -221,7 +221,6 @@ class Scheduler:
         for held in state.blocks:
             held.blocked += 1
             ready.pop(held.id, None)
-        self._holding[worker] = state.blocks
         self.runs = number = self.runs + 1
         run = self.running[worker] = _new(Run, (number, worker, units, takes, choice.calls or unit.calls, now))
         return run
@@ -264,6 +263,9 @@ class Scheduler:
         if queue is None:  # its query has been removed meanwhile
             return
         woken = False
+        for state in queue.states:
+            if queue is not state.queue:
+                state.queue = None
         for arrival, count in chunks:
             woken |= bool(queue.log.append(arrival, count))
         if woken:
@@ -276,6 +278,7 @@ class Scheduler:
         self.policy = create(policy) if isinstance(policy, str) else policy
         self.policy.seed(self.seed)
         self._choose = self.policy.choose
+        self._tell = self.policy.ready
         self._told = type(self.policy).finished is not Policy.finished
         self._regroup(now)
 
@@ -300,7 +303,8 @@ class Scheduler:
 
     def _regroup(self, now: float) -> None:
         """Build the policy's units anew; running work keeps blocking what shares an operator with it."""
-        made = self.policy.regroup(self.network, self.stats)
+        stats = self.stats.only(self.policy.needs)
+        made = self.policy.regroup(self.network, stats)
         found = units(self.network, self.policy.level, self.fuse) if made is None else made
         for queue in self._queues.values():
             queue.states.clear()
@@ -311,7 +315,6 @@ class Scheduler:
         self._ready = {
             number: state.unit for number, state in self._states.items() if not state.blocked and state.oldest != _NONE
         }
-        stats = self.stats.only(self.policy.needs)
         self._view = CoreView(self._states, self._ready, self.running, stats, now)
         self._tell_all()
 
@@ -328,7 +331,6 @@ class Scheduler:
         for state in self._states.values():
             state.model = self._model(state.unit)
         self.policy.changed(self._view)
-        self._tell = self.policy.ready
         for unit in list(self._ready.values()):
             self._tell(self._view, unit)
 
@@ -339,7 +341,7 @@ class Scheduler:
 
     def _observe(self, outcome: Outcome, now: float) -> None:
         self.measured.observe(outcome)
-        self._since_refresh += sum(take.last - take.first for take in outcome.run.takes)
+        self._since_refresh += outcome.run.tuples
         if self._since_refresh >= REFRESH:
             self._refresh(now)
 

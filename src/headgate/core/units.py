@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from headgate.model import OperatorId, Run, Take, Train, Unit, UnitId, WorkerId
@@ -21,9 +21,11 @@ class UnitState:
         self.id = unit.id
         self.unit = unit
         self.queues = [queues[number] for number in unit.queues]
-        self.queue = self.queues[0] if len(self.queues) == 1 else None  # the common case, and the quick one
         self.entries = [[queues[number] for number in entry] for entry in unit.entries]
         self.inner = self.queues[sum(map(len, unit.entries)) :]
+        # The only queue in which anything waits, while there is only one: the common case, and the quick one.
+        single = len(self.queues) - len(self.inner) == 1 and not any(map(len, self.inner))
+        self.queue = self.queues[0] if single else None
         self.blocked = 0
         self.blocks: tuple[UnitState, ...] = (self,)
         self.model: CostModel | None = None
@@ -59,10 +61,9 @@ class UnitState:
         taken: dict[int, Take] = {}
         while left:
             queue = min(entry, key=lambda queue: queue.head)
-            take = queue.take(min(left, queue.ahead))
-            left -= take.last - take.first
-            earlier = taken.get(queue.id, take)
-            taken[queue.id] = Take(queue.id, earlier.first, take.last)
+            _, first, behind = queue.take(min(left, queue.ahead))
+            left -= behind - first
+            taken[queue.id] = (queue.id, taken[queue.id][1] if queue.id in taken else first, behind)
         return list(taken.values())
 
     def _count(self, train: Train, waiting: int) -> int:
@@ -75,7 +76,7 @@ class UnitState:
 class CoreView:
     """What policies see of the scheduler."""
 
-    __slots__ = ("_ready", "_states", "now", "running", "stats", "units")
+    __slots__ = ("_states", "now", "ready", "running", "stats", "units")
 
     def __init__(
         self,
@@ -87,17 +88,10 @@ class CoreView:
     ) -> None:
         self.now = now
         self.units: Mapping[UnitId, Unit] = {number: state.unit for number, state in states.items()}
+        self.ready = ready
         self.running = running
         self.stats = stats
         self._states = states
-        self._ready = ready
-
-    @property
-    def ready(self) -> Collection[Unit]:
-        return self._ready.values()
-
-    def is_ready(self, unit: Unit) -> bool:
-        return unit.id in self._ready
 
     def waiting(self, unit: Unit) -> int:
         return self._states[unit.id].waiting
@@ -133,8 +127,8 @@ class PartView:
         return {number: unit for number, unit in self._whole.units.items() if self._keep(unit)}
 
     @property
-    def ready(self) -> Collection[Unit]:
-        return [unit for unit in self._whole.ready if self._keep(unit)]
+    def ready(self) -> Mapping[UnitId, Unit]:
+        return _Kept(self._whole.ready, self._keep)
 
     @property
     def running(self) -> Mapping[WorkerId, Run]:
@@ -144,9 +138,6 @@ class PartView:
     def stats(self) -> Stats:
         return self._whole.stats
 
-    def is_ready(self, unit: Unit) -> bool:
-        return self._whole.is_ready(unit) and self._keep(unit)
-
     def waiting(self, unit: Unit) -> int:
         return self._whole.waiting(unit)
 
@@ -155,6 +146,28 @@ class PartView:
 
     def only(self, keep: Callable[[Unit], bool]) -> PartView:
         return PartView(self._whole, lambda unit: self._keep(unit) and keep(unit))
+
+
+class _Kept(Mapping[UnitId, Unit]):
+    """Some of the ready units, without looking at all of them to find one."""
+
+    __slots__ = ("_all", "_keep")
+
+    def __init__(self, units: Mapping[UnitId, Unit], keep: Callable[[Unit], bool]) -> None:
+        self._all = units
+        self._keep = keep
+
+    def __getitem__(self, number: UnitId) -> Unit:
+        unit = self._all[number]
+        if not self._keep(unit):
+            raise KeyError(number)
+        return unit
+
+    def __iter__(self) -> Iterator[UnitId]:
+        return (number for number, unit in self._all.items() if self._keep(unit))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def shared_operators(states: Collection[UnitState]) -> None:

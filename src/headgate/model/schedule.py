@@ -81,8 +81,8 @@ class Train:
         """How many of the waiting tuples to take, `fits` aside: that needs the cost model."""
         count = waiting
         if self.fraction < 1.0:
-            share = int(self.fraction * waiting)
-            count = share if share > self.threshold else (waiting if self.threshold else share)
+            share = self.fraction * waiting
+            count = int(share) if share > self.threshold or not self.threshold else waiting
         if self.at_most is not None and count > self.at_most:
             count = self.at_most
         return max(1, count)
@@ -116,12 +116,8 @@ class Idle:
 IDLE = Idle()
 
 
-class Take(NamedTuple):
-    """The tuples a run takes from one queue: offsets first … last − 1."""
-
-    queue: QueueId
-    first: int
-    last: int
+# What a run takes from one queue: (queue, first, behind the last). A plain tuple, for the same reason as above.
+Take = tuple[QueueId, int, int]
 
 
 class Run(NamedTuple):
@@ -133,6 +129,11 @@ class Run(NamedTuple):
     takes: tuple[Take, ...]
     calls: tuple[OperatorId, ...]
     began: float
+
+    @property
+    def tuples(self) -> int:
+        """How many tuples it takes, from all queues together."""
+        return sum(behind - first for _, first, behind in self.takes)
 
 
 class OperatorOutcome(NamedTuple):

@@ -43,7 +43,7 @@ class View(Protocol):
         """All units, ready or not, by number."""
 
     @property
-    def ready(self) -> Collection[Unit]:
+    def ready(self) -> Mapping[UnitId, Unit]:
         """Units for which something waits and nothing running shares an operator."""
 
     @property
@@ -51,8 +51,6 @@ class View(Protocol):
 
     @property
     def stats(self) -> Stats: ...
-
-    def is_ready(self, unit: Unit) -> bool: ...
 
     def waiting(self, unit: Unit) -> int:
         """How many tuples wait in the unit's queues."""

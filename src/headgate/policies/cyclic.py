@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headgate.model import IDLE, Choice, Idle, Outcome, Run, Unit, UnitId, WorkerId
@@ -46,15 +46,21 @@ class Cyclic(Policy):
         for number in [number for number, left in self._credit.items() if left <= 0]:
             del self._credit[number]
         for number in self._credit:
-            if view.is_ready(units[number]):
+            if number in view.ready:
                 return Choice((units[number],), self.train)
-        number = self._turns.next(lambda number: view.is_ready(units[number]))  # type: ignore[assignment]
-        self.tally.compared += 1
-        if number is None:
+        turns = [units[number] for number in self._next(view)]
+        if not turns:
             return IDLE
-        return self._turn(view, units[number])
+        self._credit = {unit.id: seconds for unit in turns if (seconds := self.lasts(view, unit))}
+        return Choice(tuple(turns), self.train)
 
-    def _turn(self, view: View, unit: Unit) -> Choice:
-        seconds = self.lasts(view, unit)
-        self._credit = {unit.id: seconds} if seconds else {}
-        return Choice((unit,), self.train)
+    def _next(self, view: View) -> Iterator[UnitId]:
+        """The next in the cycle that can run, as many as a decision lists."""
+        seen: set[UnitId] = set()
+        for _ in range(self.schedule):
+            number = self._turns.next(view.ready.__contains__)
+            self.tally.compared += 1
+            if number is None or number in seen:
+                return
+            seen.add(number)
+            yield number

@@ -32,7 +32,6 @@ class Linear(Policy):
         self.tally.computed += len(lines)
         self._order = order(lines, view, self.tally)
         self._choices = {unit.id: Choice((unit,), self.train) for unit in view.units.values()}
-        self.ready = self._order.add  # type: ignore[method-assign]  # one call less where most calls are
 
     def ready(self, view: View, unit: Unit) -> None:
         self._order.add(view, unit)
@@ -55,7 +54,7 @@ class Linear(Policy):
         return {"priority": self._priority(view, unit), **super().numbers(view, unit)}
 
     def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
-        others = [unit for unit in view.ready if unit.id not in chosen]
+        others = [unit for unit in view.ready.values() if unit.id not in chosen]
         return min(others, key=lambda unit: self._rank(view, unit), default=None)
 
     def _priority(self, view: View, unit: Unit) -> float:

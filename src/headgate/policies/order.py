@@ -53,7 +53,7 @@ class Ranks:
         ranked = sorted(lines, key=lambda number: -lines[number][0])
         self._units = [view.units[number] for number in ranked]
         self._rank = {number: rank for rank, number in enumerate(ranked)}
-        self._steps = len(ranked).bit_length()  # comparisons that a heap of them takes
+        self._steps = 2 * len(ranked).bit_length()  # comparisons to get into the heap and out of it
         self._entries: list[int] = []
         self._placed = bytearray(len(ranked))
 
@@ -63,7 +63,6 @@ class Ranks:
         if not self._placed[rank]:
             self._placed[rank] = 1
             heappush(self._entries, rank)
-            self._tally.compared += self._steps
 
     def pop(self, view: View) -> Unit | None:
         entries = self._entries
@@ -71,7 +70,7 @@ class Ranks:
             rank = heappop(entries)
             self._placed[rank] = 0
             unit = self._units[rank]
-            if view.is_ready(unit):
+            if unit.id in view.ready:
                 self._tally.compared += self._steps
                 return unit
         return None
@@ -85,7 +84,7 @@ class Oldest:
         ranked = sorted(lines, key=lambda number: (-view.units[number].depth, number))
         self._units = [view.units[number] for number in ranked]
         self._rank = {number: rank for rank, number in enumerate(ranked)}
-        self._steps = len(ranked).bit_length()  # comparisons that a heap of them takes
+        self._steps = 2 * len(ranked).bit_length()  # comparisons to get into the heap and out of it
         self._entries: list[tuple[float, int]] = []
         self._placed: list[float | None] = [None] * len(ranked)  # the head with which each stands in the heap
 
@@ -94,7 +93,6 @@ class Oldest:
         if self._placed[rank] != head:
             self._placed[rank] = head
             heappush(self._entries, (head, rank))
-            self._tally.compared += self._steps
 
     def pop(self, view: View) -> Unit | None:
         entries, placed = self._entries, self._placed
@@ -103,7 +101,7 @@ class Oldest:
             if placed[rank] == head:
                 placed[rank] = None
                 unit = self._units[rank]
-                if view.is_ready(unit):
+                if unit.id in view.ready:
                     self._tally.compared += self._steps
                     return unit
         return None
@@ -120,7 +118,7 @@ class Heap:
         ranked = sorted(lines, key=lambda number: (-view.units[number].depth, number))
         self._units = [view.units[number] for number in ranked]
         self._lines = {number: (rank, -lines[number][0], lines[number][1]) for rank, number in enumerate(ranked)}
-        self._steps = len(ranked).bit_length()  # comparisons that a heap of them takes
+        self._steps = 2 * len(ranked).bit_length()  # comparisons to get into the heap and out of it
         self._entries: list[tuple[float, float, int]] = []
         self._placed: dict[int, tuple[float, float, int]] = {}
 
@@ -135,7 +133,6 @@ class Heap:
         if self._placed.get(rank) != entry:
             self._placed[rank] = entry
             heappush(self._entries, entry)
-            self._tally.compared += self._steps
 
     def pop(self, view: View) -> Unit | None:
         entries, placed = self._entries, self._placed
@@ -145,7 +142,7 @@ class Heap:
             if placed.get(rank) is entry:
                 del placed[rank]
                 unit = self._units[rank]
-                if view.is_ready(unit):
+                if unit.id in view.ready:
                     self._tally.compared += self._steps
                     return unit
         return None
@@ -185,7 +182,7 @@ class Scan:
             self._count -= 1
             self._base[number] = priorities[number] = _NEVER
             unit = view.units[number]
-            if view.is_ready(unit):
+            if unit.id in view.ready:
                 return unit
         return None
 
@@ -194,4 +191,6 @@ class Scan:
         equal = np.flatnonzero(priorities == priorities[best])
         if len(equal) == 1:
             return best
-        return int(min(equal, key=lambda number: (self._heads[number], -self._depths[number], number)))
+        heads = self._heads[equal]
+        oldest = equal[heads == heads.min()]
+        return int(oldest[self._depths[oldest].argmax()])

@@ -19,7 +19,7 @@ class Scored(Policy):
         """What decides, the most important number first; larger wins."""
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        ready = view.ready
+        ready = view.ready.values()
         if not ready:
             return IDLE
         self.tally.computed += len(ready)
@@ -34,7 +34,7 @@ class Scored(Policy):
         return {**score, **super().numbers(view, unit)}
 
     def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
-        others = [unit for unit in view.ready if unit.id not in chosen]
+        others = [unit for unit in view.ready.values() if unit.id not in chosen]
         return max(others, key=lambda unit: self._rank(view, unit), default=None)
 
     def _rank(self, view: View, unit: Unit) -> tuple[Score, float, int, int]:

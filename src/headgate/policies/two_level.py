@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from typing import Any
 
-from headgate.model import IDLE, Choice, Idle, Unit, WorkerId
+from headgate.model import IDLE, Choice, Idle, Outcome, Run, Unit, WorkerId
 from headgate.policies.contract import Policy, View
 from headgate.policies.rotation import Rotation
 
@@ -26,20 +26,29 @@ class TwoLevel(Policy):
         super().__init__(**settings)
         self._turns: Rotation[Hashable] = Rotation()
         self._inner: dict[Hashable, Policy] = {}
+        self._seed = 0
 
     def changed(self, view: View) -> None:
         parts = list(dict.fromkeys(self.part(view.units[number]) for number in sorted(view.units)))
         if parts != self._turns.slots:  # else only statistics are new, and starting over would starve the last
             self._turns = Rotation(parts)
         self._inner = {part: self.inner() for part in parts}
-        for part, policy in self._inner.items():
+        for number, (part, policy) in enumerate(self._inner.items()):
             policy.tally = self.tally
+            policy.seed(self._seed + number)
             policy.changed(self._within(view, part))
 
     def ready(self, view: View, unit: Unit) -> None:
         part = self.part(unit)
         self._inner[part].ready(view, unit)
         self._turns.wake(part)
+
+    def seed(self, seed: int) -> None:
+        self._seed = seed
+
+    def finished(self, view: View, run: Run, outcome: Outcome) -> None:
+        for part in {self.part(unit) for unit in run.units} & self._inner.keys():
+            self._inner[part].finished(view, run, outcome)
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
         tried: list[Choice | Idle] = []

@@ -1,7 +1,7 @@
 """What an operator makes of each tuple: drawn, patterned, or decided by an attribute.
 
-A tuple straight from a stream is known by its offset there; outcomes for such tuples are drawn a block at a time.
-Composite tuples are known by a number mixed from their parts' and are drawn one by one.
+A tuple straight from a stream is known by its offset there, and what becomes of it is drawn beforehand. Composite
+tuples are known by a number mixed from their parts' and are drawn one by one.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from array import array
 from bisect import bisect_right
 
 import numpy as np
-import numpy.typing as npt
 
-from headgate.sim.randomness import generator, mix, uniform
+from headgate.sim.randomness import generator, uniform
 
-BLOCK_BITS = 10
-BLOCK = 1 << BLOCK_BITS
-_IN_BLOCK = BLOCK - 1
+_BLOCK_BITS = 10
+_BLOCK = 1 << _BLOCK_BITS
 
 
 class Outcomes(ABC):
@@ -51,34 +49,29 @@ class Always(Outcomes):
         return 1
 
 
-class Blocks(Outcomes):
-    """Drawn outcomes for offsets of a stream, a block at a time.
+class Drawn(Outcomes):
+    """Outcomes for all tuples of a stream, by offset: a byte each, drawn beforehand.
 
     `selectivities` are (from offset, value), the first from 0: a change holds for tuples that arrive after it,
     whenever they are processed.
+
+    >>> drawn = Drawn(1, ("outcomes", "q"), [(0, 1.0), (2, 0.0)], tuples=4)
+    >>> list(drawn.table)
+    [1, 1, 0, 0]
     """
 
-    def __init__(self, seed: int, purpose: tuple[str | int, ...], selectivities: list[tuple[int, float]]) -> None:
-        self._seed = seed
-        self._purpose = purpose
-        self._starts = [start for start, _ in selectivities]
-        self._values = np.array([value for _, value in selectivities])
-        self.number = -1  # which block is loaded
-        self.block = b""
+    def __init__(
+        self, seed: int, purpose: tuple[str | int, ...], selectivities: list[tuple[int, float]], tuples: int
+    ) -> None:
+        draws = generator(seed, *purpose).random(tuples)
+        starts = [start for start, _ in selectivities]
+        values = np.array([value for _, value in selectivities])
+        each = values[np.searchsorted(starts, np.arange(tuples), side="right") - 1]
+        whole = np.floor(each)
+        self.table: bytes = (whole + (draws < each - whole)).astype(np.uint8).tobytes()
 
     def copies(self, identity: int, arrival: float) -> int:
-        if identity >> BLOCK_BITS != self.number:
-            self.load(identity >> BLOCK_BITS)
-        return self.block[identity & _IN_BLOCK]
-
-    def load(self, number: int) -> None:
-        """An operator sees offsets in rising order, so one block at a time is enough."""
-        draws = uniforms(self._seed, self._purpose, number)
-        offsets = np.arange(number * BLOCK, (number + 1) * BLOCK)
-        values = self._values[np.searchsorted(self._starts, offsets, side="right") - 1]
-        whole = np.floor(values)
-        self.block = (whole + (draws < values - whole)).astype(np.uint8).tobytes()
-        self.number = number
+        return self.table[identity]
 
 
 class Single(Outcomes):
@@ -111,19 +104,9 @@ class Noise:
         self._block = array("d")
 
     def factor(self, identity: int) -> float:
-        number = (identity >> BLOCK_BITS) & 0xFFFFFFFF
+        number = (identity >> _BLOCK_BITS) & 0xFFFFFFFF
         if number != self._number:
-            draws = uniforms(self._seed, self._purpose, number)
+            draws = generator(self._seed, *self._purpose, number).random(_BLOCK)
             self._block = array("d", (1.0 - self._share + 2 * self._share * draws).tobytes())
             self._number = number
-        return self._block[identity & _IN_BLOCK]
-
-
-def uniforms(seed: int, purpose: tuple[str | int, ...], number: int) -> npt.NDArray[np.float64]:
-    """A block of numbers in [0, 1)."""
-    return generator(seed, *purpose, number).random(BLOCK)
-
-
-def composite(left: int, right: int) -> int:
-    """The identity of a tuple made of two."""
-    return mix(left, right)
+        return self._block[identity & (_BLOCK - 1)]

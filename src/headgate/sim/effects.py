@@ -18,13 +18,14 @@ from headgate.model import (
     walk,
 )
 from headgate.plan.network import Network, Node
-from headgate.sim.draws import Always, Blocks, Outcomes, Pattern, Single
+from headgate.sim.draws import Always, Drawn, Outcomes, Pattern, Single
 from headgate.sim.feeds import Feeds
 from headgate.sim.operators import Difference, Effect, Filter, Merge, WindowAggregate, WindowJoin
 from headgate.sim.randomness import generator
 from headgate.stats.measured import selectivity_of
 from headgate.workload import Change, Workload
 
+_MOST_COPIES = 255  # that a byte can hold
 _KEEPS_OFFSETS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT})
 
 
@@ -84,10 +85,10 @@ class _Maker:
         timeline = [(0.0, 1.0 if selectivity is None else selectivity), *changes]
         purpose = self._purpose(node)
         stream = _stream_of_offsets(operator)
-        if stream is None:
+        if stream is None or max(value for _, value in timeline) > _MOST_COPIES:
             return Single(self._workload.seed, purpose, timeline)
         offsets = [(self._feeds.offset(stream, at) if at > 0 else 0, value) for at, value in timeline]
-        return Blocks(self._workload.seed, purpose, offsets)
+        return Drawn(self._workload.seed, purpose, offsets, len(self._feeds.times[stream]))
 
     def _purpose(self, node: Node) -> tuple[str | int, ...]:
         attribute = node.operator.given.attribute

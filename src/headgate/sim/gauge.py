@@ -14,22 +14,22 @@ class Gauge:
 
     __slots__ = (
         "_bin",
+        "_bytes_moment",
         "_max_bytes",
         "_max_tuples",
         "_per_second",
         "_series",
+        "_tuples_moment",
         "bytes",
-        "bytes_moment",
         "next_sample",
         "tuples",
-        "tuples_moment",
     )
 
     def __init__(self, bin: float) -> None:
         self.tuples = 0
         self.bytes = 0
-        self.tuples_moment = 0.0  # Σ change × moment
-        self.bytes_moment = 0.0
+        self._tuples_moment = 0.0  # Σ change × moment
+        self._bytes_moment = 0.0
         self.next_sample = 0.0
         self._bin = bin
         # Multiples of 0.1 drift off round times (30 * 0.1 > 3); quotients do not.
@@ -41,12 +41,19 @@ class Gauge:
         """So many more wait from now on, or fewer."""
         self.tuples += tuples
         self.bytes += bytes
-        self.tuples_moment += tuples * now
-        self.bytes_moment += bytes * now
+        self._tuples_moment += tuples * now
+        self._bytes_moment += bytes * now
         if self.tuples > self._max_tuples:
             self._max_tuples = self.tuples
         if self.bytes > self._max_bytes:
             self._max_bytes = self.bytes
+
+    def take(self, tuples: int, tuples_moment: float, bytes: int, bytes_moment: float) -> None:
+        """Cores have taken so many, with these sums of number × moment."""
+        self.tuples -= tuples
+        self.bytes -= bytes
+        self._tuples_moment -= tuples_moment
+        self._bytes_moment -= bytes_moment
 
     def sample_before(self, now: float) -> None:
         """Nothing has changed up to now: note the samples due before."""
@@ -66,7 +73,7 @@ class Gauge:
         self.sample_before(end)
         series = self._series
         if end > 0:
-            series.mean_tuples = (self.tuples * end - self.tuples_moment) / end
-            series.mean_bytes = (self.bytes * end - self.bytes_moment) / end
+            series.mean_tuples = (self.tuples * end - self._tuples_moment) / end
+            series.mean_bytes = (self.bytes * end - self._bytes_moment) / end
         series.max_tuples, series.max_bytes = float(self._max_tuples), float(self._max_bytes)
         return series

@@ -21,17 +21,17 @@ from headgate.model import (
     QueueId,
     Run,
     Unit,
+    UnitId,
     WorkerId,
 )
 from headgate.plan.network import Network, Node
-from headgate.sim.draws import BLOCK_BITS, Always, Blocks, Noise
+from headgate.sim.draws import Always, Drawn, Noise
 from headgate.sim.effects import effects
 from headgate.sim.feeds import Feeds
 from headgate.sim.operators import Effect, Filter, Item, WindowJoin
 from headgate.workload import Workload
 
 _NEVER = float("inf")
-_IN_BLOCK = (1 << BLOCK_BITS) - 1
 _new = tuple.__new__  # a named tuple's own constructor takes twice as long
 Append = Callable[[float], None]
 
@@ -55,13 +55,17 @@ class Work:
 class Chain:
     """A unit that is a plain chain of filters on one stream, for runs of one tuple: the common case, made quick."""
 
-    __slots__ = ("emit", "note_arrival", "steps", "times")
+    __slots__ = ("emit", "entry", "note_arrival", "steps", "times")
 
-    def __init__(self, works: list[Work], times: array[float], records: QueryRecords) -> None:
-        self.steps = [(work.overhead + work.cost, _blocks(work)) for work in works]
+    def __init__(self, entry: QueueId, works: list[Work], times: array[float], records: QueryRecords) -> None:
+        self.entry = entry
+        self.steps = [(work.overhead + work.cost, _table(work)) for work in works]
         self.times = times
         self.note_arrival: Append = records.arrival.append
         self.emit: Append = records.emission.append
+
+
+NOT_A_CHAIN = Chain(-1, [], array("d"), QueryRecords("", 0.0))
 
 
 class Machine:
@@ -85,7 +89,7 @@ class Machine:
         self._works: dict[OperatorId, Work] = {}
         self._stores: dict[QueueId, deque[Item]] = {}
         self._in_flight: dict[WorkerId, tuple[float, list[tuple[QueueId, list[Item]]]]] = {}
-        self._chains: dict[Unit, Chain | None] = {}
+        self._chains: dict[UnitId, Chain] = {}
 
     def follow(self, network: Network) -> None:
         """Take up operators that are new and drop those that are gone; the others keep their windows."""
@@ -114,20 +118,16 @@ class Machine:
 
     def execute(self, run: Run, now: float) -> Outcome:
         """Carry out a run that starts now."""
-        takes = run.takes
         unit = run.units[0]
-        chain = self._chains[unit] if unit in self._chains else self._chain(unit)
-        if chain is None or len(takes) > 1 or takes[0][2] - takes[0][1] > 1:
+        chain = self._chains.get(unit.id) or self._chain(unit)
+        queue, offset, behind = run.takes[0]
+        if queue != chain.entry or behind - offset > 1 or len(run.takes) > 1:
             return _Execution(self, run, now + self._run_overhead).outcome(now)
-        offset = takes[0][1]
         end = now + self._run_overhead
-        for seconds, blocks in chain.steps:
+        for seconds, passes in chain.steps:
             end += seconds
-            if blocks is not None:
-                if offset >> BLOCK_BITS != blocks.number:
-                    blocks.load(offset >> BLOCK_BITS)
-                if not blocks.block[offset & _IN_BLOCK]:
-                    break
+            if passes is not None and not passes[offset]:
+                break
         else:
             chain.note_arrival(chain.times[offset])
             chain.emit(end)
@@ -145,16 +145,16 @@ class Machine:
         flying = min((oldest for oldest, _ in self._in_flight.values()), default=self.floor)
         return min(self.floor, flying, *map(self._heads, self._upstream(queue)))
 
-    def _chain(self, unit: Unit) -> Chain | None:
-        chain = self._chains[unit] = self._make_chain(unit)
+    def _chain(self, unit: Unit) -> Chain:
+        chain = self._chains[unit.id] = self._make_chain(unit)
         return chain
 
-    def _make_chain(self, unit: Unit) -> Chain | None:
+    def _make_chain(self, unit: Unit) -> Chain:
         works = [self._works[call] for call in unit.calls]
         entry = self._network.edges[unit.queues[0]]
         plain = all(
             isinstance(work.effect, Filter)
-            and isinstance(work.effect.outcomes, Blocks | Always)
+            and isinstance(work.effect.outcomes, Drawn | Always)
             and work.noise is None
             and len(work.node.queues) == 1
             and (not work.node.emits if work is not works[-1] else len(work.node.emits) == 1)
@@ -162,8 +162,8 @@ class Machine:
             for work, following in zip(works, [[work.node.id] for work in works[1:]] + [[]], strict=True)
         )
         if self._detailed or not plain or entry.stream is None:
-            return None
-        return Chain(works, self._feeds.times[entry.stream], self._records[unit.queries[0]])
+            return NOT_A_CHAIN
+        return Chain(entry.id, works, self._feeds.times[entry.stream], self._records[unit.queries[0]])
 
     def _noise(self, node: Node) -> Noise | None:
         workload = self._workload
@@ -202,15 +202,15 @@ class _Execution:
         """The tuples that the run takes."""
         machine = self._machine
         oldest = machine.floor
-        for take in self._run.takes:
-            stream = machine._network.edges[take.queue].stream
+        for queue, first, behind in self._run.takes:
+            stream = machine._network.edges[queue].stream
             if stream is not None:
                 times = machine._feeds.times[stream]
-                items = [Item(offset, times[offset], times[offset]) for offset in range(take.first, take.last)]
+                items = [Item(offset, times[offset], times[offset]) for offset in range(first, behind)]
             else:
-                store = machine._stores[take.queue]
-                items = [store.popleft() for _ in range(take.last - take.first)]
-            self._waiting[take.queue] = items
+                store = machine._stores[queue]
+                items = [store.popleft() for _ in range(behind - first)]
+            self._waiting[queue] = items
             oldest = min(oldest, *(item.arrival for item in items))
         machine._in_flight[self._run.worker] = (oldest, [])
 
@@ -253,10 +253,11 @@ class _Execution:
                 join.expire(1 - port, min(waiting, self._machine.earliest(queue)))
 
 
-def _blocks(work: Work) -> Blocks | None:
+def _table(work: Work) -> bytes | None:
+    """What becomes of every tuple; None: every tuple passes."""
     assert isinstance(work.effect, Filter)
     outcomes = work.effect.outcomes
-    return outcomes if isinstance(outcomes, Blocks) else None
+    return outcomes.table if isinstance(outcomes, Drawn) else None
 
 
 def _chunks(items: list[Item]) -> tuple[tuple[float, int], ...]:

@@ -134,16 +134,18 @@ class Simulation:
             wake = _NEVER
             horizon = min(next_delivery, next_change, gauge.next_sample, stop)
             asked, idle = idle, []
+            tuples = size = 0
+            tuples_moment = size_moment = 0.0
             for worker in asked:
                 run = scheduler.next(worker, now)
                 while type(run) is Run:
                     for queue, first, last in run.takes:
                         taken = last - first
-                        gauge.tuples -= taken
-                        gauge.tuples_moment -= taken * now
+                        tuples += taken
+                        tuples_moment += taken * now
                         taken *= sizes[queue]
-                        gauge.bytes -= taken
-                        gauge.bytes_moment -= taken * now
+                        size += taken
+                        size_moment += taken * now
                     began = now + self._charge(charge) if charge else now
                     outcome = machine.execute(run, began)
                     seconds = outcome.seconds
@@ -161,6 +163,7 @@ class Simulation:
                 else:
                     idle.append(worker)
                     wake = min(wake, _later(run, now))
+            gauge.take(tuples, tuples_moment, size, size_moment)
 
     def _arrive(self, now: float) -> float:
         """Deliver what has come by now; when the next comes."""

@@ -61,7 +61,7 @@ class Measured:
 
     def observe(self, outcome: Outcome) -> None:
         """Learn from a run."""
-        taken = sum(take.last - take.first for take in outcome.run.takes)
+        taken = outcome.run.tuples
         if taken:
             self.train = self._trains.add(taken)
         for work in outcome.operators:

@@ -31,7 +31,9 @@ class UniformlyAtRandom(Policy):
         self._random = Random(seed)
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        ready = sorted(view.ready, key=lambda unit: unit.id)  # the draw must not depend on who became ready first
+        ready = [
+            view.ready[number] for number in sorted(view.ready)
+        ]  # the draw must not depend on who became ready first
         if not ready:
             return IDLE
         return Choice(tuple(self._random.sample(ready, min(self.schedule, len(ready)))), self.train)

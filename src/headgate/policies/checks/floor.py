@@ -25,11 +25,11 @@ class Floor:
 
     def heads(self) -> dict[UnitId, float]:
         """The oldest tuple of every unit that can run: what `woken` compares with."""
-        return {unit.id: self.view.oldest(unit) for unit in self.view.ready}
+        return {unit.id: self.view.oldest(unit) for unit in self.view.ready.values()}
 
     def woken(self, before: dict[UnitId, float]) -> list[Unit]:
         """Units that can run since, or have an older tuple now."""
-        return [unit for unit in self.view.ready if self.view.oldest(unit) < before.get(unit.id, float("inf"))]
+        return [unit for unit in self.view.ready.values() if self.view.oldest(unit) < before.get(unit.id, float("inf"))]
 
     def arrive(self) -> None:
         leaves = [edge.id for edge in self.view.network.edges.values() if edge.stream is not None]

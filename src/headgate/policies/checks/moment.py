@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 
 from headgate.model import QueueId, Run, Unit, UnitId, WorkerId
@@ -38,11 +38,11 @@ class Moment:
         self.taken: set[UnitId] = set()  # set aside, whatever waits
 
     @property
-    def ready(self) -> Collection[Unit]:
-        return [unit for unit in self.units.values() if self.is_ready(unit)]
+    def ready(self) -> Mapping[UnitId, Unit]:
+        return {number: unit for number, unit in self.units.items() if self._can_run(unit)}
 
-    def is_ready(self, unit: Unit) -> bool:
-        if unit.id not in self.units or unit.id in self.taken or not self.waiting(unit):
+    def _can_run(self, unit: Unit) -> bool:
+        if unit.id in self.taken or not self.waiting(unit):
             return False
         return not any(set(unit.calls) & set(run.calls) for run in self.running.values())
 

@@ -61,7 +61,7 @@ class Play:
     def renew(self) -> None:
         """Tell everything anew, as after a change of statistics."""
         self.policy.changed(self.view)
-        self._tell(list(self.view.ready))
+        self._tell(list(self.view.ready.values()))
 
     def _arrive(self) -> None:
         before = self._floor.heads()
@@ -80,7 +80,7 @@ class Play:
         if worker not in self.view.running:
             while self._listed:
                 unit, choice = self._listed.pop(0)
-                if self.view.is_ready(unit):
+                if unit.id in self.view.ready:
                     return self._floor.start((unit,), choice.train or ONE_TUPLE, worker)
             self._decide(worker)
         return None
@@ -101,12 +101,12 @@ class Play:
         demand(names, f"{self.policy} chose no unit at all; it should have returned Idle")
         demand(len({unit.id for unit in choice.units}) == len(names), f"{self.policy} lists a unit twice: {names}")
         for unit in choice.units:
-            demand(self.view.is_ready(unit), f"{self.policy} chose {unit}, which cannot run")
+            demand(unit.id in self.view.ready, f"{self.policy} chose {unit}, which cannot run")
         return tuple(self.view.units[unit.id] for unit in choice.units)
 
     def _idle(self, idle: Idle) -> None:
         self.decisions.append(())
-        left = ", ".join(map(str, self.view.ready))
+        left = ", ".join(map(str, self.view.ready.values()))
         demand(not left or math.isfinite(idle.until), f"{self.policy} is idle for ever, but {left} can run")
         if self.view.now < idle.until < math.inf:
             self.view.now = idle.until

@@ -79,7 +79,7 @@ class Situation:
     def _chosen(self, policy: Policy) -> Iterator[str]:
         view = self.view(policy)
         policy.changed(view)
-        for unit in view.ready:
+        for unit in view.ready.values():
             policy.ready(view, unit)
         while isinstance(choice := policy.choose(view, 0), Choice):
             for unit in choice.units:
