@@ -1,6 +1,6 @@
 """What follows from the measured numbers, each defined once.
 
-For a tuple that waits before an operator x of a query with root r (Sharaf et al. 2006, section 4):
+For a tuple that waits before an operator x of a query with root r (Sharaf et al. 2006, section 3):
 
 * selectivity s_x, and globally S_x = s_x · … · s_r: results per tuple;
 * cost c_x, and globally C_x = c_x + s_x·c_(x+1) + …: seconds that one tuple causes on average;
@@ -31,7 +31,7 @@ from headgate.model import (
 from headgate.plan.network import Network, Node
 from headgate.stats.measured import Measured
 
-Point = tuple[float, float]
+Chart = tuple[tuple[float, float], ...]  # (seconds spent, bytes left)
 
 
 class Stats:
@@ -109,20 +109,39 @@ class Stats:
         """S/(C·T²); for several queries the sum of S_i/T_i² over the shared cost."""
         return _ratio(self._weighted(unit, 2), self.global_cost(unit))
 
-    def progress(self, unit: Unit) -> tuple[Point, ...]:
-        """The progress chart from the unit on: (seconds spent, bytes left) after each further operator."""
-        queue = unit.queues[0]
-        points: list[Point] = [(0.0, self._size(queue))]
+    def progress(self, unit: Unit) -> tuple[tuple[Chart, int], ...]:
+        """The progress charts of the paths through the unit's first operator, and its place on each.
+
+        A chart goes from a leaf to the results: (seconds spent, bytes left) before the first operator and after each.
+        """
+        first = unit.queues[0]
+        paths = [(before, after) for before in self._below(first) for after in self._above(first)]
+        return tuple((self._chart((*before, *after)), len(before)) for before, after in paths)
+
+    def _below(self, queue: QueueId) -> list[tuple[QueueId, ...]]:
+        """The ways from the leaves to a queue, the queue itself left out."""
+        producer = self._network.edges[queue].producer
+        if producer is None:
+            return [()]
+        feeds = self._network.nodes[producer].queues
+        return [(*way, feed) for feed in feeds for way in self._below(feed)]
+
+    def _above(self, queue: QueueId) -> list[tuple[QueueId, ...]]:
+        """The ways from a queue to the results."""
+        node = self._node(queue)
+        onward = [(queue, *way) for consumer in node.consumers for way in self._above(consumer)]
+        return [(queue,), *onward] if node.emits else onward
+
+    def _chart(self, path: tuple[QueueId, ...]) -> Chart:
         spent, share = 0.0, 1.0
-        while True:
+        points = [(0.0, self._size(path[0]))]
+        for queue in path:
             node = self._node(queue)
             spent += share * self._each(node.id)
             share *= self._effective(queue)
-            if not node.consumers:
-                points.append((spent, 0.0 if node.emits else share * self._after(node)))
-                return tuple(points)
             points.append((spent, share * self._after(node)))
-            queue = node.consumers[0]
+        points[-1] = (spent, 0.0)  # what leaves the system takes no memory
+        return tuple(points)
 
     # -- queries and classes -----------------------------------------------------------------------------------
 

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
 
-from headgate.model import Level, QueryId, Unit, UnitId
-from headgate.policies.contract import View
+from headgate.model import Level, Unit
 from headgate.policies.linear import Linear
 from headgate.policies.memory.steepness import steepness
 from headgate.policies.order import Line
@@ -49,7 +45,7 @@ class Chain(Linear):
     >>> Situation(queries).order("chain"), Situation(queries).order("greedy")
     (['a2', 'a1', 'b1'], ['a2', 'b1', 'a1'])
 
-    An operator on several paths has the steepest of its segments; a join counts with its first input.
+    An operator on several paths has the steepest of its segments.
     """
 
     source = "Pielech 2004, section 4.6, after Babcock, Babu, Datar, Motwani 2003"
@@ -57,34 +53,5 @@ class Chain(Linear):
     needs = frozenset({"progress"})
     levels = (Level.OPERATOR,)
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._steepness: dict[UnitId, float] = {}
-
-    def changed(self, view: View) -> None:
-        charts = {unit.id: view.stats.progress(unit) for unit in view.units.values()}
-        paths: dict[QueryId, list[Chart]] = {}
-        for unit in view.units.values():
-            if unit.depth == 0:
-                for name in unit.queries:
-                    paths.setdefault(name, []).append(charts[unit.id])
-        self._steepness = {
-            number: _steepest(unit.depth, charts[number], [path for name in unit.queries for path in paths[name]])
-            for number, unit in view.units.items()
-        }
-        super().changed(view)
-
     def line(self, unit: Unit, stats: Stats) -> Line:
-        return self._steepness[unit.id], 0.0
-
-
-def _steepest(depth: int, rest: Chart, paths: Sequence[Chart]) -> float:
-    """The steepest segment that a unit lies on; `rest` is the chart of its path from the unit on."""
-    through = [path for path in paths if len(path) == depth + len(rest) and _ends_with(path[depth:], rest)]
-    return max((envelope(path)[depth] for path in through if depth), default=envelope(rest)[0])
-
-
-def _ends_with(end: Chart, rest: Chart) -> bool:
-    """Whether they are one chart but for the share of tuples that gets so far, which scales both axes."""
-    slopes = [[steepness(a[1] - b[1], b[0] - a[0]) for a, b in pairwise(c)] for c in (end, rest)]
-    return all(math.isclose(*pair, rel_tol=1e-6) for pair in zip(*slopes, strict=True))
+        return max(envelope(chart)[place] for chart, place in stats.progress(unit)), 0.0
