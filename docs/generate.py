@@ -1,0 +1,131 @@
+"""Rewrites the generated parts of the documentation.
+
+    python docs/generate.py
+
+A part stands between `<!-- generated: NAME -->` and `<!-- end -->`; `PARTS` says what goes there. In the pages below
+`docs/`, console blocks are run again too: lines that begin with `$ headgate` are commands, the rest is their output.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import chdir
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from headgate.cli.main import app
+from headgate.model import Level
+from headgate.policies.checks import CHECKS
+from headgate.policies.registry import policies
+from headgate.policies.settings import TRAIN, Setting, level_setting
+from headgate.stats import STATISTICS, Stats
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
+PROMPT = "$ headgate "
+TERMINAL = {"COLUMNS": "110", "NO_COLOR": "1", "FORCE_COLOR": None, "TERM": "dumb"}
+OF = {"Unit": "unit", "QueryId": "query", "ClassId": "class"}
+
+
+def refreshed(page: Path) -> str:
+    """The text of a page, its generated parts anew."""
+    text = PART.sub(lambda found: found[1] + PARTS[found[2]]() + found[3], page.read_text(encoding="utf-8"))
+    if page.parent == ROOT:
+        return text
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        Path("examples").symlink_to(ROOT / "examples")
+        return CONSOLE.sub(lambda found: _session(found[0]), text)
+
+
+def commands(text: str) -> list[str]:
+    """The headgate commands in the console blocks of a page, without `headgate`."""
+    lines = [line for block in CONSOLE.findall(text) for line in block.splitlines()]
+    return [line.removeprefix(PROMPT) for line in lines if line.startswith(PROMPT)]
+
+
+def _session(block: str) -> str:
+    lines = [line for line in block.splitlines() if line.startswith("$ ")]
+    return "".join(f"{line}\n{_output(line.removeprefix(PROMPT))}" for line in lines)
+
+
+def _output(command: str) -> str:
+    result = CliRunner().invoke(app, shlex.split(command), env=TERMINAL)
+    if result.exit_code:
+        raise SystemExit(f"headgate {command}: exit {result.exit_code}\n{result.output}")
+    return "".join(f"{line.rstrip()}\n" for line in result.output.splitlines())
+
+
+def _policies() -> str:
+    own = [policy for policy in policies().values() if policy.__module__.startswith("headgate.")]
+    rows = [
+        (
+            f"`{policy.name}`",
+            policy.rule,
+            ", ".join(f"`{level.value}`" for level in policy.levels),
+            ", ".join(f"`{need}`" for need in sorted(policy.needs)) or "–",
+            policy.source,
+        )
+        for policy in own
+    ]
+    return _table(("name", "rule", "levels, the default first", "needs", "source"), rows)
+
+
+def _statistics() -> str:
+    rows = []
+    for name in sorted(STATISTICS):
+        method = getattr(Stats, name)
+        of = list(inspect.signature(method).parameters.values())[1].annotation
+        rows.append((f"`{name}`", OF[of], _summary(method)))
+    return _table(("statistic", "of a", "meaning"), rows)
+
+
+def _checks() -> str:
+    return _table(("check", "what it demands"), [(f"`{check.__name__}`", _summary(check)) for check in CHECKS])
+
+
+def _settings() -> str:
+    rows = [_setting(setting) for setting in (level_setting((Level.QUERY,)), *TRAIN)]
+    return _table(("setting", "default", "meaning"), [("`level`", "the policy's first", rows[0][2]), *rows[1:]])
+
+
+def _setting(setting: Setting) -> tuple[str, str, str]:
+    return f"`{setting.name}`", f"`{setting.default}`", setting.meaning
+
+
+def _summary(documented: object) -> str:
+    written = inspect.getdoc(documented) or ""
+    return " ".join(written.partition("\n\n")[0].split()).rstrip(".")
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(head), *(list(row) for row in rows)]
+    written = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return "\n".join([written[0], "|---" * len(lines[0]) + "|", *written[1:]])
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "policies": _policies,
+    "statistics": _statistics,
+    "checks": _checks,
+    "settings": _settings,
+}
+
+
+def main() -> None:
+    """Rewrite every page that is not up to date."""
+    for page in PAGES:
+        text = refreshed(page)
+        if text != page.read_text(encoding="utf-8"):
+            page.write_text(text, encoding="utf-8")
+            print(f"wrote {page.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
