@@ -1,7 +1,7 @@
 """What a decision costs, by policy and number of units; everything in one run.
 
 Every unit is a query of one operator, all read one stream. A tuple arrives for all of them, then one core asks the
-scheduler again and again until nothing waits; what is timed is `next` and `finished`, so also keeping the order.
+scheduler again and again until nothing waits; the time for all of that, per decision.
 `growth` is the time at the most units over the time at the fewest; a policy that keeps a heap may grow like the
 logarithm (printed last), one that looks at every unit like the number of units.
 
@@ -48,13 +48,13 @@ def decision_seconds(policy: str, net: Network, budget: float) -> float:
     best, began, now = math.inf, time.perf_counter(), 0.0
     while best == math.inf or time.perf_counter() - began < budget:
         now += 1.0
-        scheduler.event(Arrived("s", now), now)
-        best = min(best, _drain(scheduler, now, began + budget))
+        best = min(best, _round(scheduler, now, began + budget))
     return best
 
 
-def _drain(scheduler: Scheduler, now: float, until: float) -> float:
+def _round(scheduler: Scheduler, now: float, until: float) -> float:
     decisions, began = 0, time.perf_counter()
+    scheduler.event(Arrived("s", now), now)
     while isinstance(run := scheduler.next(0, now), Run):
         scheduler.finished(Outcome(run, 0.0), now)
         decisions += 1
@@ -76,9 +76,8 @@ def show(table: Table, sizes: list[int]) -> None:
     for name, row in sorted(table.items(), key=lambda item: item[1][sizes[-1]]):
         times = "".join(f"{row[size] * 1e6:>10.2f}" for size in sizes)
         print(f"{name:16}{times}{row[sizes[-1]] / row[sizes[0]]:>9.1f}×")
-    print(
-        f"\nlogarithmic growth would be {math.log(sizes[-1]) / math.log(sizes[0]):.1f}×, linear {sizes[-1] / sizes[0]:,.0f}×"
-    )
+    logarithmic, linear = math.log(sizes[-1]) / math.log(sizes[0]), sizes[-1] / sizes[0]
+    print(f"\nlogarithmic growth would be {logarithmic:.1f}×, linear {linear:,.0f}×")
 
 
 def main() -> None:

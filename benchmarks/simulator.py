@@ -15,7 +15,7 @@ import json
 import random
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from heapq import heappop, heappush
 from typing import Any
 
@@ -63,7 +63,7 @@ def in_simpy(workload: Workload, policy: str) -> int:
     responses: list[float] = []
     executions = 0
 
-    def source() -> Iterator[Any]:
+    def source() -> Generator[Any, Any, None]:
         while True:
             yield env.timeout(rng.expovariate(rate))
             if env.now >= workload.duration:
@@ -75,7 +75,7 @@ def in_simpy(workload: Workload, policy: str) -> int:
             if not waker[0].triggered:
                 waker[0].succeed()
 
-    def server() -> Iterator[Any]:
+    def server() -> Generator[Any, Any, None]:
         nonlocal executions
         while True:
             if not ready:
