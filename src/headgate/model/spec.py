@@ -55,7 +55,8 @@ class Spec:
         names = list(known)
         for key in self.settings:
             if key not in names:
-                raise unknown(f"setting of '{self.name}'", key, names)
+                error = unknown("setting", key, names)
+                raise HeadgateError(f"{error.message} of '{self.name}'", hint=error.hint)
 
 
 def parse_value(text: str) -> Value:
