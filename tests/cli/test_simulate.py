@@ -2,11 +2,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from tests.cli.conftest import Headgate
+
+import headgate.sim as headgate_sim
+from headgate.metrics import Records
+from headgate.sim import Simulation
+from headgate.workload import Workload
 
 
 def test_the_table_shows_the_published_numbers_and_marks_the_best(headgate: Headgate, two: Path) -> None:
@@ -121,3 +127,18 @@ def test_several_policies_record_into_files_of_their_own(headgate: Headgate, two
 def test_spellings_of_one_policy_do_not_overwrite_each_other(headgate: Headgate, two: Path, tmp_path: Path) -> None:
     headgate("simulate", two, "-p", "bsd, train=1", "-p", "bsd,train=1", "--record", tmp_path / "t.jsonl")
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_ctrl_c_shows_the_policies_that_are_finished(
+    headgate: Headgate, two: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def simulate_or_interrupt(workload: Workload, policy: str, **settings: Any) -> Records:
+        if policy == "hnr":
+            raise KeyboardInterrupt
+        return Simulation(workload, policy).run()
+
+    monkeypatch.setattr(headgate_sim, "simulate", simulate_or_interrupt)
+    done = headgate("simulate", two, "-p", "hr", "-p", "hnr")
+    assert done.exit_code == 130
+    assert "hr" in done.stdout
+    assert "interrupted, 1 of 2 policies finished" in done.stderr

@@ -12,7 +12,7 @@ WRONG = {
     "simulate folder": "is a directory",
     "simulate bad.toml": "is not TOML",
     "simulate two.toml --policy hnrr": "unknown policy 'hnrr'; did you mean 'hnr'",
-    "simulate two.toml --policy hnr,trian=2": "unknown setting of 'hnr' 'trian'; did you mean 'train'?",
+    "simulate two.toml --policy hnr,trian=2": "unknown setting 'trian' of 'hnr'; did you mean 'train'?",
     "simulate two.toml --policy hnr,level": "'level' in 'hnr,level' is not a setting; write setting=value",
     "simulate two.toml --plot p.gif": "--plot cannot write 'p.gif'; use a name that ends in .png or .svg or .pdf",
     "simulate two.toml --plot gone/p.png": "there is no folder 'gone'",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headgate.cli import options
-from headgate.cli.console import Bar, examples, note, show_json
+from headgate.cli.console import Bar, examples, interrupted, note, show_json
 from headgate.cli.simulate import show_reports, write_outputs
 from headgate.model import HeadgateError
 
@@ -23,7 +23,6 @@ EXAMPLES = examples(
     "compare FILE --by classes.critical.response_time.p95",
     'compare FILE --policy hnr --policy "bsd, train=10" --jobs 2 --json',
 )
-INTERRUPTED = 130
 
 By = Annotated[str, typer.Option("--by", help="The measure that ranks, by its dotted path.", metavar="MEASURE")]
 Jobs = Annotated[
@@ -67,8 +66,7 @@ def compare(
     if kept:
         write_outputs(workload, kept, plot, None, width)
     if not complete:
-        note(f"headgate: interrupted, {len(finished)} of {len(chosen)} policies finished")
-        raise typer.Exit(INTERRUPTED)
+        raise interrupted(len(finished), len(chosen))
     if failed and not ranking:
         raise typer.Exit(2)
 

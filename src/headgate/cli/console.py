@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress, TaskID
 
+INTERRUPTED = 130  # the exit code after Ctrl-C
 PATIENCE = 2.0  # seconds before a bar is worth its space
 
 
@@ -24,6 +25,12 @@ def examples(*lines: str) -> str:
 def note(text: str) -> None:
     """Say something about the output, on stderr."""
     typer.echo(text, err=True)
+
+
+def interrupted(finished: int, asked: int) -> typer.Exit:
+    """The end after Ctrl-C, with what there is to show shown."""
+    note(f"headgate: interrupted, {finished} of {asked} policies finished")
+    return typer.Exit(INTERRUPTED)
 
 
 def show(*parts: RenderableType) -> None:

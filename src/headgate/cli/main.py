@@ -11,10 +11,8 @@ from typer.core import TyperGroup
 
 from headgate import __version__
 from headgate.cli import compare, explain, policies, simulate, trace
-from headgate.cli.console import examples, note
+from headgate.cli.console import INTERRUPTED, examples, note
 from headgate.model import HeadgateError
-
-INTERRUPTED = 130
 
 
 class Front(TyperGroup):

@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from headgate.cli import options
-from headgate.cli.console import Bar, examples, note, show, show_json, stdout
+from headgate.cli.console import Bar, examples, interrupted, note, show, show_json, stdout
 from headgate.cli.tables import MARK, marked, report_tables
 from headgate.cli.units import duration as duration_text
 
@@ -52,7 +52,8 @@ def simulate(
 ) -> None:
     """Simulate a workload under one or more policies and show how they did.
 
-    Without --policy: fcfs and hnr. All policies see the same arrivals, costs and filter outcomes.
+    Without --policy: fcfs and hnr. All policies see the same arrivals, costs and filter outcomes. Ctrl-C ends it and
+    shows the policies that are finished.
     """
     chosen = options.check_policies(policy or DEFAULT)
     width = options.check_bin(bin)
@@ -60,9 +61,12 @@ def simulate(
     options.check_output(records, "--records", ("parquet", "csv"))
     options.check_output(record, "--record")
     workload = options.load(file, seed, duration, fuse)
-    runs = _simulate_all(workload, chosen, trace_files(record, chosen), width)
-    _report(workload, runs, width, as_json)
-    write_outputs(workload, runs, plot, records, width)
+    runs, complete = _simulate_all(workload, chosen, trace_files(record, chosen), width)
+    if runs:
+        _report(workload, runs, width, as_json)
+        write_outputs(workload, runs, plot, records, width)
+    if not complete:
+        raise interrupted(len(runs), len(chosen))
 
 
 def trace_files(record: Path | None, policies: Sequence[str]) -> dict[str, Path]:
@@ -118,14 +122,18 @@ def _title(workload: Workload) -> str:
 
 def _simulate_all(
     workload: Workload, policies: Sequence[str], traces: Mapping[str, Path], bin: float
-) -> dict[str, Records]:
+) -> tuple[dict[str, Records], bool]:
+    """What finished, and whether everything did."""
     runs: dict[str, Records] = {}
-    with Bar(len(policies)) as bar:
-        for number, policy in enumerate(policies):
-            runs[policy] = _simulate_one(workload, policy, traces.get(policy), bin, bar, number)
-    for path in traces.values():
-        note(f"wrote {path}")
-    return runs
+    try:
+        with Bar(len(policies)) as bar:
+            for number, policy in enumerate(policies):
+                runs[policy] = _simulate_one(workload, policy, traces.get(policy), bin, bar, number)
+                if policy in traces:
+                    note(f"wrote {traces[policy]}")
+    except KeyboardInterrupt:
+        return runs, False
+    return runs, True
 
 
 def _simulate_one(workload: Workload, policy: str, trace: Path | None, bin: float, bar: Bar, number: int) -> Records:
