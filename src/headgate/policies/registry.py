@@ -7,12 +7,12 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-import headgate.policies as families
 from headgate.model import HeadgateError, Spec, unknown
 from headgate.policies.contract import Policy
 
 Registered = TypeVar("Registered", bound=type[Policy])
 
+FAMILIES = ("baseline", "memory", "slowdown")  # folders beside this file, one policy per module
 _POLICIES: dict[str, type[Policy]] = {}
 
 
@@ -56,8 +56,6 @@ def create(text: str) -> Policy:
 
 
 def _modules() -> Iterator[str]:
-    """The modules of the families: every folder beside this file."""
-    for family in pkgutil.iter_modules(families.__path__, families.__name__ + "."):
-        if family.ispkg:
-            package = importlib.import_module(family.name)
-            yield from (module.name for module in pkgutil.iter_modules(package.__path__, family.name + "."))
+    for family in FAMILIES:
+        package = importlib.import_module(f"headgate.policies.{family}")
+        yield from (module.name for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."))
