@@ -3,7 +3,8 @@
     python docs/generate.py
 
 A part stands between `<!-- generated: NAME -->` and `<!-- end -->`; `PARTS` says what goes there. In the pages below
-`docs/`, console blocks are run again too: lines that begin with `$ headgate` are commands, the rest is their output.
+`docs/`, examples are run again too: in console blocks, lines that begin with `$ headgate` are commands and the rest is
+their output; a text block right after a python block is what that prints.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import chdir
@@ -27,8 +30,9 @@ from headgate.stats import STATISTICS, Stats
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+PART = re.compile(r"^(<!-- generated: ([\w-]+) -->\n).*?^(<!-- end -->)$", re.DOTALL | re.MULTILINE)
 CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
+SCRIPT = re.compile(r"(?<=^```python\n)(.*?)(^```\n\n```text\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 PROMPT = "$ headgate "
 TERMINAL = {"COLUMNS": "110", "NO_COLOR": "1", "FORCE_COLOR": None, "TERM": "dumb"}
 OF = {"Unit": "unit", "QueryId": "query", "ClassId": "class"}
@@ -39,9 +43,10 @@ def refreshed(page: Path) -> str:
     text = PART.sub(lambda found: found[1] + PARTS[found[2]]() + found[3], page.read_text(encoding="utf-8"))
     if page.parent == ROOT:
         return text
+    text = SCRIPT.sub(lambda found: found[1] + found[2] + _printed(found[1]), text)
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("examples").symlink_to(ROOT / "examples")
-        return CONSOLE.sub(lambda found: _session(found[0]), text)
+        return CONSOLE.sub(lambda found: _rerun(found[0]), text)
 
 
 def commands(text: str) -> list[str]:
@@ -50,9 +55,19 @@ def commands(text: str) -> list[str]:
     return [line.removeprefix(PROMPT) for line in lines if line.startswith(PROMPT)]
 
 
-def _session(block: str) -> str:
+def _rerun(block: str) -> str:
     lines = [line for line in block.splitlines() if line.startswith("$ ")]
     return "".join(f"{line}\n{_output(line.removeprefix(PROMPT))}" for line in lines)
+
+
+def _printed(script: str) -> str:
+    """In a process of its own: a script may register policies."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "example.py")
+        file.write_text(script, encoding="utf-8")
+        return subprocess.run(
+            [sys.executable, file], cwd=ROOT, stdout=subprocess.PIPE, check=True, encoding="utf-8"
+        ).stdout
 
 
 def _output(command: str) -> str:
@@ -82,7 +97,7 @@ def _statistics() -> str:
     for name in sorted(STATISTICS):
         method = getattr(Stats, name)
         of = list(inspect.signature(method).parameters.values())[1].annotation
-        rows.append((f"`{name}`", OF[of], _summary(method)))
+        rows.append((f"`{name}`", OF[of], _summary(method) or f"The {name.replace('_', ' ')}"))
     return _table(("statistic", "of a", "meaning"), rows)
 
 
@@ -107,7 +122,7 @@ def _summary(documented: object) -> str:
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     lines = [list(head), *(list(row) for row in rows)]
     written = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
-    return "\n".join([written[0], "|---" * len(lines[0]) + "|", *written[1:]])
+    return "".join(f"{line}\n" for line in (written[0], "|---" * len(lines[0]) + "|", *written[1:]))
 
 
 PARTS: dict[str, Callable[[], str]] = {

@@ -1,7 +1,7 @@
 """What the scheduler and its drivers say to each other.
 
-Runs and outcomes are named tuples, not dataclasses: one of each is made per decision, and a frozen dataclass
-takes four times as long to make.
+Runs and outcomes are named tuples, not dataclasses: one of each is made per decision, and a frozen dataclass takes
+several times as long to make.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
 from typing import TypeVar
 
 from headgate.model import HeadgateError, Spec, unknown
@@ -30,9 +31,14 @@ def register(name: str) -> Callable[[Registered], Registered]:
 
 
 def policies() -> dict[str, type[Policy]]:
-    """All policies by name, the package's own and those that were registered from outside."""
+    """All policies by name: the package's own, those of installed plugins, and those registered by hand.
+
+    A package offers policies by an entry point of the group `headgate.policies` that names the module to import.
+    """
     for module in _modules():
         importlib.import_module(module)
+    for plugin in entry_points(group="headgate.policies"):
+        plugin.load()
     return dict(sorted(_POLICIES.items()))
 
 
