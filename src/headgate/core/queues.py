@@ -55,8 +55,8 @@ class Log:
         return woken
 
     def _trim(self) -> None:
-        """Drop the chunks that every queue is past."""
-        keep = min((queue.chunk for queue in self.queues if queue.head != _NONE), default=self.chunks - 1)
+        """Drop the chunks that every queue is past; what is held stays."""
+        keep = min((queue.chunk for queue in self.queues if queue.position < self.end), default=self.chunks - 1)
         drop = keep - self.base
         if drop > 0:
             del self.arrivals[:drop]

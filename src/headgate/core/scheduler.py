@@ -40,7 +40,7 @@ from headgate.plan.network import Network
 from headgate.plan.units import units
 from headgate.policies.contract import Policy
 from headgate.policies.registry import create
-from headgate.stats import CostModel, Measured, Stats
+from headgate.stats import Measured, Stats
 
 _NONE = float("inf")
 _new = tuple.__new__  # a named tuple's own constructor takes twice as long
@@ -114,7 +114,14 @@ class Scheduler:
     def _frontier(self, event: Frontier, now: float) -> None:
         queue = self._queues[event.queue]
         if queue.hold_beyond(event.upto):
+            for state in queue.states:
+                if queue is not state.queue:
+                    state.queue = None
             self._wake([queue])
+        elif queue.head == _NONE:
+            for state in queue.states:
+                if state.oldest == _NONE:
+                    self._ready.pop(state.id, None)
 
     def _query_added(self, event: QueryAdded, now: float) -> None:
         self._rewire(self.network.add(event.query), now)
@@ -329,15 +336,10 @@ class Scheduler:
     def _tell_all(self) -> None:
         """Statistics or units are new: everything the policy computed from them is stale."""
         for state in self._states.values():
-            state.model = self._model(state.unit)
+            state.model = self.stats.model(state.unit)
         self.policy.changed(self._view)
         for unit in list(self._ready.values()):
             self._tell(self._view, unit)
-
-    def _model(self, unit: Unit) -> CostModel:
-        overheads = sum(self.measured.operators[call].overhead for call in unit.calls)
-        each = self.stats.cost(unit) - (overheads + self.measured.run_overhead) / self.measured.train
-        return CostModel(self.measured.run_overhead + overheads, max(0.0, each))
 
     def _observe(self, outcome: Outcome, now: float) -> None:
         self.measured.observe(outcome)

@@ -34,6 +34,7 @@ from headgate.stats import Measured, OperatorStatistics
 
 VERSION = 1
 _MEASURED = ("rates", "run_overhead", "train")
+_DAMAGES = (AttributeError, LookupError, TypeError, ValueError)  # what a call with wrong values may raise
 
 
 class RecordingScheduler(Scheduler):
@@ -136,19 +137,23 @@ class _Replay:
         first = self._read()
         if first is None or first.get("trace") != VERSION:
             raise HeadgateError("this is not a trace of this version", hint="record one with --record t.jsonl")
-        self.scheduler = _scheduler(first)
+        try:
+            self.scheduler = _scheduler(first)
+        except _DAMAGES as error:
+            raise self._damaged(f"this is not the beginning of a trace: {error!r}") from None
 
     def answers(self) -> Iterator[tuple[dict[str, Any], Run | Idle | None]]:
         """Every call, with the answer where the call has one."""
         while (line := self._read()) is not None:
             try:
                 yield line, self._repeat(line)
-            except (KeyError, TypeError, ValueError) as error:
-                raise HeadgateError(
-                    f"this call cannot be repeated: {error!r}",
-                    where=f"line {self.number}",
-                    hint="the trace is damaged: record it again",
-                ) from None
+            except _DAMAGES as error:
+                raise self._damaged(f"this call cannot be repeated: {error!r}") from None
+            except HeadgateError as error:
+                raise error.at(f"line {self.number}") from None
+
+    def _damaged(self, message: str) -> HeadgateError:
+        return HeadgateError(message, where=f"line {self.number}", hint="the trace is damaged: record it again")
 
     def _repeat(self, line: dict[str, Any]) -> Run | Idle | None:
         scheduler, now = self.scheduler, line["now"]

@@ -45,7 +45,8 @@ class UnitState:
         """Take a train: counted per query from its entries, and all that is left over inside."""
         queue = self.queue
         if queue is not None:
-            return (queue.take(self._count(train, len(queue))),)
+            waiting = len(queue)  # none where another unit of the same run has taken them
+            return (queue.take(self._count(train, waiting)),) if waiting else ()
         found = [take for entry in self.entries for take in self._from(entry, train)]
         found += [queue.take(len(queue)) for queue in self.inner if len(queue)]
         return tuple(found)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from importlib.metadata import entry_points
 from typing import TypeVar
 
@@ -35,10 +36,7 @@ def policies() -> dict[str, type[Policy]]:
 
     A package offers policies by an entry point of the group `headgate.policies` that names the module to import.
     """
-    for module in _modules():
-        importlib.import_module(module)
-    for plugin in entry_points(group="headgate.policies"):
-        plugin.load()
+    _load()
     return dict(sorted(_POLICIES.items()))
 
 
@@ -61,7 +59,12 @@ def create(text: str) -> Policy:
         raise error.at(f"policy '{text}'") from None
 
 
-def _modules() -> Iterator[str]:
+@cache
+def _load() -> None:
+    """Import every module that registers policies, once."""
     for family in FAMILIES:
         package = importlib.import_module(f"headgate.policies.{family}")
-        yield from (module.name for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."))
+        for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+            importlib.import_module(module.name)
+    for plugin in entry_points(group="headgate.policies"):
+        plugin.load()

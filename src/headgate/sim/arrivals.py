@@ -228,12 +228,14 @@ def _check(text: str, settings: dict[str, Any]) -> None:
             continue
         value = settings[key]
         least = 1.0 if key == "shape" else 0.0
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= least:
+        if not _number(value) or value <= least:
             raise HeadgateError(f"{key} must be a number above {least:g}, found {value} in '{text}'")
         if key not in ("batch",):
             settings[key] = float(value)
     if not isinstance(settings.get("batch", 1), int):
         raise HeadgateError(f"batch must be a whole number, found {settings['batch']} in '{text}'")
+    if not _number(settings.get("start", 0.0)):
+        raise HeadgateError(f"start must be a number, not below 0, found {settings['start']} in '{text}'")
     for key in ("times", "rates", "at"):
         value = settings.get(key)
         if value is not None and not (isinstance(value, list) and all(_number(item) for item in value) and value):
@@ -241,7 +243,7 @@ def _check(text: str, settings: dict[str, Any]) -> None:
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _steps(
@@ -254,7 +256,7 @@ def _steps(
     if (every is None) == (at is None):
         raise HeadgateError("steps need either every=… or at=[…]", hint="write steps, rates=[100, 500], every=5s")
     starts = at if at is not None else [every * number for number in range(len(rates))]  # type: ignore[operator]
-    if len(starts) != len(rates) or starts[0] != 0 or sorted(starts) != starts:
+    if len(starts) != len(rates) or starts[0] != 0 or sorted(set(starts)) != starts:
         raise HeadgateError("steps need one rising start per rate, the first at 0", hint="write at=[0s, 5s]")
     if kind not in ("poisson", "constant"):
         raise HeadgateError(f"kind must be poisson or constant, found {kind}")

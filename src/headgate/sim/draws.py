@@ -21,6 +21,8 @@ _BLOCK = 1 << _BLOCK_BITS
 class Outcomes(ABC):
     """How many results an operator gives for a tuple."""
 
+    at_most_one = True
+
     @abstractmethod
     def copies(self, identity: int, arrival: float) -> int: ...
 
@@ -67,6 +69,7 @@ class Drawn(Outcomes):
         starts = [start for start, _ in selectivities]
         values = np.array([value for _, value in selectivities])
         each = values[np.searchsorted(starts, np.arange(tuples), side="right") - 1]
+        self.at_most_one = bool(values.max() <= 1.0)
         whole = np.floor(each)
         self.table: bytes = (whole + (draws < each - whole)).astype(np.uint8).tobytes()
 

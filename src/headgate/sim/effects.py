@@ -49,6 +49,14 @@ def targets(change: Change, network: Network) -> list[OperatorId]:
     return list(numbers[change.operator : change.operator + 1])
 
 
+def lasting_name(network: Network, node: Node) -> str:
+    """A name for an operator's random numbers that stays the same whatever other queries there are."""
+    query = network.queries[node.queries[0]]
+    if query.sql is not None:
+        return repr(node.operator)
+    return node.operator.name or f"{query.name}.{network.operators[query.name].index(node.id)}"
+
+
 class _Maker:
     def __init__(self, network: Network, workload: Workload, feeds: Feeds) -> None:
         self._network = network
@@ -84,7 +92,7 @@ class _Maker:
             return Always()
         timeline = [(0.0, 1.0 if selectivity is None else selectivity), *changes]
         purpose = self._purpose(node)
-        stream = _stream_of_offsets(operator)
+        stream = self._stream_of_offsets(node)
         if stream is None or max(value for _, value in timeline) > _MOST_COPIES:
             return Single(self._workload.seed, purpose, timeline)
         offsets = [(self._feeds.offset(stream, at) if at > 0 else 0, value) for at, value in timeline]
@@ -94,21 +102,24 @@ class _Maker:
         attribute = node.operator.given.attribute
         if attribute is not None:
             return ("attribute", attribute, *(leaf.stream for leaf in _leaves(node.operator)))
-        return ("outcomes", node.label)
+        return ("outcomes", lasting_name(self._network, node))
 
     def _key(self, node: Node) -> int:
-        return int(generator(self._workload.seed, "window", node.label).integers(2**62))
+        return int(generator(self._workload.seed, "window", lasting_name(self._network, node)).integers(2**62))
 
+    def _stream_of_offsets(self, node: Node) -> str | None:
+        """The stream whose offsets an operator's tuples are known by; None behind anything that makes new tuples."""
+        edge = self._network.edges[node.queues[0]]
+        if edge.producer is None:
+            return edge.stream
+        below = self._network.nodes[edge.producer]
+        keeps = below.operator.kind in _KEEPS_OFFSETS or (below.operator.kind is Kind.TABLE_JOIN and self._thins(below))
+        return self._stream_of_offsets(below) if keeps else None
 
-def _stream_of_offsets(operator: Operator) -> str | None:
-    """The stream whose offsets an operator's tuples are known by; None behind anything that makes new tuples."""
-    below = operator.inputs[0]
-    if isinstance(below, Source):
-        return below.stream
-    share = below.given.selectivity
-    if below.kind in _KEEPS_OFFSETS or (below.kind is Kind.TABLE_JOIN and (share is None or share <= 1)):
-        return _stream_of_offsets(below)
-    return None
+    def _thins(self, node: Node) -> bool:
+        """Whether an operator never gives more than one result for a tuple."""
+        values = [node.operator.given.selectivity, *(value for _, value in self._changed.get(node.id, ()))]
+        return all(value is None or value <= 1 for value in values)
 
 
 def _leaves(operator: Operator) -> list[Source]:

@@ -34,6 +34,8 @@ class Feeds:
 
     @classmethod
     def of(cls, workload: Workload) -> Feeds:
+        if workload.source_cores < 1:
+            raise HeadgateError("without source cores nothing arrives", hint="write source_cores = 1 or more")
         times = {stream.name: _times(stream, workload) for stream in workload.streams}
         batches = {stream.name: _batch(stream, workload) for stream in workload.streams}
         deliveries = sorted(_deliveries(workload, times, batches), key=lambda delivery: delivery.at)

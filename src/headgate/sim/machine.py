@@ -26,7 +26,7 @@ from headgate.model import (
 )
 from headgate.plan.network import Network, Node
 from headgate.sim.draws import Always, Drawn, Noise
-from headgate.sim.effects import effects
+from headgate.sim.effects import effects, lasting_name
 from headgate.sim.feeds import Feeds
 from headgate.sim.operators import Effect, Filter, Item, WindowJoin
 from headgate.workload import Workload
@@ -143,7 +143,12 @@ class Machine:
     def earliest(self, queue: QueueId) -> float:
         """The earliest arrival of tuples that may still come to a queue."""
         flying = min((oldest for oldest, _ in self._in_flight.values()), default=self.floor)
-        return min(self.floor, flying, *map(self._heads, self._upstream(queue)))
+        return min(self.floor, flying, *map(self._oldest, self._upstream(queue)))
+
+    def _oldest(self, queue: QueueId) -> float:
+        """The earliest arrival in a queue: at the head of a stream's, but operators may give results in any order."""
+        store = self._stores.get(queue)
+        return self._heads(queue) if store is None else min((item.arrival for item in store), default=_NEVER)
 
     def _chain(self, unit: Unit) -> Chain:
         chain = self._chains[unit.id] = self._make_chain(unit)
@@ -154,6 +159,7 @@ class Machine:
         entry = self._network.edges[unit.queues[0]]
         plain = all(
             isinstance(work.effect, Filter)
+            and work.effect.outcomes.at_most_one
             and isinstance(work.effect.outcomes, Drawn | Always)
             and work.noise is None
             and len(work.node.queues) == 1
@@ -167,7 +173,11 @@ class Machine:
 
     def _noise(self, node: Node) -> Noise | None:
         workload = self._workload
-        return Noise(workload.seed, ("noise", node.label), workload.noise) if workload.noise else None
+        return (
+            Noise(workload.seed, ("noise", lasting_name(self._network, node)), workload.noise)
+            if workload.noise
+            else None
+        )
 
     def _upstream(self, queue: QueueId) -> Iterable[QueueId]:
         yield queue
@@ -193,9 +203,13 @@ class _Execution:
         self._load()
         for call in self._run.calls:
             self._call(self._machine._works[call])
+        for queue, items in self._waiting.items():  # behind an operator that was called too early: they wait again
+            self._leaving.setdefault(queue, []).extend(items)
         produced = tuple(Produced(queue, _chunks(items)) for queue, items in self._leaving.items())
         machine, worker = self._machine, self._run.worker
-        machine._in_flight[worker] = (machine._in_flight[worker][0], list(self._leaving.items()))
+        oldest, _ = machine._in_flight.pop(worker)
+        if self._leaving:
+            machine._in_flight[worker] = (oldest, list(self._leaving.items()))
         return Outcome(self._run, self._time - now, None, tuple(self._operators), produced)
 
     def _load(self) -> None:

@@ -71,20 +71,32 @@ class WindowAggregate(Effect):
         self._share = operator.given.selectivity
         self._key = key
         self._open: dict[int, int] = {}  # window number ⇒ tuples
+        self._next = -1 << 62  # windows before this number are closed: a tuple that is late for one is not counted
 
     def results(self, item: Item, port: int) -> list[Item]:
-        slide, size = self._window.slide, self._window.size
-        closed = [number for number in sorted(self._open) if number * slide + size <= item.arrival]
+        first, last = self._windows(item.arrival)
+        closed = [number for number in sorted(self._open) if number < first]
         found = [self._result(number, copy, item) for number in closed for copy in range(self._count(number))]
         for number in closed:
             del self._open[number]
-        last = int(item.arrival // slide)
-        first = last
-        while (first - 1) * slide + size > item.arrival:
-            first -= 1
-        for number in range(first, last + 1):
+        self._next = max(self._next, first)
+        for number in range(self._next, last + 1):
             self._open[number] = self._open.get(number, 0) + 1
         return found
+
+    def _windows(self, moment: float) -> tuple[int, int]:
+        """The first and the last window that a moment belongs to; one ends exactly where another begins."""
+        slide, panes = self._window.slide, self._window.panes
+        last = round(moment / slide)
+        while last * slide > moment:
+            last -= 1
+        whole = round(panes)
+        if abs(panes - whole) < 1e-9:
+            return last - whole + 1, last
+        first = last
+        while (first - 1) * slide + self._window.size > moment:
+            first -= 1
+        return first, last
 
     def _count(self, number: int) -> int:
         return 1 if self._share is None else max(1, round(self._share * self._open[number]))

@@ -114,7 +114,8 @@ class Simulation:
             if wake < moment:
                 moment = wake
             if moment > stop or moment == _NEVER:
-                self._busy = busy
+                # Runs under way at the stop are charged up to it.
+                self._busy = busy - sum(min(end - stop, outcome.seconds) for end, _, outcome in ending)
                 return now
             now = moment
             if gauge.next_sample < now:
@@ -157,6 +158,9 @@ class Simulation:
                     # The only core, and nothing else happens before it is done: go straight on.
                     now = end
                     if outcome.produced:
+                        gauge.take(tuples, tuples_moment, size, size_moment)  # before more comes: the maximum counts
+                        tuples = size = 0
+                        tuples_moment = size_moment = 0.0
                         self._deliver(outcome, now)
                     scheduler.finished(outcome, now)
                     run = scheduler.next(worker, now)

@@ -29,6 +29,7 @@ from headgate.model import (
     Unit,
 )
 from headgate.plan.network import Network, Node
+from headgate.stats.cost import CostModel
 from headgate.stats.measured import Measured
 
 Chart = tuple[tuple[float, float], ...]  # (seconds spent, bytes left)
@@ -64,6 +65,12 @@ class Stats:
     def capacity(self, unit: Unit) -> float:
         """Tuples that the unit handles per second: the processing capacity of Pajjuri 2004."""
         return _ratio(1.0, self.cost(unit))
+
+    def model(self, unit: Unit) -> CostModel:
+        """What a run of the unit costs, by the number of tuples it takes."""
+        overheads = sum(self._measured.operators[call].overhead for call in unit.calls)
+        each = self._of_entries(unit, lambda queue: self._bare_cost(queue, unit.calls))
+        return CostModel(self._measured.run_overhead + overheads, each)
 
     def size(self, unit: Unit) -> float:
         """Bytes of a tuple that waits before the unit."""
@@ -211,6 +218,16 @@ class Stats:
 
         return self._remembered(("C", queue, name, inside), compute)
 
+    def _bare_cost(self, queue: QueueId, inside: Collection[OperatorId]) -> float:
+        """Seconds caused per tuple in a queue, overheads aside."""
+        node = self._node(queue)
+
+        def compute() -> float:
+            onward = sum(self._bare_cost(consumer, inside) for consumer in self._onward(node, inside))
+            return self._measured.operators[node.id].cost + self._effective(queue) * onward
+
+        return self._remembered(("c", queue, inside), compute)
+
     def _leaving(self, queue: QueueId, inside: Collection[OperatorId]) -> float:
         node = self._node(queue)
 
@@ -299,7 +316,7 @@ class Stats:
         return value
 
 
-STATISTICS = frozenset(name for name in vars(Stats) if not name.startswith("_")) - {"renew", "only"}
+STATISTICS = frozenset(name for name in vars(Stats) if not name.startswith("_")) - {"renew", "only", "model"}
 
 
 class DeclaredStats:
