@@ -182,17 +182,16 @@ class Scheduler:
 
     def finished(self, outcome: Outcome, now: float) -> None:
         """A run has ended: what it produced waits, and what it blocked may run."""
-        run = outcome.run
-        worker = run.worker
+        run, _, _, _, produced = outcome  # taken apart: quicker than by name
+        _, worker, units, _, _, _ = run
         view = self._view
         view.now = now
         del self.running[worker]
         if self._told:
             self.policy.finished(view, run, outcome)
-        if outcome.produced:
-            for produced in outcome.produced:
-                self._append(produced.queue, produced.chunks)
-        blocks = self._holding.pop(worker) if worker in self._holding else self._states[run.units[0].id].blocks
+        for queue_number, chunks in produced:
+            self._append(queue_number, chunks)
+        blocks = self._holding.pop(worker) if worker in self._holding else self._states[units[0].id].blocks
         for state in blocks:
             state.blocked -= 1
             if not state.blocked:

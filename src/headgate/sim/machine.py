@@ -118,10 +118,10 @@ class Machine:
 
     def execute(self, run: Run, now: float) -> Outcome:
         """Carry out a run that starts now."""
-        unit = run.units[0]
-        chain = self._chains.get(unit.id) or self._chain(unit)
-        queue, offset, behind = run.takes[0]
-        if queue != chain.entry or behind - offset > 1 or len(run.takes) > 1:
+        _, _, units, takes, _, _ = run  # taken apart: quicker than by name
+        chain = self._chains.get(units[0].id) or self._chain(units[0])
+        queue, offset, behind = takes[0]
+        if queue != chain.entry or behind - offset > 1 or len(takes) > 1:
             return _Execution(self, run, now + self._run_overhead).outcome(now)
         end = now + self._run_overhead
         for seconds, passes in chain.steps:

@@ -140,7 +140,8 @@ class Simulation:
             for worker in asked:
                 run = scheduler.next(worker, now)
                 while type(run) is Run:
-                    for queue, first, last in run.takes:
+                    number, _, _, takes, _, _ = run  # taken apart: quicker than by name
+                    for queue, first, last in takes:
                         taken = last - first
                         tuples += taken
                         tuples_moment += taken * now
@@ -149,15 +150,15 @@ class Simulation:
                         size_moment += taken * now
                     began = now + self._charge(charge) if charge else now
                     outcome = machine.execute(run, began)
-                    seconds = outcome.seconds
+                    _, seconds, _, _, produced = outcome
                     busy += seconds
                     end = began + seconds
                     if not alone or end >= horizon:
-                        heappush(ending, (end, run.id, outcome))
+                        heappush(ending, (end, number, outcome))
                         break
                     # The only core, and nothing else happens before it is done: go straight on.
                     now = end
-                    if outcome.produced:
+                    if produced:
                         gauge.take(tuples, tuples_moment, size, size_moment)  # before more comes: the maximum counts
                         tuples = size = 0
                         tuples_moment = size_moment = 0.0
