@@ -1,0 +1,216 @@
+"""When tuples arrive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.sim.builders import judged, workload
+
+from headgate.model import HeadgateError
+from headgate.sim import offered_load, scaled, simulate
+from headgate.sim.arrivals import OnOff, Times, arrivals, rescaled
+
+
+def times(text: str, duration: float = 10.0, seed: int = 1, directory: Path = Path()) -> Times:
+    return arrivals(text, directory).times(duration, np.random.default_rng(seed))
+
+
+def test_at() -> None:
+    assert times("at, times=[3, 0, 500ms, 12]").tolist() == [0.0, 0.5, 3.0]
+    assert arrivals("at, times=[0, 1, 2], batch=4").rate == 4.0
+
+
+def test_constant() -> None:
+    assert times("constant, rate=4", 1.0).tolist() == [0.0, 0.25, 0.5, 0.75]
+    assert times("constant, rate=4, start=500ms", 1.0).tolist() == [0.5, 0.75]
+    assert times("constant, rate=4, start=2s", 1.0).tolist() == []
+    assert len(times("constant, rate=0.1", 30.0)) == 3
+
+
+@pytest.mark.parametrize("text", ["poisson, rate=200", "onoff, rate=200", "steps, rates=[100, 300], every=1s"])
+def test_long_run_rates(text: str) -> None:
+    means = [len(times(text, 200.0, seed)) / 200.0 for seed in range(5)]
+    assert arrivals(text).rate == 200.0
+    assert np.mean(means) == pytest.approx(200.0, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["poisson, rate=50", "onoff, rate=50, on=1s, off=2s", "steps, rates=[10, 90, 0], every=1s", "constant, rate=7"],
+)
+def test_times_rise_within_the_duration_and_belong_to_the_seed(text: str) -> None:
+    found = times(text)
+    assert np.all(np.diff(found) >= 0)
+    assert found.min() >= 0.0
+    assert found.max() < 10.0
+    assert found.tolist() == times(text).tolist()
+    longer = times(text, 20.0)
+    assert found.tolist() == pytest.approx(longer[longer < 10.0].tolist())
+
+
+def test_poisson_gaps_are_exponential() -> None:
+    gaps = np.diff(times("poisson, rate=100", 300.0))
+    assert gaps.mean() == pytest.approx(0.01, rel=0.03)
+    assert gaps.std() == pytest.approx(0.01, rel=0.05)
+
+
+def test_onoff_comes_in_bursts() -> None:
+    """Counts per tenth of a second vary far more than those of a Poisson process of the same rate."""
+    counts = np.histogram(times("onoff, rate=100, on=1s, off=1s", 300.0), np.arange(0, 300.1, 0.1))[0]
+    assert counts.var() > 3 * counts.mean()
+    assert (counts == 0).mean() > 0.2
+
+
+def test_onoff_periods_have_a_heavy_tail() -> None:
+    process, random = OnOff(10.0, on=1.0, off=1.0, shape=1.5), np.random.default_rng(1)
+    lengths = np.array([process._pareto(1.0, random) for _ in range(50_000)])
+    assert lengths.min() >= 1 / 3
+    assert lengths.mean() == pytest.approx(1.0, rel=0.15)
+    for times_longer in (3.0, 30.0):  # P(X > x) = (least / x)^1.5
+        expected = (1 / 3 / times_longer) ** 1.5
+        assert (lengths > times_longer).mean() == pytest.approx(expected, rel=0.2)
+
+
+def test_steps_hold_their_rates_and_begin_again() -> None:
+    found = times("steps, rates=[100, 0, 500], every=1s", 60.0)
+    phase = found % 3
+    assert np.sum(phase < 1) / 20 == pytest.approx(100, rel=0.1)
+    assert np.sum((phase >= 1) & (phase < 2)) == 0
+    assert np.sum(phase >= 2) / 20 == pytest.approx(500, rel=0.05)
+
+
+def test_steps_at_given_times() -> None:
+    found = times("steps, rates=[10, 100], at=[0, 5s], kind=constant", 10.0)
+    assert np.sum(found < 5) == pytest.approx(50, abs=1)
+    assert np.sum(found >= 5) == pytest.approx(500, abs=1)
+    assert np.diff(found[found < 5]) == pytest.approx(0.1)
+    assert np.diff(found[found > 5]) == pytest.approx(0.01)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(
+    st.lists(st.floats(0.0, 20.0), min_size=1, max_size=30),
+    st.lists(st.tuples(st.floats(0.1, 5.0), st.floats(0.1, 4.0)), min_size=1, max_size=4),
+)
+def test_a_faster_clock_keeps_the_order_and_the_count(moments: list[float], steps: list[tuple[float, float]]) -> None:
+    starts = np.cumsum([0.0, *(length for length, _ in steps[1:])]).tolist()
+    found = rescaled(np.sort(np.array(moments)), starts, [factor for _, factor in steps])
+    assert len(found) == len(moments)
+    assert np.all(np.diff(found) >= -1e-9)
+
+
+def write(directory: Path, name: str, values: list[float], column: str = "arrival") -> None:
+    path = directory / name
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table({column: values}), path)
+    elif path.suffix == ".csv":
+        path.write_text("\n".join([f"id,{column}", *(f"x,{value}" for value in values)]) + "\n")
+    elif path.suffix == ".jsonl":
+        path.write_text("\n".join(f'{{"{column}": {value}}}' for value in values) + "\n")
+    else:
+        path.write_text("\n".join(map(str, values)) + "\n")
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t.csv", "t.jsonl", "t.parquet"])
+def test_trace(tmp_path: Path, name: str) -> None:
+    write(tmp_path, name, [2.0, 0.5, 1.0, 11.0])
+    assert times(f"trace, file={name}", directory=tmp_path).tolist() == [0.5, 1.0, 2.0]
+    assert arrivals(f"trace, file={name}, batch=7", tmp_path).rate == 7 * 3 / 10.5
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_trace_of_a_named_column(tmp_path: Path, name: str) -> None:
+    write(tmp_path, name, [1.0, 2.0], column="ts")
+    assert times(f"trace, file={name}, column=ts", directory=tmp_path).tolist() == [1.0, 2.0]
+    with pytest.raises(HeadgateError, match="cannot read arrival times"):
+        times(f"trace, file={name}", directory=tmp_path)
+
+
+@pytest.mark.parametrize("text", ["one\n", "1.0,2.0\n", "\x00\n"])
+def test_trace_of_something_else(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.txt").write_text(text)
+    with pytest.raises(HeadgateError, match="cannot read arrival times"):
+        times("trace, file=t.txt", directory=tmp_path)
+
+
+def test_trace_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(HeadgateError, match="cannot read arrival times"):
+        times("trace, file=none.csv", directory=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "rain, rate=5",
+        "poisson",
+        "poisson, rate=0",
+        "poisson, rate=-1",
+        "poisson, rate=inf",
+        "poisson, rate=often",
+        "poisson, rate=true",
+        "poisson, rate=[1, 2]",
+        "poisson, rate=5, on=1s",
+        "poisson, rate=5, batch=0",
+        "poisson, rate=5, batch=1.5",
+        "constant, rate=1, start=-1s",
+        "constant, rate=1, start=inf",
+        "onoff, rate=5, on=0s",
+        "onoff, rate=5, shape=1",
+        "at",
+        "at, times=[]",
+        "at, times=3",
+        "at, times=[-1]",
+        "at, times=[1, x]",
+        "steps, rates=[1, 2]",
+        "steps, rates=[1, 2], every=0s",
+        "steps, rates=[1, 2], every=1s, at=[0, 1s]",
+        "steps, rates=[1, 2], at=[0]",
+        "steps, rates=[1, 2], at=[1s, 2s]",
+        "steps, rates=[1, 2], at=[0, 0]",
+        "steps, rates=[1, inf], every=1s",
+        "steps, rates=[1, 2], every=1s, kind=other",
+        "trace",
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(HeadgateError) as error:
+        times(text)
+    assert "\n" not in str(error.value)
+
+
+def test_a_batch_arrives_at_once() -> None:
+    records = simulate(workload({"q": "select, cost=1ms"}, "constant, rate=2, batch=3", duration="2 s"), "fcfs")
+    assert records.tuples_in == {"s": 12}
+    assert records.queries[0].arrival.tolist() == [0.0] * 3 + [0.5] * 3 + [1.0] * 3 + [1.5] * 3
+
+
+@pytest.mark.parametrize(("load", "cores"), [(0.5, 1), (0.9, 1), (0.8, 3)])
+def test_load_is_hit(load: float, cores: int) -> None:
+    queries = {
+        "a": ["select, cost=1ms, selectivity=0.5", "table-join, cost=7ms, selectivity=0.8", "project, cost=2ms"],
+        "b": ["select, name=hot, cost=3ms, selectivity=0.5", "project, cost=1ms"],
+        "c": ["select, name=hot, cost=3ms, selectivity=0.5", "select, cost=2ms"],
+        "d": ["select, cost=9ms"],
+    }
+    given = workload(queries, "poisson, rate=100", load=load, cores=cores, duration="100 s")
+    assert offered_load(scaled(given)) == pytest.approx(load)
+    assert simulate(given, "fcfs").busy / (100 * cores) == pytest.approx(load, rel=0.05)
+
+
+def test_load_counts_the_results_of_joins() -> None:
+    operators = ["join, from=[l, r], cost=1ms, selectivity=0.5, window=500ms", "project, cost=1ms"]
+    streams = {"l": "poisson, rate=20", "r": "poisson, rate=30"}
+    given = workload({"q": operators}, streams, load=0.6, duration="60 s")
+    assert judged(given, "fcfs").utilisation == pytest.approx(0.6, rel=0.08)
+
+
+def test_load_of_what_costs_nothing_is_refused() -> None:
+    with pytest.raises(HeadgateError, match="cost nothing"):
+        simulate(workload({"q": "select"}, load=0.5), "fcfs")
