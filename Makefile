@@ -27,7 +27,7 @@ demo: setup  ## Compare policies on a three-class sensor workload and draw a pic
 	@mkdir -p out
 	@$(BIN)/headgate simulate examples/sensors.toml --policy rr --policy fcfs --policy hnr --policy bsd \
 		--policy weighted-hr --plot out/demo.png
-	@echo; echo "Next: headgate compare examples/sensors.toml · headgate policies · docs/README.md"
+	@echo; echo "Next: .venv/bin/headgate compare examples/sensors.toml · .venv/bin/headgate policies · docs/README.md"
 
 test: setup  ## Run every test (the README's test command)
 	@$(BIN)/python -m pytest -n 2

@@ -2,9 +2,9 @@
 
     python docs/generate.py
 
-A part stands between `<!-- generated: NAME -->` and `<!-- end -->`; `PARTS` says what goes there. In the pages below
-`docs/`, examples are run again too: in console blocks, lines that begin with `$ headgate` are commands and the rest is
-their output; a text block right after a python block is what that prints.
+A part stands between `<!-- generated: NAME -->` and `<!-- end -->`; `PARTS` says what goes there. Examples are run again
+too: in console blocks, lines that begin with `$ headgate` are commands and the rest is their output; a text block right
+after a python block is what that prints.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ OF = {"Unit": "unit", "QueryId": "query", "ClassId": "class"}
 def refreshed(page: Path) -> str:
     """The text of a page, its generated parts anew."""
     text = PART.sub(lambda found: found[1] + PARTS[found[2]]() + found[3], page.read_text(encoding="utf-8"))
-    if page.parent == ROOT:
-        return text
     text = SCRIPT.sub(lambda found: found[1] + found[2] + _printed(found[1]), text)
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("examples").symlink_to(ROOT / "examples")

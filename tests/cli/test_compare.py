@@ -18,7 +18,7 @@ from headgate.workload.reader import read_workload
 
 
 class Prioritized(FirstComeFirstServed):
-    needs = frozenset({"priority"})
+    needs = frozenset({"class_priority"})
 
 
 class QosBased(FirstComeFirstServed):

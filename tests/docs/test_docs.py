@@ -36,7 +36,7 @@ def alone() -> list[tuple[str, str]]:
     for page in PAGES:
         listed = [*blocks(page), ("", "")]
         for place, (language, text) in enumerate(listed):
-            if language == "python" and (page.parent == ROOT or listed[place + 1][0] != "text"):
+            if language == "python" and listed[place + 1][0] != "text":
                 found.append((f"{named(page)}-{place}", text))
     return found
 

@@ -33,7 +33,7 @@ def test_sizes_and_classes() -> None:
     )
     stats, view = situation.stats(), situation.view(FirstInFirstOut())
     assert [stats.size(unit) for unit in view.units.values()] == [16, 16]
-    assert [stats.priority(unit) for unit in view.units.values()] == [6.0, 1.0]
+    assert [stats.class_priority(unit) for unit in view.units.values()] == [6.0, 1.0]
     assert [node.operator.given.bytes for node in view.network.nodes.values()] == [4, None]
 
 

@@ -38,7 +38,7 @@ class SoundByClass(Sound):
     needs = frozenset({"class_priority"})
 
     def line(self, unit: Unit, stats: Stats) -> Line:
-        return stats.class_priority(unit.payer), 0.0
+        return stats.class_priority(unit), 0.0
 
 
 class ChoosesTheBlocked(Sound):
@@ -87,7 +87,7 @@ class ListsAll(Sound):
 
 class Undeclared(Sound):
     def line(self, unit: Unit, stats: Stats) -> Line:
-        return stats.output_rate(unit) * stats.priority(unit), 0.0
+        return stats.output_rate(unit) * stats.class_priority(unit), 0.0
 
 
 class Unread(Sound):

@@ -22,8 +22,8 @@ def times(text: str, duration: float = 10.0, seed: int = 1, directory: Path = Pa
 
 
 def test_at() -> None:
-    assert times("at, times=[3, 0, 500ms, 12]").tolist() == [0.0, 0.5, 3.0]
-    assert arrivals("at, times=[0, 1, 2], batch=4").rate == 4.0
+    assert times("at, times=[3s, 0, 500ms, 12s]").tolist() == [0.0, 0.5, 3.0]
+    assert arrivals("at, times=[0, 1s, 2s], batch=4").rate == 4.0
 
 
 def test_constant() -> None:

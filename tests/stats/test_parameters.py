@@ -209,7 +209,7 @@ def test_sizes_and_rates_along_a_chain() -> None:
 def test_priority_and_inputs() -> None:
     found = scene({"q": JOIN}, {"l": 1.0, "r": 1.0})
     (unit,) = found.units(Level.QUERY)
-    assert (found.stats.priority(unit), found.stats.inputs(unit), found.stats.qos("q")) == (3.0, 2, None)
+    assert (found.stats.class_priority(unit), found.stats.inputs(unit), found.stats.qos("q")) == (3.0, 2, None)
 
 
 # -- declared needs ----------------------------------------------------------------------------------------------

@@ -5,12 +5,10 @@ from __future__ import annotations
 from headgate.policies.contract import Policy
 from headgate.workload import Workload
 
-PRIORITIES = frozenset({"priority", "class_priority"})
-
 
 def misfit(policy: type[Policy], workload: Workload) -> str | None:
     """Why a policy does not fit a workload; None: it does."""
-    if policy.needs & PRIORITIES and not _has_priorities(workload):
+    if "class_priority" in policy.needs and not _has_priorities(workload):
         return "all classes have the same priority"
     if "qos" in policy.needs and not any(query.qos for query in workload.queries):
         return "no query has a QoS graph"

@@ -83,6 +83,7 @@ class Scheduler:
         self.why: Why | None = None
         self.running: dict[WorkerId, Run] = {}
         self.decisions = 0
+        self.updates: list[float] = []  # when units or statistics were renewed after the start
         self.runs = 0
         self.learn = learn
         self.train = train
@@ -92,6 +93,7 @@ class Scheduler:
         self._logs: dict[str, Log] = {}
         self._queues: dict[int, TupleQueue] = {}
         self._holding: dict[WorkerId, tuple[UnitState, ...]] = {}  # what a run blocks, if not what its unit blocks
+        self._stale: set[WorkerId] = set()  # whose runs are of units that are no more
         self._listed: deque[tuple[Unit, Choice]] = deque()
         self._states: dict[UnitId, UnitState] = {}
         self._ready: dict[UnitId, Unit] = {}
@@ -187,10 +189,12 @@ class Scheduler:
         view = self._view
         view.now = now
         del self.running[worker]
-        if self._told:
+        if self._told and worker not in self._stale:
             self.policy.finished(view, run, outcome)
         for queue_number, chunks in produced:
             self._append(queue_number, chunks)
+        if self._stale:
+            self._stale.discard(worker)
         blocks = self._holding.pop(worker) if worker in self._holding else self._states[units[0].id].blocks
         for state in blocks:
             state.blocked -= 1
@@ -331,12 +335,15 @@ class Scheduler:
             for state in holding:
                 state.blocked += 1
             self._holding[worker] = holding
+            self._stale.add(worker)
 
     def _tell_all(self) -> None:
         """Statistics or units are new: everything the policy computed from them is stale."""
         for state in self._states.values():
             state.model = self.stats.model(state.unit)
         self.policy.changed(self._view)
+        if self._view.now > 0.0:
+            self.updates.append(self._view.now)
         for unit in list(self._ready.values()):
             self._tell(self._view, unit)
 

@@ -77,29 +77,40 @@ class Ranks:
 
 
 class Oldest:
-    """One line for all: the oldest head tuple is ahead."""
+    """One line for all: the oldest head tuple is ahead.
+
+    A tuple that many queries await is the head of many units, so these are kept by head, in heaps of mere ranks.
+    """
 
     def __init__(self, lines: Mapping[UnitId, Line], view: View, tally: Tally) -> None:
         self._tally = tally
         ranked = sorted(lines, key=lambda number: (-view.units[number].depth, number))
         self._units = [view.units[number] for number in ranked]
         self._rank = {number: rank for rank, number in enumerate(ranked)}
-        self._steps = 2 * len(ranked).bit_length()  # comparisons to get into the heap and out of it
-        self._entries: list[tuple[float, int]] = []
-        self._placed: list[float | None] = [None] * len(ranked)  # the head with which each stands in the heap
+        self._steps = 2 * len(ranked).bit_length()  # comparisons to get into the heaps and out of them
+        self._heads: list[float] = []
+        self._ranks: dict[float, list[int]] = {}  # by head
+        self._placed: list[float | None] = [None] * len(ranked)  # the head with which each stands there
 
     def add(self, view: View, unit: Unit) -> None:
         rank, head = self._rank[unit.id], view.oldest(unit)
         if self._placed[rank] != head:
             self._placed[rank] = head
-            heappush(self._entries, (head, rank))
+            if head in self._ranks:
+                heappush(self._ranks[head], rank)
+            else:
+                self._ranks[head] = [rank]
+                heappush(self._heads, head)
 
     def pop(self, view: View) -> Unit | None:
-        entries, placed = self._entries, self._placed
-        while entries:
-            head, rank = heappop(entries)
-            if placed[rank] == head:
-                placed[rank] = None
+        while self._heads:
+            head = self._heads[0]
+            ranks = self._ranks[head]
+            rank = heappop(ranks)
+            if not ranks:
+                del self._ranks[heappop(self._heads)]
+            if self._placed[rank] == head:
+                self._placed[rank] = None
                 unit = self._units[rank]
                 if unit.id in view.ready:
                     self._tally.compared += self._steps

@@ -9,12 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from headgate.model import HeadgateError, Spec, unknown
+from headgate.model import HeadgateError
+from headgate.workload.arrivals import read_arrivals
+from headgate.workload.settings import Settings
 
 Times = npt.NDArray[np.float64]
 
@@ -143,12 +144,11 @@ class Steps(Arrivals):
     def times(self, duration: float, random: np.random.Generator) -> Times:
         starts, rates = _repeat(self.starts, self.rates, self._period, duration)
         work = _integrated(starts, rates, duration)
-        gaps: Callable[[int], Times] = (
-            (lambda count: np.ones(count))
-            if self.kind == "constant"
-            else (lambda count: random.exponential(1.0, count))
-        )
-        return _warped(_until(work[-1], gaps, 1.0), starts, rates)
+        if self.kind == "constant":
+            moments = np.arange(math.ceil(work[-1] - 1e-9), dtype=np.float64)
+        else:
+            moments = _until(work[-1], lambda count: random.exponential(1.0, count), 1.0)
+        return _warped(moments, starts, rates)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,10 @@ class Trace(Arrivals):
 
     def _read(self) -> Times:
         try:
-            return np.sort(np.array(_column(self.file, self.column), dtype=np.float64))
+            times = np.sort(np.array(_column(self.file, self.column), dtype=np.float64))
+            if len(times) and not 0.0 <= times[0] <= times[-1] < math.inf:
+                raise ValueError(f"{times[0]:g} is not a time from 0 on")
+            return times
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise HeadgateError(
                 f"cannot read arrival times from '{self.file}': {error}",
@@ -185,32 +188,23 @@ def arrivals(text: str, directory: Path = Path()) -> Arrivals:
     >>> arrivals("poisson, rate=1200")
     Poisson(per_second=1200.0, batch=1)
     """
-    spec = Spec.parse(text)
-    makers: dict[str, tuple[Callable[..., Arrivals], tuple[str, ...]]] = {
-        "at": (lambda times, batch=1: At(tuple(map(float, times)), batch), ("times", "batch")),
-        "constant": (lambda rate, start=0.0, batch=1: Constant(rate, start, batch), ("rate", "start", "batch")),
-        "poisson": (lambda rate, batch=1: Poisson(rate, batch), ("rate", "batch")),
-        "onoff": (
-            lambda rate, on=0.1, off=0.1, shape=1.5, batch=1: OnOff(rate, on, off, shape, batch),
-            ("rate", "on", "off", "shape", "batch"),
-        ),
-        "steps": (_steps, ("rates", "every", "at", "kind", "batch")),
-        "trace": (
-            lambda file, column="arrival", batch=1: Trace(directory / file, column, batch),
-            ("file", "column", "batch"),
-        ),
-    }
-    if spec.name not in makers:
-        raise unknown("kind of arrivals", spec.name, makers)
-    make, known = makers[spec.name]
-    spec.only(known)
-    settings: dict[str, Any] = dict(spec.settings)
-    _check(text, settings)
-    try:
-        return make(**settings)
-    except TypeError:
-        needed = {"at": "times", "steps": "rates", "trace": "file"}.get(spec.name, "rate")
-        raise HeadgateError(f"arrivals '{text}' lack a setting", hint=f"add {needed}=…") from None
+    settings = read_arrivals(text)
+    number, batch = settings.number, settings.whole("batch", low=1) or 1
+    rate = number("rate") or 0.0
+    match settings.name:
+        case "at":
+            return At(tuple(settings.durations("times")), batch)
+        case "constant":
+            return Constant(rate, settings.duration("start") or 0.0, batch)
+        case "poisson":
+            return Poisson(rate, batch)
+        case "onoff":
+            on, off = settings.duration("on") or 0.1, settings.duration("off") or 0.1
+            return OnOff(rate, on, off, number("shape") or 1.5, batch)
+        case "steps":
+            return Steps(tuple(settings.numbers("rates")), _starts(settings), settings.word("kind") or "poisson", batch)
+        case _:
+            return Trace(directory / str(settings.word("file")), settings.word("column") or "arrival", batch)
 
 
 def rescaled(times: Times, starts: Sequence[float], factors: Sequence[float]) -> Times:
@@ -222,45 +216,10 @@ def rescaled(times: Times, starts: Sequence[float], factors: Sequence[float]) ->
     return _warped(times, np.asarray(starts, dtype=float), np.asarray(factors, dtype=float))
 
 
-def _check(text: str, settings: dict[str, Any]) -> None:
-    for key in ("rate", "on", "off", "every", "batch", "shape"):
-        if key not in settings:
-            continue
-        value = settings[key]
-        least = 1.0 if key == "shape" else 0.0
-        if not _number(value) or value <= least:
-            raise HeadgateError(f"{key} must be a number above {least:g}, found {value} in '{text}'")
-        if key not in ("batch",):
-            settings[key] = float(value)
-    if not isinstance(settings.get("batch", 1), int):
-        raise HeadgateError(f"batch must be a whole number, found {settings['batch']} in '{text}'")
-    if not _number(settings.get("start", 0.0)):
-        raise HeadgateError(f"start must be a number, not below 0, found {settings['start']} in '{text}'")
-    for key in ("times", "rates", "at"):
-        value = settings.get(key)
-        if value is not None and not (isinstance(value, list) and all(_number(item) for item in value) and value):
-            raise HeadgateError(f"{key} must be a list of numbers, not below 0, found {value} in '{text}'")
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
-
-
-def _steps(
-    rates: list[float],
-    every: float | None = None,
-    at: list[float] | None = None,
-    kind: str = "poisson",
-    batch: int = 1,
-) -> Steps:
-    if (every is None) == (at is None):
-        raise HeadgateError("steps need either every=… or at=[…]", hint="write steps, rates=[100, 500], every=5s")
-    starts = at if at is not None else [every * number for number in range(len(rates))]  # type: ignore[operator]
-    if len(starts) != len(rates) or starts[0] != 0 or sorted(set(starts)) != starts:
-        raise HeadgateError("steps need one rising start per rate, the first at 0", hint="write at=[0s, 5s]")
-    if kind not in ("poisson", "constant"):
-        raise HeadgateError(f"kind must be poisson or constant, found {kind}")
-    return Steps(tuple(map(float, rates)), tuple(map(float, starts)), kind, batch)
+def _starts(settings: Settings) -> tuple[float, ...]:
+    if (every := settings.duration("every")) is not None:
+        return tuple(every * number for number in range(len(settings.numbers("rates"))))
+    return tuple(settings.durations("at"))
 
 
 def _until(end: float, gaps: Callable[[int], Times], rate: float) -> Times:

@@ -7,15 +7,11 @@ tuples are known by a number mixed from their parts' and are drawn one by one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from array import array
 from bisect import bisect_right
 
 import numpy as np
 
 from headgate.sim.randomness import generator, uniform
-
-_BLOCK_BITS = 10
-_BLOCK = 1 << _BLOCK_BITS
 
 
 class Outcomes(ABC):
@@ -100,16 +96,8 @@ class Noise:
     """
 
     def __init__(self, seed: int, purpose: tuple[str | int, ...], share: float) -> None:
-        self._seed = seed
-        self._purpose = purpose
+        self._key = int(generator(seed, *purpose).integers(2**62))
         self._share = share
-        self._number = -1
-        self._block = array("d")
 
     def factor(self, identity: int) -> float:
-        number = (identity >> _BLOCK_BITS) & 0xFFFFFFFF
-        if number != self._number:
-            draws = generator(self._seed, *self._purpose, number).random(_BLOCK)
-            self._block = array("d", (1.0 - self._share + 2 * self._share * draws).tobytes())
-            self._number = number
-        return self._block[identity & (_BLOCK - 1)]
+        return 1.0 - self._share + 2 * self._share * uniform(self._key, identity)

@@ -6,7 +6,6 @@ its train, so latencies differ within a run.
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import groupby
@@ -25,15 +24,15 @@ from headgate.model import (
     WorkerId,
 )
 from headgate.plan.network import Network, Node
+from headgate.sim.chain import MOST_FILTERS, NOT_A_CHAIN, Chain
 from headgate.sim.draws import Always, Drawn, Noise
 from headgate.sim.effects import effects, lasting_name
 from headgate.sim.feeds import Feeds
-from headgate.sim.operators import Effect, Filter, Item, WindowJoin
+from headgate.sim.operators import Effect, Filter, Item, WindowAggregate, WindowJoin
 from headgate.workload import Workload
 
 _NEVER = float("inf")
 _new = tuple.__new__  # a named tuple's own constructor takes twice as long
-Append = Callable[[float], None]
 
 
 class Work:
@@ -50,22 +49,6 @@ class Work:
 
     def seconds(self, item: Item) -> float:
         return self.cost if self.noise is None else self.cost * self.noise.factor(item.identity)
-
-
-class Chain:
-    """A unit that is a plain chain of filters on one stream, for runs of one tuple: the common case, made quick."""
-
-    __slots__ = ("emit", "entry", "note_arrival", "steps", "times")
-
-    def __init__(self, entry: QueueId, works: list[Work], times: array[float], records: QueryRecords) -> None:
-        self.entry = entry
-        self.steps = [(work.overhead + work.cost, _table(work)) for work in works]
-        self.times = times
-        self.note_arrival: Append = records.arrival.append
-        self.emit: Append = records.emission.append
-
-
-NOT_A_CHAIN = Chain(-1, [], array("d"), QueryRecords("", 0.0))
 
 
 class Machine:
@@ -108,12 +91,12 @@ class Machine:
         }
 
     def adjust(self, operator: OperatorId, cost: float | None, selectivity: float | None) -> None:
-        """An operator costs, or a join matches, differently from now on."""
+        """An operator costs, a join matches or an aggregate groups differently from now on."""
         work = self._works[operator]
         if cost is not None:
             work.cost = cost
             self._chains.clear()
-        if selectivity is not None and isinstance(work.effect, WindowJoin):
+        if selectivity is not None and isinstance(work.effect, WindowJoin | WindowAggregate):
             work.effect.selectivity = selectivity
 
     def execute(self, run: Run, now: float) -> Outcome:
@@ -124,13 +107,12 @@ class Machine:
         if queue != chain.entry or behind - offset > 1 or len(takes) > 1:
             return _Execution(self, run, now + self._run_overhead).outcome(now)
         end = now + self._run_overhead
-        for seconds, passes in chain.steps:
+        passed = chain.passed[offset]
+        for seconds in chain.work[passed]:
             end += seconds
-            if passes is not None and not passes[offset]:
-                break
-        else:
+        if passed == chain.length:
             chain.note_arrival(chain.times[offset])
-            chain.emit(end)
+            chain.note_emission(end)
         return _new(Outcome, (run, end - now, None, (), ()))
 
     def deliver(self, outcome: Outcome) -> None:
@@ -157,19 +139,26 @@ class Machine:
     def _make_chain(self, unit: Unit) -> Chain:
         works = [self._works[call] for call in unit.calls]
         entry = self._network.edges[unit.queues[0]]
-        plain = all(
+        if self._detailed or entry.stream is None or len(works) > MOST_FILTERS or not self._plain(works):
+            return NOT_A_CHAIN
+        filters = [
+            (work.overhead + work.cost, work.effect.outcomes) for work in works if isinstance(work.effect, Filter)
+        ]
+        return Chain(entry.id, filters, self._feeds.times[entry.stream], self._records[unit.queries[0]])
+
+    def _plain(self, works: list[Work]) -> bool:
+        """Whether operators are filters, one after another, whose results leave only at the end."""
+        following = [[work.node.id] for work in works[1:]] + [[]]
+        return all(
             isinstance(work.effect, Filter)
-            and work.effect.outcomes.at_most_one
             and isinstance(work.effect.outcomes, Drawn | Always)
+            and work.effect.outcomes.at_most_one
             and work.noise is None
             and len(work.node.queues) == 1
-            and (not work.node.emits if work is not works[-1] else len(work.node.emits) == 1)
-            and [self._network.edges[queue].operator for queue in work.node.consumers] == following
-            for work, following in zip(works, [[work.node.id] for work in works[1:]] + [[]], strict=True)
+            and len(work.node.emits) == (not after)
+            and [self._network.edges[queue].operator for queue in work.node.consumers] == after
+            for work, after in zip(works, following, strict=True)
         )
-        if self._detailed or not plain or entry.stream is None:
-            return NOT_A_CHAIN
-        return Chain(entry.id, works, self._feeds.times[entry.stream], self._records[unit.queries[0]])
 
     def _noise(self, node: Node) -> Noise | None:
         workload = self._workload
@@ -265,13 +254,6 @@ class _Execution:
             if join.crowded(1 - port):
                 waiting = min((item.arrival for items in self._waiting.values() for item in items), default=_NEVER)
                 join.expire(1 - port, min(waiting, self._machine.earliest(queue)))
-
-
-def _table(work: Work) -> bytes | None:
-    """What becomes of every tuple; None: every tuple passes."""
-    assert isinstance(work.effect, Filter)
-    outcomes = work.effect.outcomes
-    return outcomes.table if isinstance(outcomes, Drawn) else None
 
 
 def _chunks(items: list[Item]) -> tuple[tuple[float, int], ...]:

@@ -68,7 +68,7 @@ class WindowAggregate(Effect):
 
     def __init__(self, operator: Aggregate, key: int) -> None:
         self._window = operator.window
-        self._share = operator.given.selectivity
+        self.selectivity = operator.given.selectivity
         self._key = key
         self._open: dict[int, int] = {}  # window number ⇒ tuples
         self._next = -1 << 62  # windows before this number are closed: a tuple that is late for one is not counted
@@ -99,7 +99,7 @@ class WindowAggregate(Effect):
         return first, last
 
     def _count(self, number: int) -> int:
-        return 1 if self._share is None else max(1, round(self._share * self._open[number]))
+        return 1 if self.selectivity is None else max(1, round(self.selectivity * self._open[number]))
 
     def _result(self, number: int, copy: int, closing: Item) -> Item:
         return Item(mix(self._key, number, copy), closing.arrival, closing.arrival)

@@ -93,6 +93,7 @@ class Simulation:
             runs=self.scheduler.runs,
             tuples_in={name: len(times) for name, times in self.feeds.times.items()},
             unfinished=self.scheduler.waiting,
+            updates=self.scheduler.updates,
         )
 
     def _loop(self) -> float:

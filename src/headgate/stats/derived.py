@@ -18,7 +18,6 @@ from typing import cast
 
 from headgate.model import (
     Aggregate,
-    ClassId,
     Except,
     Join,
     Level,
@@ -156,12 +155,9 @@ class Stats:
         """T of one query."""
         return self._remembered(("T", name), lambda: self._ideal(name))
 
-    def priority(self, unit: Unit) -> float:
+    def class_priority(self, unit: Unit) -> float:
         """The priority of the class that pays for the unit."""
-        return self.class_priority(unit.payer)
-
-    def class_priority(self, name: ClassId) -> float:
-        return self._network.classes[name].priority
+        return self._network.classes[unit.payer].priority
 
     def qos(self, name: QueryId) -> QoS | None:
         """A query's QoS graph, if it has one."""

@@ -81,11 +81,12 @@ ARRIVALS = MappingProxyType(
 )
 
 
-def check_arrivals(text: str) -> None:
-    """Refuse what the simulator could not make sense of.
+def read_arrivals(text: str) -> Settings:
+    """The settings of a string that the simulator can make sense of.
 
-    >>> check_arrivals("onoff, rate=100, on=1s")
-    >>> check_arrivals("poison, rate=100")
+    >>> read_arrivals("onoff, rate=100, on=1s").number("rate")
+    100.0
+    >>> read_arrivals("poison, rate=100")
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: unknown kind of arrivals 'poison'; did you mean 'poisson'?
     """
@@ -96,6 +97,7 @@ def check_arrivals(text: str) -> None:
     settings.only(kind.settings)
     settings.whole("batch", low=1)
     kind.check(settings)
+    return settings
 
 
 def over(text: str) -> float:

@@ -37,6 +37,7 @@ def read_change(section: ChangeSection, index: int, known: Queries) -> Change:
         _check_name("class", section.query_class, known.classes)
     with at("query"):
         _check_name("query", section.query, known.plans)
+        _check_alive(section, known.lives)
     with at("policy"):
         Settings("none" if section.policy is None else section.policy)
     with at("operator"):
@@ -58,6 +59,14 @@ def read_change(section: ChangeSection, index: int, known: Queries) -> Change:
 def _check_name(what: str, name: str | None, known: Collection[str]) -> None:
     if name is not None and name not in known:
         raise unknown(what, name, known)
+
+
+def _check_alive(section: ChangeSection, lives: Mapping[str, tuple[float, float]]) -> None:
+    if section.query is not None:
+        start, end = lives[section.query]
+        if not start <= section.at < end:
+            message = f"query '{section.query}' is not there at {section.at:g} s: it runs from {start:g} s to {end:g} s"
+            raise HeadgateError(message, hint="let the change be while it runs")
 
 
 def _check_form(keys: frozenset[str]) -> None:
@@ -96,6 +105,8 @@ def _operator(section: ChangeSection, plans: Mapping[str, Plan]) -> str | int | 
         bound = f"{low:g}" if low == high else f"from {low:g} to {high:g}"
         message = f"selectivity of a {handle.kind} must be {bound}, found {section.selectivity:g}"
         raise HeadgateError(message, hint="correct selectivity")
+    if section.selectivity is not None and handle.patterned:
+        raise HeadgateError("the operator passes tuples by a fixed pattern", hint="leave out its pass")
     return handle.operator
 
 

@@ -46,6 +46,7 @@ class Handle:
 
     operator: str | int
     kind: Kind
+    patterned: bool = False  # passes tuples by a fixed pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def _inputs_first(place: int, feeds: Sequence[tuple[Input, ...]], seen: set[int]
 def _handles(writtens: Sequence[Written], names: Mapping[int, str], order: Sequence[int]) -> dict[str | int, Handle]:
     handles: dict[str | int, Handle] = {}
     for place, written in enumerate(writtens):
-        handle = Handle(names.get(place) or order.index(place), written.kind)
+        handle = Handle(names.get(place) or order.index(place), written.kind, "pass" in written.settings)
         handles[place] = handle
         handles.update(dict.fromkeys(written.calls, handle))
     return handles

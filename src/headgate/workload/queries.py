@@ -25,6 +25,7 @@ class Queries:
     costs: Mapping[Kind, Given]
     seed: int
     plans: dict[str, Plan] = field(default_factory=dict)  # by query
+    lives: dict[str, tuple[float, float]] = field(default_factory=dict)  # when each starts and ends
     shared: dict[str, tuple[str, Operator]] = field(default_factory=dict)  # name ⇒ the query it came with
 
     def read(self, section: QuerySection, index: int) -> Iterator[Query]:
@@ -44,6 +45,7 @@ class Queries:
         query_class = self._class(section, index, name, values)
         planned = self._planned(section, index, name, values)
         self.plans[name] = planned
+        self.lives[name] = section.start, section.end
         return Query(
             name=name,
             query_class=query_class,

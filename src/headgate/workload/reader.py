@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.model import HeadgateError, QueryClass, Stream, Table, unknown
-from headgate.workload.arrivals import check_arrivals, over
+from headgate.workload.arrivals import over, read_arrivals
 from headgate.workload.changes import read_change
 from headgate.workload.complaints import validated
 from headgate.workload.costs import read_costs
@@ -120,7 +120,7 @@ def _streams(file: File, places: Places) -> dict[str, Stream]:
 def _stream(section: StreamSection, index: int, places: Places) -> Stream:
     with places.at("stream", index, "arrivals"):
         if section.arrivals is not None:
-            check_arrivals(section.arrivals)
+            read_arrivals(section.arrivals)
         elif section.source is None:
             raise HeadgateError("nothing arrives", hint='write for example arrivals = "poisson, rate=100"')
     with places.at("stream", index, "event_time"):

@@ -23,8 +23,8 @@ class WeightedHighestRate(Linear):
 
     source = "Al Moakar 2013, section 5.3"
     rule = "highest P·S/C"
-    needs = frozenset({"output_rate", "priority"})
+    needs = frozenset({"output_rate", "class_priority"})
 
     def line(self, unit: Unit, stats: Stats) -> Line:
-        priority = stats.priority(unit)
+        priority = stats.class_priority(unit)
         return priority * stats.output_rate(unit) if priority else 0.0, 0.0

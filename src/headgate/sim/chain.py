@@ -1,0 +1,49 @@
+"""The common case made quick: runs of one tuple through a plain chain of filters on one stream."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+
+from headgate.metrics import QueryRecords
+from headgate.model import QueueId
+from headgate.sim.draws import Drawn, Outcomes
+
+MOST_FILTERS = 255  # that a byte can count
+
+
+class Chain:
+    """How far every tuple of a stream gets in a chain of filters, and what that costs, worked out beforehand."""
+
+    __slots__ = ("entry", "length", "note_arrival", "note_emission", "passed", "times", "work")
+
+    def __init__(
+        self,
+        entry: QueueId,
+        filters: Sequence[tuple[float, Outcomes]],
+        times: array[float],
+        records: QueryRecords,
+    ) -> None:
+        costs = [seconds for seconds, _ in filters]
+        self.entry = entry
+        self.length = len(filters)
+        self.passed = _passed([outcomes for _, outcomes in filters], len(times))  # filters, by offset of the tuple
+        self.work = [tuple(costs[: passed + 1]) for passed in range(self.length + 1)]  # seconds, by filters passed
+        self.times = times
+        self.note_arrival = records.arrival.append
+        self.note_emission = records.emission.append
+
+
+def _passed(outcomes: Sequence[Outcomes], tuples: int) -> bytes:
+    still = np.ones(tuples, dtype=np.uint8)
+    count = np.zeros(tuples, dtype=np.uint8)
+    for each in outcomes:
+        if isinstance(each, Drawn):
+            still &= np.frombuffer(each.table, dtype=np.uint8)
+        count += still
+    return count.tobytes()
+
+
+NOT_A_CHAIN = Chain(-1, (), array("d"), QueryRecords("", 0.0))
