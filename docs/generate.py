@@ -2,9 +2,9 @@
 
     python docs/generate.py
 
-A part stands between `<!-- generated: NAME -->` and `<!-- end -->`; `PARTS` says what goes there. Examples are run again
-too: in console blocks, lines that begin with `$ headgate` are commands and the rest is their output; a text block right
-after a python block is what that prints.
+A part stands between `<!-- generated: NAME -->` and `<!-- end -->`; `PARTS` says what goes there. Examples are run
+again too: in console blocks, lines that begin with `$ headgate` are commands and the rest is their output; a text block
+right after a python block is what that prints.
 """
 
 from __future__ import annotations
