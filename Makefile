@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test check format benchmark clean
+.PHONY: help setup java demo picture test check format kill benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -23,11 +23,13 @@ $(STAMP): requirements.lock pyproject.toml
 java:
 	@sh tools/ensure-java.sh
 
-demo: setup  ## Compare policies on a three-class sensor workload and draw a picture
+demo: setup  ## 24 SQL queries in three classes on embedded Spark, under two policies; about a minute and a half
+	@$(BIN)/python examples/demo.py
+
+picture: setup  ## Compare policies on a three-class sensor workload in the simulator and draw a picture
 	@mkdir -p out
 	@$(BIN)/headgate simulate examples/sensors.toml --policy rr --policy fcfs --policy hnr --policy bsd \
-		--policy weighted-hr --plot out/demo.png
-	@echo; echo "Next: .venv/bin/headgate compare examples/sensors.toml · .venv/bin/headgate policies · docs/README.md"
+		--policy weighted-hr --plot out/sensors.png
 
 test: setup  ## Run every test (the README's test command)
 	@$(BIN)/python -m pytest -n 2
@@ -41,6 +43,9 @@ check: setup  ## Lint, types, layers
 format: setup  ## Rewrite the code in the project's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+kill: setup  ## Kill the whole engine 200 times and count what is lost and doubled (an hour)
+	@$(BIN)/python -m tests.engine.kill --kills 200
 
 benchmark: setup  ## Measure the simulator and the decisions (minutes; ratios, not tests)
 	@$(BIN)/python benchmarks/simulator.py

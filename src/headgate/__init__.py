@@ -1,3 +1,18 @@
 """Headgate: which continuous query runs next, and on how many tuples."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headgate.spark.session import Session
+
+__all__ = ["Session", "__version__"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`headgate.Session` needs Spark, which takes a while to import: only when it is asked for."""
+    if name == "Session":
+        from headgate.spark.session import Session
+
+        return Session
+    raise AttributeError(f"module 'headgate' has no attribute '{name}'")

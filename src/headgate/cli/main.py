@@ -10,7 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from headgate import __version__
-from headgate.cli import compare, explain, policies, simulate, trace
+from headgate.cli import compare, dead, explain, policies, results, simulate, trace
+from headgate.cli import run as engine
 from headgate.cli.console import INTERRUPTED, examples, note
 from headgate.model import HeadgateError
 
@@ -43,6 +44,7 @@ app = typer.Typer(
         "compare FILE --by slowdown.mean",
         "explain FILE --stage network",
         "policies show hnr",
+        "run FILE --for 60s",
     ),
 )
 app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
@@ -51,6 +53,9 @@ app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.add_typer(policies.app, name="policies")
 app.command("replay", epilog=trace.REPLAY_EXAMPLES)(trace.replay)
 app.command("why", epilog=trace.WHY_EXAMPLES)(trace.why)
+app.command("run", epilog=engine.EXAMPLES)(engine.run)
+app.command("results", epilog=results.EXAMPLES)(results.results)
+app.command("dead", epilog=dead.EXAMPLES)(dead.dead)
 
 
 def _print_version(asked: bool) -> None:
@@ -65,7 +70,7 @@ def front(
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Which continuous query runs next, and on how many tuples: simulate, compare and explain it."""
+    """Which continuous query runs next, and on how many tuples: simulate, compare, explain and run it."""
 
 
 def run() -> None:

@@ -62,6 +62,9 @@ Bin = Annotated[
     typer.Option("--bin", help="Seconds of a bin in measures over time; 0.1 if not given.", show_default=False),
 ]
 
+Directory = Annotated[Path, typer.Argument(help="The directory of a run.", show_default=False, metavar="DIR")]
+Rows = Annotated[int | None, typer.Option("--rows", help="How many, the newest ones.", show_default=False, metavar="N")]
+
 
 def load(file: Path, seed: int | None = None, duration: str | None = None, fuse: str | None = None) -> Workload:
     """The workload of a file, with what the options say instead."""
@@ -120,3 +123,27 @@ def check_plot(path: Path | None) -> None:
     from headgate.metrics.picture import FORMATS
 
     check_output(path, "--plot", FORMATS)
+
+
+def check_rows(rows: int | None) -> None:
+    """Refuse to show less than nothing."""
+    if rows is not None and rows < 0:
+        raise HeadgateError(f"--rows must be at least 0, found {rows}", hint="leave it out, or write for example 100")
+
+
+def check_directory(path: Path) -> None:
+    """Refuse what is no data directory of this version; nothing is locked and nothing written."""
+    from headgate.spark.directory import VERSION
+    from headgate.spark.files import read_json
+
+    file = path / "headgate.json"
+    if not file.is_file():
+        found = "is not a directory of a run" if path.exists() else "there is no such directory"
+        raise HeadgateError(found, where=str(path), hint="give the one that headgate run named")
+    version = read_json(file).get("format")
+    if version != VERSION:
+        raise HeadgateError(
+            f"the data directory has format {version}, this Headgate reads format {VERSION}",
+            where=str(file),
+            hint="read it with the Headgate that wrote it",
+        )

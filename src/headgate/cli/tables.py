@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from headgate.cli.units import aligned, time_unit
+from headgate.cli.units import NOTHING, aligned, number, time_unit
 
 if TYPE_CHECKING:
     from headgate.metrics import Report
+    from headgate.spark.status import Line, Status
 
 BEST = "bold green"
 MARK = "*"
@@ -145,6 +146,47 @@ def plain_table(*headings: str) -> Table:
     for heading in headings:
         table.add_column(heading, overflow="fold")
     return table
+
+
+def status_table(status: Status, height: int | None = None) -> Table:
+    """The engine's classes, each with its queries below it; with a height, as many of these as there is room for.
+
+    States have a column where some query does not run; 80 columns have no room for one that says the same everywhere.
+    """
+    states = any(line.state != "running" for line in status.queries)
+    table = plain_table("", "state") if states else plain_table("")
+    table.columns[0].overflow = "ellipsis"
+    for heading in ("waiting", "oldest\nwait s", "p50\ns", "p95\ns", "runs", "tuples\nin", "tuples\nout", "dead"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    room = len(status.queries) if height is None else max(0, height - len(status.classes))
+    shown = 0
+    for known in status.classes:
+        table.add_row(*_status_cells(known, [known.name, ""][: 1 + states]), style="bold")
+        members = [line for line in status.queries if line.query_class == known.name][: room - shown]
+        shown += len(members)
+        for line in members:
+            table.add_row(*_status_cells(line, [f"  {line.name}", line.state][: 1 + states]))
+    if shown < len(status.queries):
+        table.add_row(Text(f"  {len(status.queries) - shown} more"))
+    return table
+
+
+def plain_value(value: Any) -> str:
+    """One value of a row as people read it.
+
+    >>> plain_value(None), plain_value(3.14159265), plain_value("a"), plain_value(1234567)
+    ('–', '3.14159', 'a', '1234567')
+    """
+    if value is None:
+        return NOTHING
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def _status_cells(line: Line, names: list[str]) -> list[Text]:
+    times = (line.oldest_wait, line.response_time.p50, line.response_time.p95)
+    counts = (line.runs, line.tuples_in, line.tuples_out, line.dead_letters)
+    shown = [*names, f"{line.waiting:,}", *(NOTHING if one is None else f"{one:.2f}" for one in times)]
+    return [Text(cell) for cell in (*shown, *(f"{count:,}" for count in counts))]
 
 
 def _chosen(rows: Sequence[Report], by: str | None) -> list[Measure]:

@@ -3,6 +3,7 @@
 from headgate.core.events import (
     Arrived,
     Change,
+    Declared,
     Event,
     Frontier,
     PolicyChanged,
@@ -18,6 +19,7 @@ from headgate.core.trace import RecordingScheduler, Replayed, explain_decision, 
 __all__ = [
     "Arrived",
     "Change",
+    "Declared",
     "Event",
     "Frontier",
     "PolicyChanged",

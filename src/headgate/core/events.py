@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from headgate.model import ClassId, OperatorId, Query, QueryId, QueueId
+from headgate.model import ClassId, OperatorId, Produced, Query, QueryClass, QueryId, QueueId, Stream
 
 
 class Arrived(NamedTuple):
@@ -27,10 +27,19 @@ class Frontier(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Declared:
+    """There is a stream or a class that queries may refer to from now on."""
+
+    stream: Stream | None = None
+    query_class: QueryClass | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class QueryAdded:
-    """A query starts; its queues begin at the streams' ends."""
+    """A query starts. Its queues begin at the streams' ends, those in `backlog` with these tuples before that."""
 
     query: Query
+    backlog: tuple[Produced, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,5 +83,5 @@ class StatisticsChanged:
     rate: float | None = None
 
 
-Change = QueryAdded | QueryRemoved | QueryMoved | PriorityChanged | PolicyChanged | StatisticsChanged
+Change = Declared | QueryAdded | QueryRemoved | QueryMoved | PriorityChanged | PolicyChanged | StatisticsChanged
 Event = Arrived | Frontier | Change

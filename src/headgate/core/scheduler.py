@@ -7,10 +7,12 @@ same policies; each call carries its own `now`. What is ready is kept as things 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from headgate.core.events import (
     Arrived,
+    Declared,
     Event,
     Frontier,
     PolicyChanged,
@@ -27,6 +29,7 @@ from headgate.model import (
     Choice,
     Idle,
     Outcome,
+    Produced,
     Run,
     Train,
     Unit,
@@ -36,7 +39,7 @@ from headgate.model import (
     unknown,
 )
 from headgate.plan.grouping import Fuse
-from headgate.plan.network import Network
+from headgate.plan.network import Edge, Network
 from headgate.plan.units import units
 from headgate.policies.contract import Policy
 from headgate.policies.registry import create
@@ -44,6 +47,8 @@ from headgate.stats import Measured, Stats
 
 _NONE = float("inf")
 _new = tuple.__new__  # a named tuple's own constructor takes twice as long
+Chunks = Iterable[tuple[float, int]]  # (arrival, how many)
+_NO_BACKLOG: Mapping[int, Chunks] = MappingProxyType({})
 REFRESH = 200  # input tuples between two looks at measured statistics (Al Moakar 2013)
 
 
@@ -90,7 +95,7 @@ class Scheduler:
         self.fuse = fuse
         self.seed = seed
         self._since_refresh = 0
-        self._logs: dict[str, Log] = {}
+        self._logs: dict[str, list[Log]] = {}  # of each stream: one for all, and one for each queue with a backlog
         self._queues: dict[int, TupleQueue] = {}
         self._holding: dict[WorkerId, tuple[UnitState, ...]] = {}  # what a run blocks, if not what its unit blocks
         self._stale: set[WorkerId] = set()  # whose runs are of units that are no more
@@ -106,10 +111,11 @@ class Scheduler:
         """Something happened."""
         self._view.now = now
         if type(event) is Arrived:
-            log = self._logs.get(event.stream)
-            if log is None:
+            logs = self._logs.get(event.stream)
+            if logs is None:
                 raise unknown("stream", event.stream, self._logs)
-            self._wake(log.append(event.arrival, event.tuples))
+            for log in logs:
+                self._wake(log.append(event.arrival, event.tuples))
         else:
             self._handlers[type(event)](self, event, now)
 
@@ -125,8 +131,11 @@ class Scheduler:
                 if state.oldest == _NONE:
                     self._ready.pop(state.id, None)
 
+    def _declared(self, event: Declared, now: float) -> None:
+        self._rewire(self.network.declare(event.stream, event.query_class), now)
+
     def _query_added(self, event: QueryAdded, now: float) -> None:
-        self._rewire(self.network.add(event.query), now)
+        self._rewire(self.network.add(event.query), now, event.backlog)
 
     def _query_removed(self, event: QueryRemoved, now: float) -> None:
         self._rewire(self.network.remove(event.name), now)
@@ -151,6 +160,7 @@ class Scheduler:
 
     _handlers: dict[type, Callable[..., None]] = {  # noqa: RUF012
         Frontier: _frontier,
+        Declared: _declared,
         QueryAdded: _query_added,
         QueryRemoved: _query_removed,
         QueryMoved: _query_moved,
@@ -268,7 +278,7 @@ class Scheduler:
                     unit = ready[state.id] = state.unit
                     tell(view, unit)
 
-    def _append(self, number: int, chunks: Iterable[tuple[float, int]]) -> None:
+    def _append(self, number: int, chunks: Chunks) -> None:
         queue = self._queues.get(number)
         if queue is None:  # its query has been removed meanwhile
             return
@@ -292,24 +302,42 @@ class Scheduler:
         self._told = type(self.policy).finished is not Policy.finished
         self._regroup(now)
 
-    def _rewire(self, network: Network, now: float) -> None:
+    def _rewire(self, network: Network, now: float, backlog: tuple[Produced, ...] = ()) -> None:
         """Go over to a changed network; queues that stay keep what waits in them."""
-        self._follow(network)
+        self._follow(network, dict(backlog))
         self._regroup(now)
 
-    def _follow(self, network: Network) -> None:
+    def _follow(self, network: Network, backlog: Mapping[int, Chunks] = _NO_BACKLOG) -> None:
         self.network = network
         self.measured.follow(network)
         self.stats.renew(network)
         for name, stream in network.streams.items():
-            if name not in self._logs:
-                self._logs[name] = Log(stream.bytes)
+            self._logs.setdefault(name, [Log(stream.bytes)])
         for number in self._queues.keys() - network.edges.keys():
-            self._queues.pop(number).close()
+            self._close(self._queues.pop(number))
         for number, edge in network.edges.items():
             if number not in self._queues:
-                log = self._logs[edge.stream] if edge.stream else Log(self.measured.operators[edge.producer].size)  # type: ignore[index]
-                self._queues[number] = TupleQueue(number, log)
+                self._queues[number] = self._open(edge, backlog.get(number, ()))
+
+    def _open(self, edge: Edge, backlog: Chunks) -> TupleQueue:
+        """A queue at the end of its stream's log, or in a log of its own."""
+        if edge.producer is not None:
+            return TupleQueue(edge.id, Log(self.measured.operators[edge.producer].size))
+        assert edge.stream is not None
+        logs = self._logs[edge.stream]
+        if not backlog:
+            return TupleQueue(edge.id, logs[0])
+        logs.append(Log(logs[0].size))
+        queue = TupleQueue(edge.id, logs[-1])
+        for arrival, tuples in backlog:
+            logs[-1].append(arrival, tuples)
+        return queue
+
+    def _close(self, queue: TupleQueue) -> None:
+        queue.close()
+        for logs in self._logs.values():
+            if queue.log in logs[1:]:
+                logs.remove(queue.log)
 
     def _regroup(self, now: float) -> None:
         """Build the policy's units anew; running work keeps blocking what shares an operator with it."""

@@ -21,7 +21,6 @@ from headgate.model import (
     OperatorOutcome,
     Outcome,
     Produced,
-    Query,
     Run,
     Train,
     Why,
@@ -77,6 +76,7 @@ def header(scheduler: Scheduler) -> dict[str, Any]:
         "learn": scheduler.learn,
         "train": to_plain(scheduler.train),
         "fuse": scheduler.fuse.value,
+        "share": network.share,
         "streams": to_plain(list(network.streams.values())),
         "tables": to_plain(list(network.tables.values())),
         "classes": to_plain(list(network.classes.values())),
@@ -187,7 +187,8 @@ class _Replay:
 
 
 def _scheduler(first: dict[str, Any]) -> Scheduler:
-    network = Network.of(*(from_plain(first[key]) for key in ("queries", "streams", "classes", "tables")))
+    parts = (from_plain(first[key]) for key in ("queries", "streams", "classes", "tables"))
+    network = Network.of(*parts, share=first["share"])
     measured = Measured({int(key): OperatorStatistics(**known) for key, known in first["operators"].items()})
     for key in _MEASURED:
         setattr(measured, key, first["measured"][key])
@@ -226,9 +227,9 @@ def _event_fields(event: Event) -> dict[str, Any]:
 def _event(line: dict[str, Any]) -> Event:
     kind = getattr(events, line["event"])
     settings = {key: value for key, value in line.items() if key not in ("now", "event")}
-    if "query" in settings and isinstance(settings["query"], dict):
-        query: Query = from_plain(settings["query"])
-        settings["query"] = query
+    settings = {key: from_plain(value) if isinstance(value, dict) else value for key, value in settings.items()}
+    if "backlog" in settings:
+        settings["backlog"] = tuple(Produced(queue, _pairs(chunks)) for queue, chunks in settings["backlog"])
     made: Event = kind(**settings)
     return made
 
@@ -251,8 +252,9 @@ def _outcome(line: dict[str, Any], scheduler: Scheduler) -> Outcome:
         line["seconds"],
         line.get("error"),
         tuple(OperatorOutcome(*work) for work in line.get("operators", ())),
-        tuple(
-            Produced(queue, tuple((arrival, count) for arrival, count in chunks))
-            for queue, chunks in line.get("produced", ())
-        ),
+        tuple(Produced(queue, _pairs(chunks)) for queue, chunks in line.get("produced", ())),
     )
+
+
+def _pairs(chunks: Iterable[Iterable[float]]) -> tuple[tuple[float, int], ...]:
+    return tuple((arrival, int(count)) for arrival, count in chunks)

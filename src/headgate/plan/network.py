@@ -67,6 +67,7 @@ class Network:
     edges: Mapping[QueueId, Edge] = field(default_factory=dict)
     operators: Mapping[QueryId, tuple[OperatorId, ...]] = field(default_factory=dict)  # of each query
     numbers: Mapping[Hashable, int] = field(default_factory=dict, repr=False)  # signature ⇒ number, for ever
+    share: bool = True  # equal operators of different queries are one
 
     @classmethod
     def of(
@@ -75,6 +76,8 @@ class Network:
         streams: Iterable[Stream],
         classes: Iterable[QueryClass],
         tables: Iterable[Table] = (),
+        *,
+        share: bool = True,
     ) -> Network:
         """Build the network of some queries.
 
@@ -89,6 +92,7 @@ class Network:
             {stream.name: stream for stream in streams},
             {query_class.name: query_class for query_class in classes},
             tables={table.name: table for table in tables},
+            share=share,
         )
         return empty._with({}, list(queries))
 
@@ -106,6 +110,12 @@ class Network:
         self.query_class(query_class)
         moved = replace(self.query(name), query_class=query_class)
         return replace(self, queries={**self.queries, name: moved})
+
+    def declare(self, stream: Stream | None = None, query_class: QueryClass | None = None) -> Network:
+        """The same network with a stream or a class that queries may refer to."""
+        streams = self.streams if stream is None else {**self.streams, stream.name: stream}
+        classes = self.classes if query_class is None else {**self.classes, query_class.name: query_class}
+        return replace(self, streams=streams, classes=classes)
 
     def prioritize(self, query_class: ClassId, priority: float) -> Network:
         """The same network with another priority of a class."""
@@ -130,6 +140,22 @@ class Network:
     def nodes_of(self, query: QueryId) -> tuple[Node, ...]:
         """A query's operators, every one after those that feed it."""
         return tuple(self.nodes[number] for number in self.operators[query])
+
+    def leaves(self, query: QueryId) -> dict[Place, QueueId]:
+        """The queue that each leaf of a query's plan stands for, by the leaf's place."""
+        known = self.query(query)
+        found: dict[Place, QueueId] = {}
+
+        def visit(operator: Operator, place: Place) -> None:
+            number = self.numbers[("operator", signature(operator, place, known, self.share))]
+            for port, child in enumerate(operator.inputs):
+                if isinstance(child, Operator):
+                    visit(child, (*place, port))
+                else:
+                    found[(*place, port)] = self.numbers[("queue", number, port)]
+
+        visit(known.plan, ())
+        return found
 
     def _with(self, kept: Mapping[QueryId, Query], added: list[Query]) -> Network:
         queries = dict(kept)
@@ -164,7 +190,7 @@ class _Builder:
 
     def _place(self, operator: Operator, place: Place, query: Query) -> OperatorId:
         producers = [self._input(child, (*place, port), query) for port, child in enumerate(operator.inputs)]
-        number = self._number(("operator", signature(operator, place, query)))
+        number = self._number(("operator", signature(operator, place, query, self._former.share)))
         if number not in self._operators:
             self._operators[number] = operator
             for port, (stream, producer) in enumerate(producers):

@@ -10,8 +10,8 @@ from headgate.model import HeadgateError, Operator, Query, Source
 Place = tuple[int, ...]  # the way from a query's root to an operator: which input, at each step
 
 
-def signature(operator: Operator, place: Place, query: Query) -> Hashable:
-    """Equal signatures are one operator.
+def signature(operator: Operator, place: Place, query: Query, share: bool = True) -> Hashable:
+    """Equal signatures are one operator. Where queries share nothing, a query's name is part of all of its own.
 
     Operators from SQL are shared when their whole sub-plans are equal; operators given by cost say nothing of what
     they compute, so they are shared only when they carry the same name.
@@ -24,10 +24,11 @@ def signature(operator: Operator, place: Place, query: Query) -> Hashable:
     >>> signature(Select(inputs=(Source("s"),), name="hot"), (), q)
     ('name', 'hot')
     """
+    alone = () if share else (query.name,)
     if query.sql is not None:
-        return ("plan", operator)
+        return ("plan", operator, *alone)
     if operator.name is not None:
-        return ("name", operator.name)
+        return ("name", operator.name, *alone)
     return ("place", query.name, place)
 
 

@@ -1,0 +1,248 @@
+"""`headgate run`: a workload on Spark, watched while it runs."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from headgate.cli import options
+from headgate.cli.console import INTERRUPTED, examples, note, show, show_json
+from headgate.cli.tables import status_table
+from headgate.cli.units import duration as duration_text
+from headgate.cli.units import read_duration
+from headgate.model import HeadgateError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from headgate.spark.session import Session
+    from headgate.spark.status import Status
+    from headgate.spark.workload import Schedule
+    from headgate.workload import Workload
+
+EXAMPLES = examples(
+    "run FILE",
+    'run FILE --policy "hnr, train=500" --workers 4 --for 60s --json',
+    "run FILE --master spark://host:7077 --dir /data/plant",
+)
+LOOK = 0.05  # seconds between two looks at whether it is over
+UPDATE = 0.5  # seconds between two pictures
+_BESIDE = (
+    7  # lines of a picture that are neither rows nor workers: title, three of heading, what is left out, two empty
+)
+
+PolicyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--policy", "-p", help='The policy with its settings, as "bsd, train=10".', show_default=False, metavar="POLICY"
+    ),
+]
+Workers = Annotated[int, typer.Option("--workers", help="Runs at a time.", metavar="N")]
+Master = Annotated[str, typer.Option("--master", help="Which Spark: this machine, or a cluster.", metavar="URL")]
+Dir = Annotated[
+    Path | None,
+    typer.Option(
+        "--dir", help="Where data and results are kept; out/NAME if not given.", show_default=False, metavar="DIR"
+    ),
+]
+For = Annotated[
+    str | None, typer.Option("--for", help='How long to run, as "60 s".', show_default=False, metavar="TIME")
+]
+Record = Annotated[
+    Path | None, typer.Option("--record", help="Record the decisions for replay and why.", show_default=False)
+]
+
+
+def run(
+    file: options.File,
+    policy: PolicyOption = None,
+    workers: Workers = 2,
+    master: Master = "local[*]",
+    directory: Dir = None,
+    lasting: For = None,
+    as_json: options.AsJson = False,
+    record: Record = None,
+) -> None:
+    """Run a workload on Spark and show how it does.
+
+    Ends when --for is over, when all sources have ended and nothing waits, or at Ctrl-C: then running jobs end first.
+    A second run on the same directory goes on where the first one stood.
+    """
+    from headgate.spark.directory import DataDirectory
+    from headgate.spark.workload import check_workload
+
+    limit = math.inf if lasting is None else read_duration(lasting, "--for")
+    if workers < 1:
+        raise HeadgateError(f"--workers must be at least 1, found {workers}", hint="leave it out for 2")
+    if policy is not None:
+        options.check_policies([policy])
+    options.check_output(record, "--record")
+    workload = options.load(file)
+    check_workload(workload)
+    place = Path("out") / workload.name if directory is None else directory
+    DataDirectory(place).close()  # refuses one that is in use or not ours before Spark takes its time to start
+    settings = {"directory": place, "workers": workers, **({} if policy is None else {"policy": policy})}
+    status, session, stopped = _run(workload, master, settings, limit, record, quiet=as_json)
+    if as_json:
+        show_json(status.to_json())
+    else:
+        _show(workload, status)
+    _tell(session, status, place, record)
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _run(
+    workload: Workload, master: str, settings: dict[str, Any], limit: float, record: Path | None, *, quiet: bool
+) -> tuple[Status, Session, bool]:
+    """The last status, the closed session, and whether Ctrl-C ended it."""
+    from headgate.spark.workload import Schedule, ended_before, left_out, open_workload
+
+    interrupts = Interrupts()
+    with ExitStack() as stack:
+        if record is not None:
+            settings["record"] = stack.enter_context(record.open("w", encoding="utf-8")).write
+        spark = start_spark(master, settings["directory"] / "spark.log")
+        stack.callback(spark.stop)
+        session = open_workload(workload, spark=spark, **settings)
+        with interrupts, stack.pop_all() as rest:
+            rest.callback(session.close)
+            for name in ended_before(session):
+                note(
+                    f"stream '{name}' ended in an earlier run and gives nothing more; choose another --dir to repeat it"
+                )
+            if unfit := left_out(workload.changes):
+                note(f"left out {unfit} changes of rates, costs or selectivities: only the simulator can make them")
+            note(f"running {workload.name}: Ctrl-C stops it")
+            seconds = _watch(session, Schedule.of(workload), limit, interrupts, quiet=quiet)
+            if interrupts.seen:
+                note("stopping: running jobs end first")
+        return replace(session.status(), seconds=seconds), session, interrupts.seen
+
+
+def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Interrupts, *, quiet: bool) -> float:
+    """Look on until it is over; how many seconds that took."""
+    began = time.monotonic()
+    console = Console(stderr=True, highlight=False)
+    with ExitStack() as stack:
+        live = None
+        if console.is_terminal and not quiet:
+            live = stack.enter_context(Live(console=console, auto_refresh=False, transient=True))
+        following = 0.0
+        while True:
+            seconds = time.monotonic() - began
+            schedule.advance(session, seconds)
+            over = seconds >= limit or (session.feeding.ended and session.engine.drained())
+            if over or interrupts.seen:
+                return seconds
+            if live is not None and seconds >= following:
+                live.update(_picture(session.status(), seconds, console.height), refresh=True)
+                took = time.monotonic() - began - seconds
+                following = seconds + max(UPDATE, 10 * took)  # looking must not cost what it looks at
+            time.sleep(min(LOOK, max(0.0, limit - seconds)))
+
+
+def _picture(status: Status, seconds: float, height: int) -> Group:
+    workers = [Text(f"worker {number}: {doing or 'idle'}") for number, doing in enumerate(status.doing)]
+    table = status_table(status, height - len(workers) - _BESIDE)
+    running = sum(line.state == "running" for line in status.queries)
+    head = Text(f"{seconds:.0f} s under {status.policy}, {_counted(status)}, {running} queries running")
+    return Group(head, table, Text(), *workers)
+
+
+class Interrupts:
+    """Notes Ctrl-C and a polite kill instead of breaking off; a second one breaks off.
+
+    PySpark's own handler would cancel the jobs that are to end. What was there when this was made comes back.
+    """
+
+    def __init__(self) -> None:
+        self.seen = False
+        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def __enter__(self) -> Interrupts:
+        for number in self._before:
+            signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.seen:
+            raise KeyboardInterrupt
+        self.seen = True
+
+
+def start_spark(master: str, log: Path) -> SparkSession:
+    """Start Spark; what it and its Java have to say goes to a file."""
+    from headgate.spark.tuning import builder
+
+    note("starting Spark …")
+    try:
+        with _stderr_to(log):
+            spark = builder(master).config("spark.log.level", "ERROR").getOrCreate()
+    except Exception as error:
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise HeadgateError(f"Spark did not start: {reason}", hint=f"see {log}") from None
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+@contextmanager
+def _stderr_to(path: Path) -> Iterator[None]:
+    """Let processes that are started now write their errors to a file, for as long as they live."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with path.open("wb") as log:
+            os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _show(workload: Workload, status: Status) -> None:
+    queries = len(status.queries)
+    lasted = f"{duration_text(round(status.seconds, 1))} under {status.policy}"
+    title = f"{workload.name}: {lasted}, {queries} {'query' if queries == 1 else 'queries'}, {_counted(status)}"
+    show(Text(title, "bold"), "", status_table(status))
+
+
+def _counted(status: Status) -> str:
+    return f"{status.runs:,} runs, {status.spark_jobs:,} Spark jobs"
+
+
+def _tell(session: Session, status: Status, place: Path, record: Path | None) -> None:
+    """What went wrong, and where things are."""
+    for stream, error in session.feeding.errors.items():
+        note(f"the source of stream '{stream}' failed: {error}")
+    for line in status.queries:
+        if line.error:
+            note(f"query '{line.name}' is suspended: {line.error}")
+    shown = shlex.quote(str(place))
+    letters = sum(status.dead_letters.values())
+    if letters:
+        note(f"{letters:,} dead {'letter' if letters == 1 else 'letters'}: headgate dead {shown}")
+    if record is not None:
+        note(f"wrote {record}")
+    note(f"results: headgate results {shown} QUERY")

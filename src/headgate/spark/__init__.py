@@ -1,0 +1,1 @@
+"""The Spark engine: streams in durable logs, units as Spark jobs, results committed exactly once."""

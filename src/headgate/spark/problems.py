@@ -1,0 +1,41 @@
+"""Spark's errors in one line."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.errors import PySparkException
+
+_CODE = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
+_REST = re.compile(r"\s*(SQLSTATE: \w+|Use `try_.*|If necessary set .*|To tolerate .*);?.*$")
+
+# Conditions of a row's values, not of the query or the cluster.
+_OF_VALUES = (
+    *("DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO", "CAST_", "ARITHMETIC_OVERFLOW", "BINARY_ARITHMETIC_OVERFLOW"),
+    *("NUMERIC_VALUE_OUT_OF_RANGE", "INVALID_ARRAY_INDEX", "MAP_KEY_DOES_NOT_EXIST", "CANNOT_PARSE_", "DATETIME_"),
+    *("INTERVAL_ARITHMETIC_OVERFLOW", "INTERVAL_DIVIDED_BY_ZERO", "CONVERSION_INVALID_INPUT", "INVALID_FORMAT"),
+    *("NULL_MAP_KEY", "DUPLICATED_MAP_KEY", "INVALID_INDEX_OF_ZERO", "INVALID_URL", "COLLATION_", "INVALID_FRACTION"),
+    *("INVALID_PARAMETER_VALUE", "MALFORMED_RECORD_IN_PARSING", "INVALID_VARIANT_", "USER_RAISED_EXCEPTION"),
+)
+
+
+def told(error: PySparkException) -> str:
+    """The first line of what Spark says, without its codes and its advice about settings."""
+    lines = str(error).strip().splitlines()
+    return told_line(lines[0] if lines else type(error).__name__)
+
+
+def told_line(line: str) -> str:
+    """One line of Spark's without code, state and advice.
+
+    >>> told_line("[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0. SQLSTATE: 22012")
+    'division by zero'
+    """
+    plain = _REST.sub("", _CODE.sub("", line)).strip().rstrip(".:")
+    return plain[:1].lower() + plain[1:]
+
+
+def of_values(error: PySparkException) -> bool:
+    """Whether an expression failed on a row (ANSI), so that the other rows can still be computed."""
+    condition = error.getCondition() or ""
+    return condition.startswith(_OF_VALUES)

@@ -1,0 +1,82 @@
+"""Types: the text of a schema as Spark's schema, and as the Arrow schema that logs keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import DataType, StructField, StructType
+
+from headgate.model import HeadgateError, Stream, Table
+
+OFFSET, ARRIVAL, CLOSES = "_offset", "_arrival", "_closes"
+_HINT = "write for example id bigint, temp double, ts timestamp"
+
+
+def spark_schema(of: Stream | Table) -> StructType:
+    """The declared columns; needs a running Spark, whose parser reads the types."""
+    if not of.schema:
+        raise HeadgateError(f"'{of.name}' has no schema", hint=_HINT)
+    return StructType([StructField(name, _type(of.name, name, text)) for name, text in of.schema])
+
+
+def arrow_schema(stream: Stream) -> pa.Schema:
+    """The columns of a stream as its log keeps them, timestamps in microseconds UTC."""
+    schema = spark_schema(stream)
+    _check_names(stream)
+    _check_event_time(stream, schema)
+    try:
+        return to_arrow_schema(schema, timezone="UTC")
+    except PySparkException as error:
+        raise HeadgateError(f"'{stream.name}' has a type that Arrow lacks: {error}", hint=_HINT) from None
+
+
+def with_hidden(schema: pa.Schema) -> pa.Schema:
+    """A log's columns: the stream's, and each tuple's offset and arrival."""
+    return schema.append(pa.field(OFFSET, pa.int64())).append(pa.field(ARRIVAL, pa.float64()))
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """Names told apart, as files need them.
+
+    >>> unique(["id", "ts", "id", "id"])
+    ['id', 'ts', 'id_2', 'id_3']
+    """
+    made: list[str] = []
+    for name in names:
+        fresh, count = name, 1
+        while fresh in made:
+            count += 1
+            fresh = f"{name}_{count}"
+        made.append(fresh)
+    return made
+
+
+def _type(owner: str, column: str, text: str) -> DataType:
+    try:
+        return DataType.fromDDL(text)
+    except PySparkException:
+        raise HeadgateError(f"column '{column}' of '{owner}' has no type '{text}'", hint=_HINT) from None
+
+
+def _check_names(stream: Stream) -> None:
+    for name in stream.columns:
+        if name.startswith("_"):
+            hint = "names that begin with _ are Headgate's own: rename it"
+            raise HeadgateError(f"stream '{stream.name}' has a column '{name}'", hint=hint)
+
+
+def _check_event_time(stream: Stream, schema: StructType) -> None:
+    if stream.event_time is None:
+        return
+    if stream.event_time not in stream.columns:
+        raise HeadgateError(
+            f"stream '{stream.name}' has no column '{stream.event_time}' to be its event time",
+            hint=f"use one of {', '.join(stream.columns)}",
+        )
+    kind = schema[stream.event_time].dataType.typeName()
+    if kind != "timestamp":
+        hint = "declare it as timestamp"
+        raise HeadgateError(f"event time '{stream.event_time}' of '{stream.name}' is {kind}", hint=hint)

@@ -1,0 +1,105 @@
+"""Arrivals without an end, some at a time. The simulator's processes make those of a run all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from math import inf
+
+import numpy as np
+
+from headgate.sim.arrivals import Arrivals, Constant, OnOff, Poisson, Steps, Times, rescaled
+
+BLOCK = 10.0  # seconds
+FEW = 16
+
+
+class Timetable:
+    """The moments of tuples, from 0 on, taken in order.
+
+    >>> table = Timetable(Constant(per_second=2.0, batch=2), np.random.default_rng(1))
+    >>> table.until(0.6).tolist(), table.next
+    ([0.0, 0.0, 0.5, 0.5], 1.0)
+    """
+
+    def __init__(self, process: Arrivals, random: np.random.Generator) -> None:
+        self._blocks = _blocks(process, random)
+        self._batch = process.batch
+        self._ahead: Times = np.empty(0)
+
+    @property
+    def next(self) -> float:
+        """When the next tuple arrives; infinity when no more come."""
+        while not len(self._ahead):
+            block = next(self._blocks, None)
+            if block is None:
+                return inf
+            self._ahead = np.repeat(block, self._batch)
+        return float(self._ahead[0])
+
+    def until(self, moment: float, most: int = 1 << 62) -> Times:
+        """Take the arrivals up to a moment, it included, but not more than `most`."""
+        found: list[Times] = [np.empty(0)]
+        while most > 0 and self.next <= moment and len(self._ahead):
+            taken = min(most, int(np.searchsorted(self._ahead, moment, side="right")))
+            found.append(self._ahead[:taken])
+            self._ahead = self._ahead[taken:]
+            most -= taken
+        return np.concatenate(found)
+
+
+def _blocks(process: Arrivals, random: np.random.Generator) -> Iterator[Times]:
+    match process:
+        case Constant():
+            return (process.start + block / process.per_second for block in _counted(process.per_second))
+        case Poisson():
+            return _poisson(process, random, max(BLOCK, FEW / process.per_second))
+        case OnOff():
+            return _bursts(process, random)
+        case Steps():
+            return _steps(process, random)
+    return iter([process.times(inf, random)])  # a list of moments, or a trace
+
+
+def _counted(rate: float) -> Iterator[Times]:
+    """The whole numbers from 0 on."""
+    size = max(FEW, int(BLOCK * rate))
+    return (np.arange(block * size, (block + 1) * size, dtype=np.float64) for block in count())
+
+
+def _poisson(process: Poisson, random: np.random.Generator, length: float) -> Iterator[Times]:
+    """Poisson arrivals have no memory: blocks one after the other are one process."""
+    return (block * length + process.times(length, random) for block in count())
+
+
+def _bursts(process: OnOff, random: np.random.Generator) -> Iterator[Times]:
+    rate = process.per_second * (process.on + process.off) / process.on
+    now = 0.0
+    while True:
+        burst = _pareto(process.on, process.shape, random)
+        for start in np.arange(0.0, burst, BLOCK):  # some bursts are very long
+            length = min(BLOCK, burst - start)
+            yield now + start + np.sort(random.uniform(0.0, length, random.poisson(rate * length)))
+        now += burst + _pareto(process.off, process.shape, random)
+
+
+def _pareto(mean: float, shape: float, random: np.random.Generator) -> float:
+    return float(mean * (shape - 1) / shape * (1.0 + random.pareto(shape)))
+
+
+def _steps(process: Steps, random: np.random.Generator) -> Iterator[Times]:
+    """Arrivals at a rate of 1, on a clock that runs as fast as the rate of the moment."""
+    starts, rates = np.array(process.starts), np.array(process.rates, dtype=float)
+    if len(starts) == 1:  # for ever: any period will do
+        starts, rates = np.array([0.0, BLOCK]), np.repeat(rates, 2)
+    lengths = np.diff(starts, append=2 * starts[-1] - starts[-2])
+    # Summed in this order the work of a last step with rate 0 is nothing, and no arrival falls into it.
+    period, work = float(lengths.sum()), float(np.cumsum(lengths * rates)[-1])
+    if work <= 0.0:
+        return
+    mean = work / period
+    ones = _counted(mean) if process.kind == "constant" else _poisson(Poisson(1.0), random, max(FEW, BLOCK * mean))
+    for block in ones:
+        rounds = np.floor(block / work)
+        rest = np.clip(block - rounds * work, 0.0, np.nextafter(work, 0.0))
+        yield rounds * period + rescaled(rest, starts.tolist(), rates.tolist())

@@ -1,0 +1,92 @@
+"""Spans of event time in microseconds, and the ends of windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from headgate.model import Window
+
+Moment = int | float  # microseconds since 1970; floats are only the infinities
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """All moments from `low` to `high`, both included."""
+
+    low: Moment = -inf
+    high: Moment = inf
+
+    @property
+    def empty(self) -> bool:
+        return self.low > self.high
+
+    @property
+    def bounded(self) -> bool:
+        return self.low > -inf or self.high < inf
+
+    def meet(self, other: Span) -> Span:
+        """What both hold.
+
+        >>> Span(0, 10).meet(Span(5, 20))
+        Span(low=5, high=10)
+        """
+        return Span(max(self.low, other.low), min(self.high, other.high))
+
+    def hull(self, other: Span) -> Span:
+        """The smallest span that holds both."""
+        if self.empty or other.empty:
+            return other if self.empty else self
+        return Span(min(self.low, other.low), max(self.high, other.high))
+
+    def plus(self, low: Moment, high: Moment) -> Span:
+        """The moments that lie `low` to `high` after one of these."""
+        return self if self.empty else Span(self.low + low, self.high + high)
+
+
+ALWAYS = Span()
+NEVER = Span(inf, -inf)
+
+
+def micros(seconds: float) -> int:
+    """Microseconds.
+
+    >>> micros(-0.5)
+    -500000
+    """
+    return round(seconds * 1_000_000)
+
+
+def floor(moment: Moment, step: int) -> Moment:
+    """The last multiple of `step` at or before a moment.
+
+    >>> floor(-1, 10), floor(10, 10), floor(inf, 10)
+    (-10, 10, inf)
+    """
+    return moment if moment in (inf, -inf) else int(moment) // step * step
+
+
+def ceiling(moment: Moment, step: int) -> Moment:
+    """The first multiple of `step` at or after a moment."""
+    return -floor(-moment, step)
+
+
+def first_end(window: Window, after: Moment) -> Moment:
+    """The first end of a window later than a moment.
+
+    >>> first_end(Window(10.0, 5.0), 10_000_000), first_end(Window(10.0), 9_999_999)
+    (15000000, 10000000)
+    """
+    size, slide = micros(window.size), micros(window.slide)
+    return floor(after - size, slide) + slide + size
+
+
+def last_end(window: Window, until: Moment) -> Moment:
+    """The last end of a window at or before a moment."""
+    size, slide = micros(window.size), micros(window.slide)
+    return floor(until - size, slide) + size
+
+
+def snapped(window: Window, ends: Span) -> Span:
+    """From the first to the last end of a window in a span; empty if there is none."""
+    return Span(first_end(window, ends.low - 1), last_end(window, ends.high))

@@ -1,0 +1,40 @@
+"""Settings of a Spark session that runs many small jobs."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from pyspark.sql import SparkSession
+
+SETTINGS = MappingProxyType(
+    {
+        # A small Arrow table would otherwise be filtered on the driver while planning, and no job would start.
+        "spark.sql.execution.arrow.localRelationThreshold": "0",
+        # Both cost more than they save in jobs of a few thousand rows.
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.optimizer.singleTaskExecution.enabled": "true",
+        # Hundreds of queries, each with code of its own, evict one another from a cache of 100.
+        "spark.sql.codegen.cache.maxEntries": "4000",
+        # The text of the plan is made for every execution, even without the UI.
+        "spark.sql.ui.explainMode": "simple",
+        # A driver that runs for weeks must not keep every job it ever ran.
+        "spark.ui.retainedJobs": "50",
+        "spark.ui.retainedStages": "50",
+        "spark.ui.retainedTasks": "500",
+        "spark.sql.ui.retainedExecutions": "10",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.ansi.enabled": "true",
+    }
+)
+
+
+def builder(master: str = "local[*]", name: str = "headgate") -> SparkSession.Builder:
+    """A session's builder with the settings above; add your own before `getOrCreate`."""
+    made = SparkSession.builder.master(master).appName(name)
+    for key, value in SETTINGS.items():
+        made = made.config(key, value)
+    return made

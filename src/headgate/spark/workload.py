@@ -1,0 +1,151 @@
+"""A workload file on Spark: its streams, tables, classes and queries in a session, and what happens to them later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from headgate.model import HeadgateError, Query, Stream, Table
+from headgate.spark.session import Session
+from headgate.spark.sinks import parse_sink
+from headgate.spark.sources import open_source
+from headgate.workload import Change, Workload
+
+FILES = ("parquet", "jsonl")  # sinks that `headgate results` can read
+Action = Callable[[Session], object]
+
+
+def open_workload(workload: Workload, **settings: Any) -> Session:
+    """A session with everything that is there from the start; sources are opened last, so that no query misses any.
+
+    The settings are those of `Session`. A stream whose log says that it has ended gets no source again.
+    """
+    check_workload(workload)
+    session = Session(**{"seed": workload.seed, **settings})
+    try:
+        _declare(session, workload)
+        for query in workload.queries:
+            if query.start <= 0.0:
+                start_query(session, query)
+        _open_sources(session, workload)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def check_workload(workload: Workload) -> None:
+    """Refuse what the engine cannot run: costs instead of SQL, streams without columns."""
+    for query in workload.queries:
+        if query.sql is None:
+            raise HeadgateError(
+                f"query '{query.name}' is given by the costs of its operators, which only the simulator can run",
+                hint="write it as sql, or use headgate simulate",
+            )
+        parse_sink(query.sink or "parquet")
+    for stream in workload.streams:
+        if not stream.schema:
+            raise HeadgateError(
+                f"stream '{stream.name}' has no schema, which the engine needs",
+                hint='write for example schema = "id bigint, temp double, ts timestamp"',
+            )
+
+
+def start_query(session: Session, query: Query) -> None:
+    """Start a query of a workload; its folder is there even before its first result."""
+    try:
+        session.add_query(query)
+    except HeadgateError as error:
+        place = f"query '{query.name}'"
+        raise (error if place in error.message else error.at(place)) from None
+    if parse_sink(query.sink or "parquet").name in FILES:
+        session.engine.directory.result(query.name).mkdir(exist_ok=True)
+
+
+def ended_before(session: Session) -> list[str]:
+    """Streams that ended in an earlier run on the same directory: nothing more comes."""
+    return [name for name, log in session.engine.logs.items() if log.finished_at is not None]
+
+
+@dataclass(slots=True)
+class Schedule:
+    """What happens to a workload's queries, classes and policy, and when: the engine's part of [[change]]."""
+
+    due: list[tuple[float, Action]]
+
+    @classmethod
+    def of(cls, workload: Workload) -> Schedule:
+        found = [(change.at, action) for change in workload.changes if (action := _action(change)) is not None]
+        for query in workload.queries:
+            if query.start > 0.0:
+                found.append((query.start, _starting(query)))
+            if query.end < inf:
+                found.append((query.end, _ending(query.name)))
+        return cls(sorted(found, key=lambda each: each[0]))
+
+    def advance(self, session: Session, seconds: float) -> None:
+        """Do what is due so many seconds after the start."""
+        while self.due and self.due[0][0] <= seconds:
+            self.due.pop(0)[1](session)
+
+
+def left_out(changes: Iterable[Change]) -> int:
+    """How many changes only the simulator can make: rates, costs and selectivities are as they are here."""
+    return sum(_action(change) is None for change in changes)
+
+
+def _declare(session: Session, workload: Workload) -> None:
+    for stream in workload.streams:
+        session.engine.add_stream(stream)
+    for table in workload.tables:
+        session.engine.add_table(_from(workload.directory, table))
+    for query_class in workload.classes:
+        session.engine.add_class(query_class)
+
+
+def _from(directory: Path, table: Table) -> Table:
+    """The table with its path seen from the workload's place."""
+    if table.path is None or "://" in table.path:
+        return table
+    return replace(table, path=str((directory / table.path).absolute()))
+
+
+def _open_sources(session: Session, workload: Workload) -> None:
+    over = ended_before(session)
+    began = session.engine.now()
+    opened = {
+        stream.name: open_source(_source(stream), stream, workload.directory, workload.seed, began)
+        for stream in workload.streams
+        if stream.name not in over
+    }
+    for name, reader in opened.items():
+        session.feeding.add(name, reader)
+
+
+def _source(stream: Stream) -> str:
+    """Where tuples come from: made up as the simulator would, if nothing else is said."""
+    text = stream.source or stream.arrivals
+    assert text is not None, "the reader of workloads refuses a stream without either"
+    return text
+
+
+def _action(change: Change) -> Action | None:
+    policy, query_class, priority, query = change.policy, change.query_class, change.priority, change.query
+    if policy is not None:
+        return lambda session: session.set_policy(policy)
+    if query_class is not None and priority is not None:
+        return lambda session: session.set_priority(query_class, priority)
+    if query is not None and query_class is not None:
+        return lambda session: session[query].move(query_class)
+    return None
+
+
+def _starting(query: Query) -> Action:
+    return lambda session: start_query(session, query)
+
+
+def _ending(name: str) -> Action:
+    return lambda session: session[name].stop()

@@ -1,0 +1,105 @@
+"""What happens to a workload on the engine, and when; and the table that shows it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+from rich.console import Console
+
+from headgate.cli.tables import status_table
+from headgate.spark.session import Session
+from headgate.spark.status import Line, ResponseTime, Status
+from headgate.spark.workload import Schedule, left_out
+from headgate.workload.reader import parse_workload
+
+CHANGING = """
+workload = { duration = "10 s" }
+stream = [{ name = "s", arrivals = "poisson, rate=5", schema = "id bigint" }]
+class = [{ name = "high", priority = 9 }, { name = "low" }]
+query = [{ name = "q", class = "low", sql = "SELECT id FROM s", end = "4 s" }]
+change = [
+    { at = "3 s", class = "high", priority = 80 },
+    { at = "1 s", policy = "bsd" },
+    { at = "2 s", query = "q", class = "high" },
+    { at = "2 s", stream = "s", rate = 50 },
+]
+"""
+
+
+class Told:
+    """Stands for a session; notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *given: self.told.append((name, *given))
+
+    def __getitem__(self, name: str) -> Told:
+        self.told.append((name,))
+        return self
+
+
+def test_changes_come_when_they_are_due() -> None:
+    workload = parse_workload(CHANGING)
+    schedule, told = Schedule.of(workload), Told()
+    for seconds in (0.5, 2.5, 9.0):
+        schedule.advance(cast(Session, told), seconds)
+        told.told.append(("until", seconds))
+    assert told.told == [
+        ("until", 0.5),
+        ("set_policy", "bsd"),
+        ("q",),
+        ("move", "high"),
+        ("until", 2.5),
+        ("set_priority", "high", 80.0),
+        ("q",),
+        ("stop",),
+        ("until", 9.0),
+    ]
+    assert left_out(workload.changes) == 1
+
+
+def line(name: str, query_class: str) -> Line:
+    return Line(name, query_class, "running", "", 1234, 10.25, ResponseTime(0.1, 0.1, 0.25, 0.3), 7, 54321, 321, 0)
+
+
+def status() -> Status:
+    classes = tuple(line(name, name) for name in ("critical", "background"))
+    queries = tuple(line(f"query-number-{n}", one.name) for one in classes for n in range(10))
+    return Status("fcfs", 1.0, 7, 7, classes, queries, ("", ""), {})
+
+
+def shown(height: int | None, width: int = 80) -> list[str]:
+    written = io.StringIO()
+    Console(width=width, file=written).print(status_table(status(), height))
+    return [text.rstrip() for text in written.getvalue().splitlines()]
+
+
+def test_the_table_fits_80_columns() -> None:
+    first = shown(None)[4]
+    assert " ".join(first.split()) == "query-number-0 1,234 10.25 0.10 0.25 7 54,321 321 0"
+    assert len(shown(None)) == 3 + 2 + 20
+
+
+def test_the_table_fits_a_low_terminal() -> None:
+    texts = shown(8)
+    assert len(texts) == 3 + 8 + 1
+    assert [text.split()[0] for text in texts[3:]] == [
+        "critical",
+        *(f"query-number-{n}" for n in range(6)),
+        "background",
+        "14",
+    ]
+
+
+def test_the_table_shows_states_that_differ() -> None:
+    paused = replace(status().queries[0], state="suspended")
+    written = io.StringIO()
+    Console(width=100, file=written).print(status_table(replace(status(), queries=(paused, *status().queries[1:]))))
+    assert "state" in written.getvalue()
+    assert "query-number-0  suspended" in written.getvalue()
+    assert "query-number-1  running" in written.getvalue()

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headgate.spark.session import Session
+from headgate.spark.tuning import builder
+
+Open = Callable[..., Session]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    session = builder("local[2]", "headgate-tests").config("spark.driver.host", "127.0.0.1").getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def opened(spark: SparkSession, tmp_path: Path) -> Iterator[Open]:
+    """Opens sessions on one directory, and closes what a test leaves open."""
+    found: list[Session] = []
+
+    def open_session(**settings: Any) -> Session:
+        found.append(Session(spark=spark, **{"directory": tmp_path / "data", "policy": "fcfs", **settings}))
+        return found[-1]
+
+    yield open_session
+    for session in found:
+        session.close()

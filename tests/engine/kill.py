@@ -1,0 +1,239 @@
+"""The engine under kill -9: many lives on one data directory, each ended by signal 9, then an account.
+
+    python -m tests.engine.kill --kills 200 --seed 1
+
+A life is a process with a Spark of its own that appends and runs three queries until it is killed, at a random moment
+or at a named point. The last life is left in peace: it ends the stream, and compares all results with one Spark batch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+from tests.engine.workload import BASE, STREAMS, Case, Row, counted, table
+
+from headgate.spark import engine, filesink
+from headgate.spark.killpoints import VARIABLE
+from headgate.spark.session import Session
+from headgate.spark.tuning import builder
+
+ROOT = Path(__file__).parents[2]
+POINTS = (
+    "commit.append.before",
+    "commit.append.half",
+    "commit.append.written",
+    "commit.append.after",
+    "sink.forward.before",
+    "sink.forward.half",
+    "sink.forward.after",
+    "log.append.half",
+    "log.append.after",
+    "letters.keep.before",
+    "letters.keep.after",
+    "commit.compact.half",
+    "commit.compact.written",
+    "sink.compact.half",
+    "sink.compact.written",
+    "sink.compact.some",
+)
+_JOIN = "FROM a x JOIN a y ON x.id = y.id AND y.ts BETWEEN x.ts AND x.ts + INTERVAL 1 SECOND"
+_QUERIES = {
+    "filter": "SELECT id, v, ts FROM a WHERE v > 1",
+    "window": "SELECT window.start AS t, id, count(*) AS n, sum(v) AS total FROM a "
+    "GROUP BY window(ts, '4 seconds', '2 seconds'), id",
+    "join": f"SELECT x.id, x.v, y.v AS w {_JOIN}",
+}
+CASES = [Case(name, sql, sql) for name, sql in _QUERIES.items()]
+READY = "ready"
+LONGEST = 4.0  # seconds that a life lasts once it runs
+NAMED = 20.0  # seconds that it has to come to a named point
+STARTING = 120.0  # seconds that it may take to get there
+PER_LIFE = 40  # batches
+
+
+def batch(index: int) -> list[Row]:
+    """The same rows whenever this batch is sent; some are late."""
+    chance = random.Random(index)
+    back = (0, 0, 0, 1_000_000, 2_500_000, 9_000_000)
+    return [
+        (chance.choice((1, 2, 3, None)), chance.choice((0, 1, 2, 3, None)), "s", BASE + index * 500_000 - late)
+        for late in chance.choices(back, k=chance.randint(1, 6))
+    ]
+
+
+def in_time(batches: int) -> list[Row]:
+    """The rows that a log must take of so many batches."""
+    delay = round(STREAMS["a"].watermark * 1_000_000)
+    kept: list[Row] = []
+    for index in range(batches):
+        frontier = max((row[-1] for row in kept), default=BASE - 10**9) - delay
+        kept += [row for row in batch(index) if row[-1] >= frontier]
+    return kept
+
+
+def opened(folder: Path, seed: int) -> Session:
+    """A session of its own on the directory, with small steps between checkpoints."""
+    engine.CHECKPOINT, filesink.FAN = 10, 4
+    spark = builder("local[2]", "headgate-kill").config("spark.driver.host", "127.0.0.1").getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    session = Session(spark=spark, directory=folder / "data", policy="random, train=9", workers=2, seed=seed)
+    session.add_stream(STREAMS["a"])
+    for case in CASES:
+        session.query(case.name, case.sql, from_start=True)
+    return session
+
+
+def feed(session: Session, folder: Path, batches: int) -> None:
+    """Send what comes next; what was acknowledged is noted, and held against the next life."""
+    log, noted = session.engine.logs["a"], folder / "acknowledged"
+    acknowledged = int(noted.read_text() or 0) if noted.exists() else 0
+    if acknowledged and f"b{acknowledged - 1}" not in log.batches:
+        raise SystemExit(f"batch {acknowledged - 1} was acknowledged and is not there")
+    for index in range(max(0, acknowledged - 1), acknowledged + batches):  # the last one again, as a source would
+        session.engine.append("a", table("a", batch(index)), f"b{index}")
+        fresh = noted.with_suffix(".new")
+        fresh.write_text(str(index + 1))
+        os.replace(fresh, noted)
+        time.sleep(0.03)
+
+
+def live(folder: Path, seed: int) -> None:
+    """A life that waits for its end."""
+    print(READY, flush=True)
+    session = opened(folder, seed)
+    print(READY, flush=True)
+    feed(session, folder, PER_LIFE)
+    session.drain()
+    time.sleep(2 * NAMED)
+
+
+def last_life(folder: Path) -> dict[str, object]:
+    """Finish everything, and compare."""
+    session = opened(folder, 0)
+    feed(session, folder, 3)
+    session.finish("a")
+    session.drain()
+    log = session.engine.logs["a"]
+    rows = log.read(0, log.end).drop_columns(["_offset", "_arrival"])
+    sent = int((folder / "acknowledged").read_text())
+    wrong = differences("the log", counted(rows), counted(table("a", in_time(sent))))
+    session.spark.createDataFrame(rows).createOrReplaceTempView("a")
+    results = 0
+    for case in CASES:
+        wanted = counted(session.spark.sql(case.batch).toArrow())
+        wrong += differences(case.name, counted(session[case.name].read()), wanted)
+        results += wanted.total()
+    rejected = sum(len(batch(index)) for index in range(sent)) - rows.num_rows
+    letters = session.status().dead_letters["a"]
+    if letters != rejected:
+        wrong.append(f"dead letters: {letters}, not {rejected}")
+    session.close()
+    session.spark.stop()
+    return {"tuples": rows.num_rows, "results": results, "late": rejected, "wrong": wrong}
+
+
+def differences(name: str, found: Counter[Row], wanted: Counter[Row]) -> list[str]:
+    lost, doubled = (wanted - found).total(), (found - wanted).total()
+    return [f"{name}: {lost} lost, {doubled} doubled or not asked for"] if lost or doubled else []
+
+
+def child(folder: Path, *arguments: str, kill: str = "") -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.engine.kill", "--folder", str(folder), *arguments]
+    environment = {**os.environ, VARIABLE: kill} if kill else dict(os.environ)
+    with open(folder / "errors", "w") as errors:
+        return subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
+        )
+
+
+def life(folder: Path, chance: random.Random, point: str) -> str:
+    """One life from start to death; how it died."""
+    kill = f"{point}:{chance.randint(1, 6 if '.append' in point or 'forward' in point else 2)}" if point else ""
+    process = child(folder, "--live", str(chance.getrandbits(30)), kill=kill)
+    early = not point and chance.random() < 0.2  # while it recovers
+    reached = wait_for_lines(process, 1 if early else 2)
+    if reached:
+        wait = NAMED if point else chance.uniform(0.0, 6.0 if early else LONGEST)
+        try:
+            process.wait(wait)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            point = ""
+    code = process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+    if code != -signal.SIGKILL:
+        raise SystemExit(f"a life ended with {code}: {(folder / 'errors').read_text()[-2000:]}")
+    return point or ("random, early" if early else "random")
+
+
+def wait_for_lines(process: subprocess.Popen[str], wanted: int) -> bool:
+    """Whether the process got so far before it ended."""
+    assert process.stdout is not None
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(process.stdout, selectors.EVENT_READ)
+        for _ in range(wanted):
+            if not waiting.select(STARTING):
+                os.killpg(process.pid, signal.SIGKILL)
+                raise SystemExit("a life did not start")
+            if process.stdout.readline().strip() != READY:
+                return False
+    return True
+
+
+def campaign(kills: int, seed: int) -> int:
+    chance = random.Random(seed)
+    began = time.monotonic()
+    deaths: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        points = [chance.choice(POINTS) if number % 2 else "" for number in range(kills)]
+        for point in points:
+            deaths[life(folder, chance, point)] += 1
+        process = child(folder, "--last")
+        output, _ = process.communicate()
+        if process.returncode:
+            print((folder / "errors").read_text()[-3000:], file=sys.stderr)
+            return 1
+        told = json.loads(output.splitlines()[-1])
+    named = deaths.total() - deaths["random"] - deaths["random, early"]
+    print(
+        f"{deaths.total()} kills, {named} of them at named points; {told['tuples']} tuples, {told['late']} late, "
+        f"{told['results']} results, {time.monotonic() - began:.0f} s: "
+        f"{'; '.join(told['wrong']) or 'none lost, none doubled'}"
+    )
+    return 1 if told["wrong"] else 0
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--live", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--last", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    pa.set_cpu_count(1)
+    if chosen.live is not None:
+        live(chosen.folder, chosen.live)
+        return 0
+    if chosen.last:
+        print(json.dumps(last_life(chosen.folder)), flush=True)
+        return 0
+    return campaign(chosen.kills, chosen.seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,24 @@
+"""Kill -9 while Spark runs: nothing lost, nothing doubled. `make kill` does the same two hundred times."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_killed_engine_goes_on_exactly(capsys: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-m", "tests.engine.kill", "--kills", "4", "--seed", "3"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    with capsys.disabled():
+        print(f"\n{done.stdout}", end="")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.match(r"(\d+) kills, \d+ of them at named points; (\d+) tuples", done.stdout)
+    assert found is not None
+    assert int(found[1]) == 4
+    assert int(found[2]) > 0

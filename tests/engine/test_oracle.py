@@ -1,0 +1,89 @@
+"""Whatever the policy, the trains and the workers: results equal the same SQL as one batch over what was not late."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.engine.conftest import Open
+from tests.engine.workload import CASES, PATIENCE, STREAMS, batches, declare, expected, found, start
+
+KINDS = {
+    "filter",
+    "expressions",
+    "table join",
+    "union",
+    "split",
+    "tumbling",
+    "sliding",
+    "aggregate over a union",
+    "except",
+    "except of sliding windows",
+    "join",
+    "self-join",
+    "three streams",
+    "aggregate over a join",
+    "join of aggregates",
+    "stream joined with its aggregate",
+}
+SETTINGS = [
+    (1, "random, train=7", 1),
+    (2, "random, train=0.5", 2),
+    (3, "random", 3),
+]
+
+
+@pytest.mark.parametrize(("seed", "policy", "workers"), SETTINGS)
+def test_results_equal_the_batch(opened: Open, seed: int, policy: str, workers: int) -> None:
+    random = Random(seed)
+    chosen = sorted(KINDS) if policy == "random" else random.sample(sorted(KINDS), 3)
+    cases = [CASES[name] for name in chosen]
+    session = opened(policy=policy, workers=workers, seed=seed)
+    declare(session)
+    handles = start(session, cases)
+    late = 0
+    for stream, rows in batches(random, STREAMS):
+        late += rows.num_rows - session.append(stream, rows)
+        if random.random() < 0.3:
+            session.drain(random.random() * 0.3)
+    for stream in STREAMS:
+        session.finish(stream)
+    assert session.drain(PATIENCE)
+    assert late
+    assert sum(session.status().dead_letters.values()) == late
+    produced = 0
+    for case in cases:
+        wanted = expected(session, case)
+        assert found(handles[case.name]) == wanted, case.name
+        produced += wanted.total()
+    assert produced
+    for line in session.status().queries:
+        assert line.state == "running"
+        assert line.waiting == 0
+
+
+def test_every_run_with_results_is_spark_work(opened: Open) -> None:
+    session = opened(policy="random", workers=2)
+    declare(session)
+    cases = [CASES[name] for name in ("filter", "tumbling", "join", "except")]
+    handles = start(session, cases)
+    random = Random(11)
+    tracker = session.spark.sparkContext.statusTracker()
+    for stream, rows in batches(random, ("a", "b")):
+        before = {name: session.engine.query(name).tally.tuples_out for name in handles}
+        jobs = {name: session.engine.query(name).tally.jobs for name in handles}
+        session.append(stream, rows)
+        assert session.drain(PATIENCE)
+        for name in handles:
+            tally = session.engine.query(name).tally
+            assert tally.tuples_out == before[name] or tally.jobs > jobs[name], name
+    for stream in STREAMS:
+        session.finish(stream)
+    assert session.drain(PATIENCE)
+    runs = [session.engine.query(name).tally for name in handles]
+    assert all(tally.jobs for tally in runs)
+    assert session.status().spark_jobs == sum(tally.jobs for tally in runs)
+    newest = f"headgate-{session.engine.scheduler.runs}-"
+    groups = [tracker.getJobIdsForGroup(newest + name) for name in handles]
+    known = [tracker.getJobInfo(job) for group in groups for job in group]
+    assert all(info is None or info.status == "SUCCEEDED" for info in known)

@@ -1,0 +1,94 @@
+"""Streams, queries of every kind and rows for the engine's tests, and what the results must be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from random import Random
+
+import pyarrow as pa
+from tests.spark.logs import Row, counted
+from tests.spark.test_oracle import BASE, JOINS, ROOMS, STATELESS, STREAMS, WINDOWS, Case, drawn_rows
+
+from headgate.spark.schemas import arrow_schema
+from headgate.spark.session import Handle, Session
+
+__all__ = [
+    "BASE",
+    "CASES",
+    "PATIENCE",
+    "STREAMS",
+    "Case",
+    "Row",
+    "batches",
+    "counted",
+    "declare",
+    "expected",
+    "found",
+    "start",
+    "table",
+]
+
+CASES = {case.name: case for case in (*STATELESS, *WINDOWS, *JOINS)}
+PATIENCE = 60.0  # seconds until a test gives up waiting
+
+
+def table(stream: str, rows: Sequence[Row]) -> pa.Table:
+    """Rows of (…, event time in microseconds) with a stream's types."""
+    schema = arrow_schema(STREAMS[stream])
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema.names)
+    arrays = [pa.array(list(column), field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def cut(random: Random, rows: Sequence[Row], most: int = 12) -> list[list[Row]]:
+    """Rows in batches of random sizes."""
+    made, at = [], 0
+    while at < len(rows):
+        size = random.randint(1, most)
+        made.append(list(rows[at : at + size]))
+        at += size
+    return made
+
+
+def batches(random: Random, streams: Iterable[str]) -> list[tuple[str, pa.Table]]:
+    """Drawn rows of some streams in batches, those of different streams mixed; the last of each is late."""
+    pieces = {}
+    for name in streams:
+        rows = drawn_rows(random, name)
+        late = [(*row[:-1], BASE - 10_000_000) for row in rows[:2]]
+        pieces[name] = [table(name, piece) for piece in (*cut(random, rows), late)]
+    turns = [name for name, made in pieces.items() for _ in made]
+    random.shuffle(turns)
+    return [(name, pieces[name].pop(0)) for name in turns]
+
+
+def declare(session: Session, streams: Iterable[str] = STREAMS) -> None:
+    """The streams, the table and two classes."""
+    for name in streams:
+        session.add_stream(STREAMS[name])
+    session.table("rooms", session.spark.createDataFrame(ROOMS))
+    session.create_class("high", 10.0)
+    session.create_class("low", 1.0)
+
+
+def start(session: Session, cases: Iterable[Case], *, from_start: bool = False) -> dict[str, Handle]:
+    """The cases as queries, by turns of either class."""
+    return {
+        case.name: session.query(case.name, case.sql, query_class=("high", "low")[number % 2], from_start=from_start)
+        for number, case in enumerate(cases)
+    }
+
+
+def expected(session: Session, case: Case) -> Counter[Row]:
+    """The same SQL as one batch over what the logs took."""
+    for name, log in session.engine.logs.items():
+        rows = log.read(0, log.end).drop_columns(["_offset", "_arrival"])
+        session.spark.createDataFrame(rows).createOrReplaceTempView(name)
+    session.engine.tables["rooms"].createOrReplaceTempView("rooms")
+    return counted(session.spark.sql(case.batch).toArrow())
+
+
+def found(handle: Handle) -> Counter[Row]:
+    """A query's results with their multiplicity."""
+    return counted(handle.read())
