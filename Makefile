@@ -24,7 +24,8 @@ java:
 	@sh tools/ensure-java.sh
 
 demo: setup  ## 24 SQL queries in three classes on embedded Spark, under two policies; about a minute and a half
-	@$(BIN)/python examples/demo.py
+	@mkdir -p out
+	@$(BIN)/python examples/demo.py 2> out/demo.log || { tail -n 20 out/demo.log >&2; exit 1; }
 
 picture: setup  ## Compare policies on a three-class sensor workload in the simulator and draw a picture
 	@mkdir -p out
