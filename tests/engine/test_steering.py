@@ -325,3 +325,14 @@ def test_a_stopped_query_says_so(session: Session) -> None:
     with pytest.raises(HeadgateError, match="unknown query"):
         _ = handle.status
     assert handle.read().num_rows == 0
+
+
+def test_a_stream_that_a_query_reads_twice_is_read_from_where_it_stands(session: Session) -> None:
+    session.append("a", rows(0))
+    both = "WITH c AS (SELECT id, v FROM a WHERE id >= 0) SELECT id FROM c WHERE v = 1 UNION ALL SELECT id FROM c"
+    handle = session.query("late", both)
+    session.append("a", rows(5))
+    assert session.drain(PATIENCE)
+    assert handle.status.state == "running", handle.status.error
+    assert ids(handle) == [5, 5, 6, 7, 8, 9, 9]
+    assert handle.status.tuples_in == 5

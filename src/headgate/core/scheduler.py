@@ -88,7 +88,6 @@ class Scheduler:
         self.why: Why | None = None
         self.running: dict[WorkerId, Run] = {}
         self.decisions = 0
-        self.updates: list[float] = []  # when units or statistics were renewed after the start
         self.runs = 0
         self.learn = learn
         self.train = train
@@ -370,8 +369,6 @@ class Scheduler:
         for state in self._states.values():
             state.model = self.stats.model(state.unit)
         self.policy.changed(self._view)
-        if self._view.now > 0.0:
-            self.updates.append(self._view.now)
         for unit in list(self._ready.values()):
             self._tell(self._view, unit)
 

@@ -69,6 +69,7 @@ class Simulation:
         self._happenings = happenings(self.workload)
         self._progress = progress or (lambda share: None)
         self._delivered = 0
+        self._updates: list[float] = []  # when something changed
         self._busy = 0.0
         self._scheduling = 0.0
         self._counted = 0  # priorities computed and compared that have been charged
@@ -93,7 +94,7 @@ class Simulation:
             runs=self.scheduler.runs,
             tuples_in={name: len(times) for name, times in self.feeds.times.items()},
             unfinished=self.scheduler.waiting,
-            updates=self.scheduler.updates,
+            updates=self._updates,
         )
 
     def _loop(self) -> float:
@@ -201,6 +202,7 @@ class Simulation:
                 self.scheduler.event(event, now)
             happening.touch(self.machine, self.scheduler.network)
             happening.note(self.records, now)
+            self._updates.append(now)
             self._rewired(now)
         return self._next_change()
 

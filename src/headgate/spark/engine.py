@@ -467,7 +467,7 @@ class Engine:
         with self.lock:
             tally = member.tally
             tally.runs += 1
-            tally.tuples_in += sum(leaf.range.last - leaf.range.first for leaf in leaves.values())
+            tally.tuples_in += member.taken(leaves)
             tally.tuples_out += result.rows.num_rows
             tally.dead_letters += len(result.failures)
             tally.note(times)
@@ -499,7 +499,7 @@ class Engine:
         """What a run tells of its operators: a job's time cannot be split, so the first one stands for the query."""
         told = []
         for member in members:
-            taken = sum(leaf.range.last - leaf.range.first for leaf in leaves[member.name].values())
+            taken = member.taken(leaves[member.name])
             numbers = self.scheduler.network.operators.get(member.name, ())
             if taken and numbers:
                 share = seconds / len(members)
@@ -547,7 +547,7 @@ class Engine:
             if chunks:
                 backlog[queue] = Produced(queue, chunks)
         self._tell(QueryAdded(running.query, tuple(backlog.values())))
-        for queue in running.queues.values():
+        for queue in set(running.queues.values()):  # a stream that is read twice may have one queue
             if queue not in backlog:  # it reads the stream's common log, from that one's end
                 running.bases[queue] -= self.scheduler.queue(queue).position
         for place in running.held:

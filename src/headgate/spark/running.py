@@ -80,6 +80,11 @@ class RunningQuery:
             made[place] = Leaf(stream, Range(base + first, base + last), old, new, self.starts[place])
         return made
 
+    def taken(self, leaves: Mapping[Place, Leaf]) -> int:
+        """How many tuples a run takes; leaves with one queue take the same ones."""
+        ranges = {self.queues[place]: leaf.range for place, leaf in leaves.items()}
+        return sum(each.last - each.first for each in ranges.values())
+
     def can_close(self, logs: Mapping[str, StreamLog], ends: Mapping[str, int]) -> bool:
         """Whether a window ends between where the query stands and the ends of its logs."""
         old = _frontier(log.frontier_at(self.positions[place]) for place, log in self._logs(logs))

@@ -322,7 +322,6 @@ class DeclaredStats:
     """
 
     def __init__(self, stats: Stats, needs: Collection[str]) -> None:
-        self._needs = frozenset(needs)
         for name in needs:
             if name not in STATISTICS:
                 raise AttributeError(f"there is no statistic '{name}'; there are {', '.join(sorted(STATISTICS))}")
