@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from tests.cli_engine.conftest import Headgate
 
-from headgate.spark.deadletters import DeadLetters, Letter
-from headgate.spark.directory import DataDirectory
-from headgate.spark.filesink import FileSink
+from headgate.spark.store.deadletters import DeadLetters, Letter
+from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.filesink import FileSink
 
 ROWS = 25
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

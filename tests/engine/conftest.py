@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from headgate.spark.jobs.tuning import builder
 from headgate.spark.session import Session
-from headgate.spark.tuning import builder
 
 Open = Callable[..., Session]
 

@@ -24,10 +24,11 @@ from pathlib import Path
 import pyarrow as pa
 from tests.engine.workload import BASE, STREAMS, Case, Row, counted, table
 
-from headgate.spark import engine, filesink
-from headgate.spark.killpoints import VARIABLE
+from headgate.spark import engine
+from headgate.spark.jobs.tuning import builder
 from headgate.spark.session import Session
-from headgate.spark.tuning import builder
+from headgate.spark.store import filesink
+from headgate.spark.store.killpoints import VARIABLE
 
 ROOT = Path(__file__).parents[2]
 POINTS = (

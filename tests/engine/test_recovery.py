@@ -12,7 +12,7 @@ from tests.engine.test_steering import COPY, ids, rows
 from tests.engine.workload import CASES, PATIENCE, batches, declare, expected, found, start
 
 from headgate.model import HeadgateError
-from headgate.spark.log import Appended
+from headgate.spark.store.log import Appended
 
 
 def test_the_same_queries_go_on_exactly(opened: Open) -> None:

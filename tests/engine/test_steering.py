@@ -14,9 +14,9 @@ from tests.engine.conftest import Open
 from tests.engine.workload import BASE, PATIENCE, STREAMS, declare, table
 
 from headgate.model import HeadgateError
-from headgate.spark.evaluate import Evaluation, Result
+from headgate.spark.jobs.evaluate import Evaluation, Result
 from headgate.spark.session import Handle, Session
-from headgate.spark.sinks import Memory
+from headgate.spark.store.sinks import Memory
 
 COPY = "SELECT id, v FROM a"
 SECONDS = 1_000_000

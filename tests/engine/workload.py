@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 import pyarrow as pa
-from tests.spark.logs import Row, counted
-from tests.spark.test_oracle import BASE, JOINS, ROOMS, STATELESS, STREAMS, WINDOWS, Case, drawn_rows
+from tests.jobs.logs import Row, counted
+from tests.jobs.test_oracle import BASE, JOINS, ROOMS, STATELESS, STREAMS, WINDOWS, Case, drawn_rows
 
-from headgate.spark.schemas import arrow_schema
+from headgate.spark.jobs.schemas import arrow_schema
 from headgate.spark.session import Handle, Session
 
 __all__ = [

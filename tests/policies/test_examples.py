@@ -37,7 +37,7 @@ def at(situation: Situation, level: Level) -> tuple[Stats, tuple[Unit, ...]]:
 
 
 def chain(costs: Sequence[float], shares: Sequence[float]) -> list[str]:
-    return [f"select, cost={cost!r}, selectivity={share!r}" for cost, share in zip(costs, shares, strict=True)]
+    return [f"select, cost={cost!r}s, selectivity={share!r}" for cost, share in zip(costs, shares, strict=True)]
 
 
 def test_parameters_of_a_chain() -> None:
@@ -52,7 +52,7 @@ def test_parameters_of_a_window_join() -> None:
     left, right = chain([1, 2], [0.5, 0.25]), chain([3], [0.5])
     left[0] += ", from=l"
     right[0] += ", from=r"
-    plan = [left, right, "join, cost=4, selectivity=0.25, window=8s", "select, cost=5, selectivity=0.5"]
+    plan = [left, right, "join, cost=4s, selectivity=0.25, window=8s", "select, cost=5s, selectivity=0.5"]
     situation = Situation({"q": plan}, rates={"l": 4.0, "r": 2.0})
     stats, (from_left, from_right) = at(situation, Level.PATH)
 
@@ -66,8 +66,8 @@ def test_parameters_of_a_window_join() -> None:
 
 
 def test_shared_cost_counts_the_shared_operator_once() -> None:
-    shared = "select, cost=3, selectivity=0.5, name=hot"
-    rests = {"a": "select, cost=2, selectivity=0.5", "b": "select, cost=4", "c": "select, cost=8, selectivity=0.25"}
+    shared = "select, cost=3s, selectivity=0.5, name=hot"
+    rests = {"a": "select, cost=2s, selectivity=0.5", "b": "select, cost=4s", "c": "select, cost=8s, selectivity=0.25"}
     together, (hot, *_) = at(Situation({name: [shared, rest] for name, rest in rests.items()}), Level.OPERATOR)
     alone = []
     for name, rest in rests.items():
@@ -120,14 +120,14 @@ def test_chain_joins_a_dull_operator_to_the_steep_one_behind_it() -> None:
 
 def test_chain_follows_a_path_from_its_leaf() -> None:
     """An operator inside a segment has that segment's steepness, not the steeper one from itself on."""
-    plan = [*chain([1, 1], [0.9, 0.1]), "select, cost=100, selectivity=0.5"]
+    plan = [*chain([1, 1], [0.9, 0.1]), "select, cost=100s, selectivity=0.5"]
     segment, rest = (1 - 0.09) / 1.9, 0.09 / 9.0
     assert [a for a, _ in lines(Situation({"q": plan}), "chain")] == pytest.approx([segment, segment, rest])
 
 
 def test_chain_tells_the_branches_of_a_join_apart() -> None:
     left, right = chain([1, 1], [0.9, 0.1]), chain([1, 2], [0.5, 0.5])
-    plan = [left, right, "join, cost=100, selectivity=0.1, window=1s"]
+    plan = [left, right, "join, cost=100s, selectivity=0.1, window=1s"]
     found = [a for a, _ in lines(Situation({"q": plan}, rates={"s": 1.0}), "chain")]
     assert found[0] == found[1] == pytest.approx((1 - 0.09) / 1.9)
     assert found[2:4] == pytest.approx([0.5 / 1, 0.25 / 1])

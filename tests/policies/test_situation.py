@@ -42,7 +42,7 @@ def test_sizes_and_classes() -> None:
     [
         ("selekt", "did you mean 'select'"),
         ("select, costs=1ms", "did you mean 'cost'"),
-        ("select, cost=cheap", "cost of 'select, cost=cheap' must be a number"),
+        ("select, cost=cheap", "cost is not a duration, found 'cheap'"),
         ([["select"], ["select"]], "does not end in one operator"),
         ([["select"], ["select"], "project"], "takes 1 inputs, found 2"),
     ],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
-from headgate.spark.tuning import builder
+from headgate.spark.jobs.tuning import builder
 
 settings.register_profile("sources", deadline=None)  # the machine may be busy with other tests
 settings.load_profile("sources")

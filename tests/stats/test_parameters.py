@@ -18,7 +18,7 @@ Operators = st.lists(st.tuples(st.floats(0.001, 10.0), st.floats(0.0, 2.0)), min
 
 @given(Operators)
 def test_chains(operators: list[tuple[float, float]]) -> None:
-    chain = [f"table-join, cost={cost!r}, selectivity={share!r}" for cost, share in operators]
+    chain = [f"table-join, cost={cost!r}s, selectivity={share!r}" for cost, share in operators]
     found = scene({"q": chain})
     costs, shares = [cost for cost, _ in operators], [share for _, share in operators]
     for place, unit in enumerate(found.units(Level.OPERATOR)):
@@ -33,7 +33,7 @@ def test_chains(operators: list[tuple[float, float]]) -> None:
 
 
 def test_a_whole_query_is_its_first_operator_globally() -> None:
-    found = scene({"q": ["select, cost=2, selectivity=0.5", "select, cost=4, selectivity=0.25"]})
+    found = scene({"q": ["select, cost=2s, selectivity=0.5", "select, cost=4s, selectivity=0.25"]})
     (query,), (first, _) = found.units(Level.QUERY), found.units(Level.OPERATOR)
     for name in ("global_selectivity", "global_cost", "ideal_time", "output_rate", "normalized_rate", "balanced_rate"):
         assert getattr(found.stats, name)(query) == getattr(found.stats, name)(first)
@@ -41,7 +41,7 @@ def test_a_whole_query_is_its_first_operator_globally() -> None:
 
 
 def test_rates_are_made_of_s_c_and_t() -> None:
-    found = scene({"q": ["select, cost=2, selectivity=0.5", "select, cost=4, selectivity=0.25"]})
+    found = scene({"q": ["select, cost=2s, selectivity=0.5", "select, cost=4s, selectivity=0.25"]})
     (unit,) = found.units(Level.QUERY)
     s, c, t = 0.125, 4.0, 6.0
     assert found.stats.output_rate(unit) == pytest.approx(s / c)
@@ -51,11 +51,11 @@ def test_rates_are_made_of_s_c_and_t() -> None:
 
 
 JOIN = [
-    ["select, from=l, cost=1, selectivity=0.5", "select, cost=2, selectivity=0.4"],
-    ["select, from=r, cost=3, selectivity=0.5"],
-    "join, cost=5, selectivity=0.1, window=10s",
-    "select, cost=7, selectivity=0.25",
-    "project, cost=11",
+    ["select, from=l, cost=1s, selectivity=0.5", "select, cost=2s, selectivity=0.4"],
+    ["select, from=r, cost=3s, selectivity=0.5"],
+    "join, cost=5s, selectivity=0.1, window=10s",
+    "select, cost=7s, selectivity=0.25",
+    "project, cost=11s",
 ]
 
 
@@ -84,12 +84,12 @@ def test_a_query_with_a_join_is_the_mean_of_its_paths_by_rate() -> None:
 
 def test_joins_of_joins_by_recursion() -> None:
     inner = [
-        ["select, from=a, cost=1, selectivity=0.5"],
-        ["project, from=b, cost=2"],
-        "join, cost=3, window=4s, selectivity=0.2",
+        ["select, from=a, cost=1s, selectivity=0.5"],
+        ["project, from=b, cost=2s"],
+        "join, cost=3s, window=4s, selectivity=0.2",
     ]
     found = scene(
-        {"q": [inner, ["select, from=c, cost=5, selectivity=0.5"], "join, cost=7, window=6s, selectivity=0.1"]},
+        {"q": [inner, ["select, from=c, cost=5s, selectivity=0.5"], "join, cost=7s, window=6s, selectivity=0.1"]},
         {"a": 2.0, "b": 3.0, "c": 5.0},
     )
     pairs = 0.5 * 2 * 0.2 * 4 * 3 + 3 * 0.2 * 4 * 0.5 * 2  # per second out of the inner join
@@ -109,8 +109,8 @@ def test_a_join_without_rates_finds_no_partner() -> None:
     assert {found.stats.global_selectivity(unit) for unit in found.units(Level.PATH)} == {0.0}
 
 
-SHARED = "select, cost=3, selectivity=0.5, name=hot"
-RESTS = {"a": "select, cost=2, selectivity=0.5", "b": "select, cost=4", "c": "select, cost=8, selectivity=0.25"}
+SHARED = "select, cost=3s, selectivity=0.5, name=hot"
+RESTS = {"a": "select, cost=2s, selectivity=0.5", "b": "select, cost=4s", "c": "select, cost=8s, selectivity=0.25"}
 
 
 @pytest.mark.parametrize("level", [Level.OPERATOR, Level.QUERY])
@@ -138,14 +138,14 @@ def test_a_shared_path_counts_its_own_query_only() -> None:
 
 
 def test_a_fused_group_costs_what_its_members_cost() -> None:
-    found = scene({"a": "select, cost=2, selectivity=0.5", "b": "select, cost=3"})
+    found = scene({"a": "select, cost=2s, selectivity=0.5", "b": "select, cost=3s"})
     (group,) = found.units(Level.QUERY, Fuse.ALL)
     assert (found.stats.global_cost(group), found.stats.global_selectivity(group)) == (5.0, 1.5)
     assert found.stats.normalized_rate(group) == pytest.approx((0.5 / 2 + 1 / 3) / 5)
 
 
 def test_overheads_are_spread_over_the_average_train() -> None:
-    chain = {"q": ["select, cost=2, overhead=6, selectivity=0.5", "select, cost=4, overhead=8"]}
+    chain = {"q": ["select, cost=2s, overhead=6s, selectivity=0.5", "select, cost=4s, overhead=8s"]}
     found = scene(chain, run_overhead=10.0, train=4.0)
     (unit,) = found.units(Level.QUERY)
     assert found.stats.global_cost(unit) == pytest.approx((2 + 6 / 4) + 0.5 * (4 + 8 / 4) + 10 / 4)
@@ -153,7 +153,7 @@ def test_overheads_are_spread_over_the_average_train() -> None:
 
 
 def test_the_cost_model_of_a_run() -> None:
-    chain = {"q": ["select, cost=2, overhead=6, selectivity=0.5", "select, cost=4, overhead=8"]}
+    chain = {"q": ["select, cost=2s, overhead=6s, selectivity=0.5", "select, cost=4s, overhead=8s"]}
     found = scene(chain, run_overhead=10.0, train=4.0)
     (unit,) = found.units(Level.QUERY)
     assert found.stats.model(unit) == CostModel(fixed=24.0, each=2 + 0.5 * 4)
@@ -200,7 +200,7 @@ def test_an_aggregate_gives_one_result_per_window() -> None:
 
 
 def test_sizes_and_rates_along_a_chain() -> None:
-    found = scene({"q": ["select, cost=1, selectivity=0.5, bytes=4", "select, cost=1, selectivity=0.5"]}, {"s": 8.0})
+    found = scene({"q": ["select, cost=1s, selectivity=0.5, bytes=4", "select, cost=1s, selectivity=0.5"]}, {"s": 8.0})
     first, second = found.units(Level.OPERATOR)
     assert [found.stats.size(unit) for unit in (first, second)] == [10, 4]
     assert [found.stats.arrival_rate(unit) for unit in (first, second)] == [8.0, 4.0]
@@ -216,7 +216,7 @@ def test_priority_and_inputs() -> None:
 
 
 def test_only_what_is_declared_is_answered() -> None:
-    found = scene({"q": "select, cost=2, selectivity=0.5"})
+    found = scene({"q": "select, cost=2s, selectivity=0.5"})
     (unit,) = found.units(Level.QUERY)
     face = found.stats.only({"global_cost", "output_rate"})
     assert (face.global_cost(unit), face.output_rate(unit)) == (2.0, 0.25)
@@ -240,7 +240,7 @@ def test_the_workings_cannot_be_declared_nor_reached(name: str) -> None:
 
 
 def test_numbers_are_new_after_renewal_and_not_before() -> None:
-    found = scene({"q": "select, cost=2"})
+    found = scene({"q": "select, cost=2s"})
     (unit,) = found.units(Level.QUERY)
     face = found.stats.only({"global_cost"})
     assert face.global_cost(unit) == 2.0
@@ -251,7 +251,7 @@ def test_numbers_are_new_after_renewal_and_not_before() -> None:
 
 
 def test_a_network_that_shrinks_leaves_the_others_numbers() -> None:
-    found = scene({"a": "select, cost=2", "b": "select, cost=3"})
+    found = scene({"a": "select, cost=2s", "b": "select, cost=3s"})
     smaller = found.network.remove("a")
     found.measured.operators[1].cost = 7.0
     found.measured.follow(smaller)

@@ -71,7 +71,7 @@ def known_queries(directory: Path) -> dict[str, Path]:
 
 
 def _read(folder: Path) -> pa.Table:
-    from headgate.spark import resultfiles
+    from headgate.spark.store import resultfiles
 
     return resultfiles.read(folder)
 
@@ -102,7 +102,7 @@ def _show(newest: pa.Table, found: int) -> None:
 
 
 def _write_json(table: pa.Table) -> None:
-    from headgate.spark.jsonlines import to_lines
+    from headgate.spark.store.jsonlines import to_lines
 
     typer.echo(to_lines(table).decode(), nl=False)
 
@@ -116,7 +116,7 @@ def _write_csv(table: pa.Table) -> None:
 
 
 def _plain(table: pa.Table) -> list[dict[str, Any]]:
-    from headgate.spark.jsonlines import to_lines
+    from headgate.spark.store.jsonlines import to_lines
 
     return [json.loads(line) for line in to_lines(table).splitlines()]
 

@@ -83,7 +83,7 @@ def run(
     Ends when --for is over, when all sources have ended and nothing waits, or at Ctrl-C: then running jobs end first.
     A second run on the same directory goes on where the first one stood.
     """
-    from headgate.spark.directory import DataDirectory
+    from headgate.spark.store.directory import DataDirectory
     from headgate.spark.workload import check_workload
 
     limit = math.inf if lasting is None else read_duration(lasting, "--for")
@@ -194,7 +194,7 @@ class Interrupts:
 
 def start_spark(master: str, log: Path) -> SparkSession:
     """Start Spark; what it and its Java have to say goes to a file."""
-    from headgate.spark.tuning import builder
+    from headgate.spark.jobs.tuning import builder
 
     note("starting Spark …")
     try:

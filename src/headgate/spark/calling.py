@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from headgate.model import HeadgateError
-from headgate.spark.sinks import Call, Callback, Results
+from headgate.spark.store.sinks import Call, Callback, Results
 
 
 class UndeliveredError(HeadgateError):

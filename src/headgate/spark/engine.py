@@ -51,19 +51,19 @@ from headgate.plan.network import Network
 from headgate.plan.sharing import Place
 from headgate.policies.registry import create
 from headgate.spark.calling import Calling, UndeliveredError
-from headgate.spark.deadletters import DeadLetters, Letter
-from headgate.spark.directory import DataDirectory
-from headgate.spark.evaluate import Result, evaluation
-from headgate.spark.ledger import forward
-from headgate.spark.log import StreamLog
-from headgate.spark.records import Commit, Output
-from headgate.spark.recovery import recover
+from headgate.spark.jobs.evaluate import Result, evaluation
+from headgate.spark.jobs.rows import Leaf
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, arrow_schema
+from headgate.spark.jobs.tables import read_table
 from headgate.spark.retention import keep_from
-from headgate.spark.rows import Leaf
 from headgate.spark.running import RunningQuery, response_times
-from headgate.spark.schemas import ARRIVAL, CLOSES, arrow_schema
-from headgate.spark.sinks import Call, Sink, open_sink, parse_sink
-from headgate.spark.tables import read_table
+from headgate.spark.store.deadletters import DeadLetters, Letter
+from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.ledger import forward
+from headgate.spark.store.log import StreamLog
+from headgate.spark.store.records import Commit, Output
+from headgate.spark.store.recovery import recover
+from headgate.spark.store.sinks import Call, Sink, open_sink, parse_sink
 from headgate.stats import Measured
 
 CHECKPOINT = 200  # commits between two checkpoints

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from headgate.model import Aggregate, Except, Join, Operator, Source
 from headgate.plan.sharing import Place
-from headgate.spark.log import StreamLog
 from headgate.spark.running import RunningQuery
+from headgate.spark.store.log import StreamLog
 
 
 def reach(plan: Operator, place: Place) -> float:

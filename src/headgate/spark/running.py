@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from headgate.model import Aggregate, Except, Operator, Query, QueueId, Source
 from headgate.plan.sharing import Place
-from headgate.spark.evaluate import Evaluation
-from headgate.spark.log import StreamLog
-from headgate.spark.rows import Leaf, Range
-from headgate.spark.schemas import ARRIVAL, CLOSES
+from headgate.spark.jobs.evaluate import Evaluation
+from headgate.spark.jobs.rows import Leaf, Range
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES
+from headgate.spark.store.log import StreamLog
 
 KEPT = 100_000  # response times that percentiles are taken from
 

@@ -14,15 +14,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import QoS, Query, QueryClass, Stream, Table, unknown
 from headgate.plan.sql import plan_sql
-from headgate.spark import resultfiles
 from headgate.spark.engine import Engine
 from headgate.spark.feeding import Feeding
+from headgate.spark.jobs.tables import stored
+from headgate.spark.jobs.tuning import SETTINGS, builder
 from headgate.spark.running import RunningQuery
-from headgate.spark.sinks import parse_sink
 from headgate.spark.sources import open_source, to_table
 from headgate.spark.status import Line, Status, status
-from headgate.spark.tables import stored
-from headgate.spark.tuning import SETTINGS, builder
+from headgate.spark.store import resultfiles
+from headgate.spark.store.sinks import parse_sink
 from headgate.workload.fields import read_columns
 
 DEFAULT_POLICY = "weighted-hr"

@@ -10,8 +10,8 @@ from typing import Any
 
 from headgate.model import HeadgateError, Query, Stream, Table
 from headgate.spark.session import Session
-from headgate.spark.sinks import parse_sink
 from headgate.spark.sources import open_source
+from headgate.spark.store.sinks import parse_sink
 from headgate.workload import Change, Workload
 
 FILES = ("parquet", "jsonl")  # sinks that `headgate results` can read

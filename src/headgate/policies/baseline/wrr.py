@@ -18,7 +18,8 @@ class WeightedRoundRobin(Cyclic):
 
     >>> from headgate.policies.checks import Situation
     >>> policy = WeightedRoundRobin(quantum=0.010)
-    >>> view = Situation({"p": ["select, name=leaf", "project, name=root"], "q": "join, name=both"}).view(policy)
+    >>> queries = {"p": ["select, name=leaf", "project, name=root"], "q": "join, window=1s, name=both"}
+    >>> view = Situation(queries).view(policy)
     >>> {str(unit): policy.lasts(view, unit) for unit in policy.build(view)}
     {'leaf': 0.02, 'root': 0.01, 'both': 0.04}
     """

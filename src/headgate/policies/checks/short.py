@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headgate.model import (
-    Given,
-    HeadgateError,
-    Join,
-    Kind,
-    Operator,
-    Project,
-    Select,
-    Source,
-    Spec,
-    TableJoin,
-    Value,
-    unknown,
-)
+from headgate.model import HeadgateError, Operator, Source
+from headgate.workload.kinds import RULES, check_settings, kind_of, make
+from headgate.workload.settings import Settings
 
 Short = str | Sequence["Short"]  # an operator, or a chain of operators in which a chain of its own is a branch
 
 STREAM = "s"  # what is read where nothing is said
-_SETTINGS = ("cost", "overhead", "selectivity", "bytes", "name", "from")
-_PLAIN: dict[str, type[Operator]] = {Kind.SELECT: Select, Kind.PROJECT: Project, Kind.TABLE_JOIN: TableJoin}
 
 
 def plan(short: Short) -> Operator:
@@ -41,7 +28,7 @@ def plan(short: Short) -> Operator:
     built: list[Operator | Source] = []
     for step in [short] if isinstance(short, str) else short:
         if isinstance(step, str):
-            built = [_operator(Spec.parse(step), built)]
+            built = [_operator(step, built)]
         else:
             built.append(plan(step))
     if len(built) != 1 or not isinstance(built[0], Operator):
@@ -49,38 +36,15 @@ def plan(short: Short) -> Operator:
     return built[0]
 
 
-def _operator(spec: Spec, built: list[Operator | Source]) -> Operator:
-    wanted = 2 if spec.name == Kind.JOIN else 1
-    named = spec.settings.get("from", [])
-    sources = [Source(str(name)) for name in (named if isinstance(named, list) else [named])]
-    lacking = wanted - len(built)
-    inputs = (*built, *(sources + [Source(STREAM)] * wanted)[: max(0, lacking)])
+def _operator(text: str, built: list[Operator | Source]) -> Operator:
+    """One operator as workload files write it, on the branches before it and then on streams."""
+    settings = Settings(text)
+    kind = kind_of(settings.name)
+    check_settings(kind, settings)
+    wanted = RULES[kind].fewest
+    named = settings.words("from") if "from" in settings else []
+    streams = [Source(name) for name in named] + [Source(STREAM)] * wanted
+    inputs = (*built, *streams[: max(0, wanted - len(built))])
     if len(inputs) != wanted:
-        raise HeadgateError(f"'{spec}' takes {wanted} inputs, found {len(inputs)}", hint="join the branches first")
-    name = spec.settings.get("name")
-    label = None if name is None else str(name)
-    if spec.name == Kind.JOIN:
-        spec.only((*_SETTINGS, "window"))
-        window = _number(spec, "window", 0.0)
-        return Join(inputs=inputs, name=label, given=_given(spec), lower=-window, upper=window)
-    if spec.name not in _PLAIN:
-        raise unknown("operator of the short form", spec.name, (*_PLAIN, Kind.JOIN))
-    spec.only(_SETTINGS)
-    return _PLAIN[spec.name](inputs=inputs, name=label, given=_given(spec))
-
-
-def _given(spec: Spec) -> Given:
-    settings = spec.settings
-    return Given(
-        cost=_number(spec, "cost", 0.0),
-        overhead=_number(spec, "overhead", 0.0),
-        selectivity=_number(spec, "selectivity", 1.0) if "selectivity" in settings else None,
-        bytes=int(_number(spec, "bytes", 1)) if "bytes" in settings else None,
-    )
-
-
-def _number(spec: Spec, setting: str, default: float) -> float:
-    value: Value = spec.settings.get(setting, default)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise HeadgateError(f"{setting} of '{spec}' must be a number, found {value}")
-    return float(value)
+        raise HeadgateError(f"'{text}' takes {wanted} inputs, found {len(inputs)}", hint="join the branches first")
+    return make(kind, settings, inputs, settings.named("name"))

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from headgate.model import Stream
-from headgate.spark import jsonlines
-from headgate.spark.schemas import arrow_schema
+from headgate.spark.jobs.schemas import arrow_schema
 from headgate.spark.sources.base import Bad
 from headgate.spark.sources.cells import Cell, CellError, cell, shown
+from headgate.spark.store import jsonlines
 
 Read = tuple[pa.Table, list[Bad]]
 

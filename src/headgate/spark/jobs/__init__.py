@@ -1,0 +1,1 @@
+"""How a plan and the offsets of a run become one Spark job. No files, no scheduler."""

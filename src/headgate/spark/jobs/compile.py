@@ -1,0 +1,287 @@
+"""A plan and the offsets a run takes, as one DataFrame.
+
+Every frame inside carries hidden columns after or among its own: `_arrival` (the latest of its tuples) and `_closes`
+(the end of the window that the row is of, or null). What changes from run to run is data: the rows, and for sliding
+windows the first and last end to emit, as constant columns `_first_n`, `_last_n` of the rows, n the depth of the
+aggregate. A literal would make Spark compile the job's code anew in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql.types import StructType
+
+from headgate.model import (
+    Aggregate,
+    Except,
+    Join,
+    Operator,
+    Project,
+    Select,
+    Source,
+    Split,
+    Stream,
+    TableJoin,
+    Union,
+)
+from headgate.plan.sharing import Place
+from headgate.spark.jobs.guard import PLAIN, Guard
+from headgate.spark.jobs.reading import Reading, Survey, check_leaves
+from headgate.spark.jobs.rows import Leaf, Rows
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, unique
+from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, micros
+from headgate.spark.jobs.times import END, START, names, quoted, window_columns
+
+SMALL = 20_000  # rows that one task handles faster than a shuffle
+_OTHER = "_other"  # what a join's right side calls its hidden columns
+_WINDOW = "_window"
+_LONG = (1 << 63) - 1
+
+Marks = Mapping[str, Moment]  # hidden constant columns
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """What names in a plan mean, and the types that set operations agreed on."""
+
+    spark: SparkSession
+    streams: Mapping[str, Stream]
+    tables: Mapping[str, DataFrame]
+    types: Mapping[Place, StructType] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads logs for one run, each piece once."""
+
+    leaves: Mapping[Place, Leaf]
+    logs: Mapping[str, Rows]
+    streams: Mapping[str, Stream]
+    _read: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
+
+    def table(self, stream: str, first: int, last: int, span: Span) -> pa.Table:
+        """Rows of a log by offsets, and by event time where a span is asked for."""
+        log = self.logs[stream]
+        first = max(first, log.start)
+        key = (stream, first, last, span)
+        if key not in self._read:
+            bounded = log.read_window(first, last, span.low, span.high) if span.bounded else log.read(first, last)
+            self._read[key] = bounded
+        return self._read[key]
+
+    def train(self, place: Place) -> Span:
+        """The event times of a leaf's new tuples."""
+        leaf = self.leaves[place]
+        time = self.streams[leaf.stream].event_time
+        if time is None:
+            return ALWAYS
+        rows = self.table(leaf.stream, leaf.range.first, leaf.range.last, ALWAYS)
+        found = pc.min_max(rows[time].cast(pa.int64())).as_py()
+        return NEVER if found["min"] is None else Span(found["min"], found["max"])
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Builds frames from readings; None is a frame known to have no rows."""
+
+    catalog: Catalog
+    rows: Callable[[Reading], pa.Table]
+    guard: Guard = PLAIN
+    shape_only: bool = False  # frames of no rows are built too: for their types
+
+    def frame(self, reading: Reading, marks: Marks) -> DataFrame | None:
+        """The rows of a node."""
+        match reading.node:
+            case Source():
+                return self._source(reading, marks)
+            case Aggregate():
+                return self._aggregate(reading, reading.node, marks)
+        inputs = [self.frame(one, marks) for one in reading.inputs]
+        match reading.node:
+            case Union():
+                return self._union(reading, inputs, marks)
+            case Except():
+                return self._except(reading, reading.node, inputs, marks)
+            case Join():
+                return self._join(reading.node, inputs, marks)
+        return None if inputs[0] is None else self._stateless(reading.node, inputs[0], marks)
+
+    def _source(self, reading: Reading, marks: Marks) -> DataFrame | None:
+        assert isinstance(reading.node, Source)
+        table = self.rows(reading)
+        if table.num_rows == 0 and not self.shape_only:
+            return None
+        table = table.select([*self.catalog.streams[reading.node.stream].columns, ARRIVAL])
+        for name, moment in marks.items():
+            table = table.append_column(name, _constant(moment, table.num_rows))
+        made = self.catalog.spark.createDataFrame(table)
+        made = made.coalesce(1) if table.num_rows <= SMALL else made
+        closes = F.lit(None).cast("timestamp").alias(CLOSES)
+        return made.select(*map(_named, table.column_names[: -len(marks) or None]), closes, *marks)
+
+    def _stateless(self, node: Operator, frame: DataFrame, marks: Marks) -> DataFrame:
+        match node:
+            case Select() if node.predicate:
+                return frame.where(self.guard.scalar(node.predicate))
+            case Project():
+                made = [self.guard.scalar(one.expression).alias(one.name) for one in node.columns]
+                return frame.select(*made, *_hidden(marks))
+            case TableJoin():
+                return self._table_join(node, frame)
+            case Select() | Split():
+                return frame
+        raise AssertionError(f"no way to run {node.kind}")  # pragma: no cover
+
+    def _table_join(self, node: TableJoin, frame: DataFrame) -> DataFrame:
+        left = frame.alias(node.left) if node.left else frame
+        table = F.broadcast(self.catalog.tables[node.table].alias(node.alias))
+        return left.join(table, self.guard.scalar(node.condition), node.how)
+
+    def _join(self, node: Join, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
+        if len(inputs) < 2 or inputs[0] is None or inputs[1] is None:
+            return None
+        left = inputs[0].alias(node.left) if node.left else inputs[0]
+        hidden = {name: name + _OTHER for name in (ARRIVAL, CLOSES, *marks)}
+        right = inputs[1].withColumnsRenamed(hidden).alias(node.right)
+        condition = F.expr(_bound(node))
+        if node.condition:
+            condition = self.guard.scalar(node.condition) & condition
+        latest = {name: F.greatest(name, name + _OTHER) for name in (ARRIVAL, CLOSES)}
+        return left.join(right, condition).withColumns(latest).drop(*hidden.values())
+
+    def _aggregate(self, reading: Reading, node: Aggregate, marks: Marks) -> DataFrame | None:
+        own: Marks = {} if node.window.tumbling else _ends(reading)
+        frame = self.frame(reading.inputs[0], {**marks, **own})
+        if frame is None:
+            return None
+        frame = frame.withColumn(_WINDOW, F.expr(_window_call(node)))
+        if own:
+            frame = frame.where(F.col(f"{_WINDOW}.end").between(*map(F.col, own)))
+        keys = [self.guard.scalar(key.expression).alias(key.name) for key in node.keys]
+        values = [self.guard.aggregate(value.expression).alias(value.name) for value in node.aggregates]
+        grouped = frame.groupBy(_WINDOW, *keys, *marks).agg(*values, F.max(ARRIVAL).alias(ARRIVAL))
+        return grouped.select(
+            F.col(f"{_WINDOW}.start").alias(*START),
+            F.col(f"{_WINDOW}.end").alias(*END),
+            *(F.col(quoted((column.name,))) for column in (*node.keys, *node.aggregates)),
+            F.col(ARRIVAL),
+            F.col(f"{_WINDOW}.end").alias(CLOSES),
+            *marks,
+        )
+
+    def _union(self, reading: Reading, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
+        agreed = self.catalog.types.get(reading.place)
+        made = [_conformed(one, agreed, marks) for one in inputs if one is not None]
+        return reduce(DataFrame.union, made) if made else None
+
+    def _except(self, reading: Reading, node: Except, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
+        agreed = self.catalog.types.get(reading.place)
+        left, right = (*inputs, None)[:2]
+        if left is None:
+            return None
+        left = _conformed(left, agreed, marks)
+        columns = names(node, self.catalog.streams)
+        kept = left.groupBy(*map(_named, columns), *marks).agg(F.max(ARRIVAL).alias(ARRIVAL))
+        if right is not None:
+            kept = _without(kept, _conformed(right, agreed, marks), columns)
+        return kept.select(*map(_named, columns), ARRIVAL, self._closes(node).alias(CLOSES), *marks)
+
+    def _closes(self, node: Except) -> Column:
+        (ref, _), at_end = window_columns(node, self.catalog.streams)
+        size = 0 if at_end else micros(node.window.size)
+        return F.expr(f"{quoted(ref)} + {_interval(size)}")
+
+
+def compile_run(
+    catalog: Catalog, plan: Operator, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], guard: Guard = PLAIN
+) -> DataFrame | None:
+    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`.
+
+    None: the run adds nothing for certain (no window closes, nothing to join with), and needs no job.
+    """
+    check_leaves(plan, leaves)
+    reader = Reader(leaves, logs, catalog.streams)
+    survey = Survey(plan, catalog.streams, leaves, reader.train)
+
+    def rows(reading: Reading) -> pa.Table:
+        assert isinstance(reading.node, Source)
+        return reader.table(reading.node.stream, reading.offsets.first, reading.offsets.last, reading.span)
+
+    builder = Builder(catalog, rows, guard)
+    frames = [builder.frame(reading, {}) for reading in survey.readings()]
+    made = [finished(frame) for frame in frames if frame is not None]
+    return reduce(DataFrame.union, made) if made else None
+
+
+def _bound(node: Join) -> str:
+    """The time bound as a condition; of width 0 it is an equality, which Spark can hash."""
+    if node.lower == node.upper == 0:
+        return f"{node.left_time} = {node.right_time}"
+    low, high = (f"{node.left_time} + {_interval(micros(seconds))}" for seconds in (node.lower, node.upper))
+    return f"{node.right_time} BETWEEN {low} AND {high}"
+
+
+def _interval(length: int) -> str:
+    whole, rest = divmod(abs(length), 1_000_000)
+    return f"INTERVAL '{'-' if length < 0 else ''}{whole}.{rest:06d}' SECOND"
+
+
+def _window_call(node: Aggregate) -> str:
+    size, slide = (f"'{micros(length)} microseconds'" for length in (node.window.size, node.window.slide))
+    return f"window({node.time}, {size}, {slide})"
+
+
+def _ends(reading: Reading) -> Marks:
+    depth = len(reading.place)
+    return {f"_first_{depth}": reading.span.low, f"_last_{depth}": reading.span.high}
+
+
+def _constant(moment: Moment, length: int) -> Any:
+    value = moment if isinstance(moment, int) else (_LONG if moment > 0 else -_LONG)
+    return pa.repeat(pa.scalar(value, pa.timestamp("us", "UTC")), length)
+
+
+def _hidden(marks: Marks) -> tuple[str, ...]:
+    return (ARRIVAL, CLOSES, *marks)
+
+
+def _named(name: str) -> Column:
+    return F.col(quoted((name,)))
+
+
+def _conformed(frame: DataFrame, agreed: StructType | None, marks: Marks) -> DataFrame:
+    """A side of a set operation under the names and types of the whole: another side may be missing in this run."""
+    if agreed is None or _shape(frame.schema)[: len(agreed)] == _shape(agreed):
+        return frame
+    sided = frame.toDF(*agreed.names, *_hidden(marks))
+    return sided.select(*(_named(one.name).cast(one.dataType).alias(one.name) for one in agreed), *_hidden(marks))
+
+
+def _shape(schema: StructType) -> list[tuple[str, str]]:
+    return [(one.name, one.dataType.simpleString()) for one in schema]
+
+
+def _without(left: DataFrame, right: DataFrame, columns: tuple[str, ...]) -> DataFrame:
+    """Left rows with no equal right row; nulls are equal, as in EXCEPT."""
+    pairs = [f"l.{quoted((name,))} <=> r.{quoted((name,))}" for name in columns]
+    return left.alias("l").join(right.alias("r"), F.expr(" AND ".join(pairs)), "left_anti")
+
+
+def finished(frame: DataFrame) -> DataFrame:
+    """The columns in order: the query's under names of their own, then the hidden ones."""
+    found = frame.columns
+    mine = [place for place, name in enumerate(found) if name not in (ARRIVAL, CLOSES)]
+    fresh = dict(zip(mine, unique(found[place] for place in mine), strict=True))
+    renamed = [fresh.get(place, name) for place, name in enumerate(found)]
+    wanted = [*fresh.values(), ARRIVAL, CLOSES]
+    if found == wanted:
+        return frame
+    return frame.toDF(*renamed).select(*map(_named, wanted))

@@ -1,0 +1,191 @@
+"""Runs of one query: checked once, then compiled and executed, with failing rows found in a second look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from headgate.model import Except, HeadgateError, Operator, Project, Select, Source, Split, Stream, TableJoin, Union
+from headgate.plan.sharing import Place
+from headgate.spark.jobs.compile import Builder, Catalog, compile_run, finished
+from headgate.spark.jobs.guard import PLAIN, Careful
+from headgate.spark.jobs.problems import of_values, told
+from headgate.spark.jobs.reading import Reading, sources
+from headgate.spark.jobs.rows import Leaf, Range, Rows
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, arrow_schema, with_hidden
+
+MOST_FAILURES = 16  # rows whose reasons one run looks for: each takes several jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A tuple on which an expression of the query failed, and why."""
+
+    stream: str
+    offset: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run added: the rows with `_arrival` and `_closes`, and new tuples on which an expression failed.
+
+    `careful` says that the run had to be repeated with guarded expressions: the caller may start so the next time.
+    """
+
+    rows: pa.Table
+    failures: tuple[Failure, ...] = ()
+    careful: bool = False
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """A query that Spark has checked and that can run. `schema` is its output, the hidden columns aside."""
+
+    catalog: Catalog
+    plan: Operator
+    schema: pa.Schema
+    careful: bool = field(default=False)
+
+    def run(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows]) -> Result:
+        """Compile and execute one run. Once a row has failed, later runs are guarded from the start."""
+        if self.careful:
+            return Result(self._table(leaves, logs, careful=True), careful=True)
+        try:
+            return Result(self._table(leaves, logs))
+        except PySparkException as error:
+            if not of_values(error):
+                raise
+        self.careful = True
+        rows = self._table(leaves, logs, careful=True)
+        return Result(rows, tuple(self._failures(leaves, logs)), careful=True)
+
+    def frame(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows]) -> DataFrame | None:
+        """One run as a frame, for a caller that writes it to files; None: nothing to run."""
+        guard = Careful(self.catalog.spark) if self.careful else PLAIN
+        return compile_run(self.catalog, self.plan, leaves, logs, guard)
+
+    @property
+    def hidden_schema(self) -> pa.Schema:
+        """The output with `_arrival` and `_closes`."""
+        arrival, closes = pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))
+        return self.schema.append(arrival).append(closes)
+
+    def _table(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], careful: bool = False) -> pa.Table:
+        guard = Careful(self.catalog.spark) if careful else PLAIN
+        frame = compile_run(self.catalog, self.plan, leaves, logs, guard)
+        return self.hidden_schema.empty_table() if frame is None else execute(frame, self.hidden_schema)
+
+    def _failures(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows]) -> Iterator[Failure]:
+        found = 0
+        for place, source in sources(self.plan):
+            chain = _stateless_above(self.plan, place)
+            if chain is None:
+                continue
+            for failure in self._halve(chain, leaves[place], source, logs):
+                yield failure
+                found += 1
+                if found == MOST_FAILURES:
+                    return
+
+    def _halve(self, chain: Operator, leaf: Leaf, source: Source, logs: Mapping[str, Rows]) -> Iterator[Failure]:
+        """The failing tuples of a leaf: run what reads only this leaf on ever smaller halves of its train."""
+        reason = self._reason(chain, leaf, logs) if leaf.range.first < leaf.range.last else None
+        if reason is None:
+            return
+        first, last = leaf.range.first, leaf.range.last
+        if last - first == 1:
+            yield Failure(source.stream, first, reason)
+            return
+        middle = (first + last) // 2
+        for half in (Range(first, middle), Range(middle, last)):
+            yield from self._halve(chain, replace(leaf, range=half), source, logs)
+
+    def _reason(self, chain: Operator, leaf: Leaf, logs: Mapping[str, Rows]) -> str | None:
+        (place,) = (place for place, _ in sources(chain))
+        frame = compile_run(self.catalog, chain, {place: leaf}, logs)
+        try:
+            if frame is not None:
+                frame.toArrow()
+        except PySparkException as error:
+            if of_values(error):
+                return told(error)
+            raise
+        return None
+
+
+def evaluation(
+    spark: SparkSession, plan: Operator, streams: Mapping[str, Stream], tables: Mapping[str, DataFrame]
+) -> Evaluation:
+    """Check a plan with Spark's analyser over empty streams; refuse unknown functions and types that do not fit."""
+    try:
+        types, schema = _analysed(Catalog(spark, streams, tables), plan)
+        output = to_arrow_schema(schema, timezone="UTC")
+    except PySparkException as error:
+        raise HeadgateError(f"Spark refuses the query: {told(error)}", hint="correct the expression") from None
+    catalog = Catalog(spark, streams, tables, types)
+    return Evaluation(catalog, plan, pa.schema([output.field(n) for n in range(len(output.names) - 2)]))
+
+
+def execute(frame: DataFrame, schema: pa.Schema) -> pa.Table:
+    """One Spark job: the rows of a frame as Arrow."""
+    return frame.toArrow().cast(schema)
+
+
+def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType], StructType]:
+    """The types that set operations agree on, inner ones first, and those of the output."""
+    types: dict[Place, StructType] = {}
+
+    def build(node: Operator, place: Place) -> DataFrame:
+        known = replace(catalog, types=types)
+        made = Builder(known, _no_rows(known), shape_only=True).frame(_everything(node, place), {})
+        assert made is not None
+        return made
+
+    def visit(node: Operator | Source, place: Place) -> None:
+        if isinstance(node, Source):
+            return
+        for number, child in enumerate(node.inputs):
+            visit(child, (*place, number))
+        if isinstance(node, Union | Except):
+            whole = build(Union(inputs=node.inputs), place)
+            types[place] = StructType(whole.schema.fields[:-2])
+
+    visit(plan, ())
+    return types, finished(build(plan, ())).schema
+
+
+def _no_rows(catalog: Catalog) -> Callable[[Reading], pa.Table]:
+    def rows(reading: Reading) -> pa.Table:
+        assert isinstance(reading.node, Source)
+        return with_hidden(arrow_schema(catalog.streams[reading.node.stream])).empty_table()
+
+    return rows
+
+
+def _everything(node: Operator | Source, place: Place) -> Reading:
+    if isinstance(node, Source):
+        return Reading(node, place)
+    below = tuple(_everything(child, (*place, number)) for number, child in enumerate(node.inputs))
+    return Reading(node, place, below)
+
+
+def _stateless_above(plan: Operator, place: Place) -> Operator | None:
+    """The operators over a leaf that look at one tuple at a time, up to the first that does not."""
+    nodes: list[Operator | Source] = [plan]
+    for number in place:
+        node = nodes[-1]
+        assert isinstance(node, Operator)
+        nodes.append(node.inputs[number])
+    found: Operator | None = None
+    for node in reversed(nodes[:-1]):
+        if not isinstance(node, Select | Project | Split | TableJoin):
+            break
+        found = node
+    return found

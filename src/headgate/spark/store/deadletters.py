@@ -1,0 +1,212 @@
+"""What a stream could not take: late rows, rows without an event time, text that is no row.
+
+    NAME.jsonl              the first line says where it begins, each further line is one letter
+    NAME.taken-N.jsonl      letters taken for replay and not yet settled
+
+A line: {"append": …, "reason": …, "offset": …, "arrival": …, "row": {…}} or with "text" for what could not be read.
+`append` is the number of the log's append, so that keeping the same append twice keeps it once.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import pyarrow as pa
+
+from headgate.model import HeadgateError
+from headgate.spark.store.files import sync_folder, write_atomic
+from headgate.spark.store.jsonlines import from_plain, line
+from headgate.spark.store.killpoints import at
+from headgate.spark.store.log import Appended
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One tuple that the stream could not take: a row, or the text that should have been one."""
+
+    reason: str
+    arrival: float
+    row: dict[str, Any] | None = None
+    text: str | None = None
+    offset: int | None = None
+    append: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Letters taken for replay. Append them under `batch`, then settle: also after a crash they go in once."""
+
+    batch: str
+    letters: tuple[Letter, ...]
+
+    def rows(self, schema: pa.Schema) -> pa.Table:
+        """Those that are rows, with the stream's types; letters with text must be read by their source again."""
+        return from_plain([letter.row for letter in self.letters if letter.row is not None], schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file must know of those before it: how often letters were taken, the newest append, how much of it."""
+
+    takes: int = 0
+    append: int = 0
+    kept: int = 0
+
+    def with_letter(self, letter: Letter) -> Header:
+        """The header of a file that would follow after this letter."""
+        if letter.append == 0 or letter.append < self.append:
+            return self
+        return replace(self, append=letter.append, kept=self.kept + 1 if letter.append == self.append else 1)
+
+
+def _alone(method: Callable[Concatenate[DeadLetters, P], R]) -> Callable[Concatenate[DeadLetters, P], R]:
+    """One thread at a time: the appender keeps letters while others list or take them."""
+
+    @functools.wraps(method)
+    def alone(self: DeadLetters, /, *arguments: P.args, **named: P.kwargs) -> R:
+        with self._lock:
+            return method(self, *arguments, **named)
+
+    return alone
+
+
+class DeadLetters:
+    """The dead letters of one stream; several threads may use it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            self._begin()
+        self._cut_torn_line()
+        self._header, letters = self._read(path)
+        self._reasons = Counter(letter.reason for letter in letters)
+        for letter in letters:
+            self._header = self._header.with_letter(letter)
+
+    @_alone
+    def keep(self, appended: Appended) -> int:
+        """Keep what an append rejected; the second time nothing happens. Returns how many were new."""
+        if appended.number < self._header.append:
+            return 0
+        letters = [
+            Letter(reason, appended.arrival, row=row, append=appended.number)
+            for rows, reason in appended.rejected
+            for row in rows.to_pylist()
+        ]
+        if appended.number == self._header.append:
+            letters = letters[self._header.kept :]
+        self._write(letters)
+        return len(letters)
+
+    @_alone
+    def add(self, letters: Sequence[Letter]) -> None:
+        """Keep tuples that were refused before they came to the log."""
+        self._write(letters)
+
+    @_alone
+    def letters(self) -> list[Letter]:
+        """All that have not been taken, oldest first."""
+        return self._read(self.path)[1]
+
+    def count(self, reason: str | None = None) -> int:
+        return self._reasons.total() if reason is None else self._reasons[reason]
+
+    @_alone
+    def take(self) -> Taken:
+        """Take all letters for replay, or those taken before and not settled."""
+        waiting = self._taken()
+        if waiting is None:
+            waiting = self._taken_path(self._header.takes + 1)
+            os.replace(self.path, waiting)
+            at("letters.take.renamed")
+            self._begin()
+            at("letters.take.after")
+            self._header, _ = self._read(self.path)
+            self._reasons.clear()
+        return self._as_taken(waiting)
+
+    @_alone
+    def unsettled(self) -> Taken | None:
+        """Letters that were taken before a crash, perhaps: replay them before anything else."""
+        waiting = self._taken()
+        return None if waiting is None else self._as_taken(waiting)
+
+    def _as_taken(self, waiting: Path) -> Taken:
+        batch = f"deadletters-{waiting.stem.rpartition('-')[2]}"
+        return Taken(batch, tuple(self._read(waiting)[1]))
+
+    @_alone
+    def settle(self, taken: Taken) -> None:
+        """The letters are in the log: forget them."""
+        self._taken_path(int(taken.batch.rpartition("-")[2])).unlink(missing_ok=True)
+        sync_folder(self.path.parent)
+        at("letters.settle.after")
+
+    def _write(self, letters: Sequence[Letter]) -> None:
+        if not letters:
+            return
+        data = "".join(line(_told(letter)) + "\n" for letter in letters).encode()
+        at("letters.keep.before")
+        with open(self.path, "ab", buffering=0) as file:
+            at("letters.keep.half", first=lambda: file.write(data[: len(data) // 2]))
+            file.write(data)
+            os.fsync(file.fileno())
+        at("letters.keep.after")
+        for letter in letters:
+            self._header = self._header.with_letter(letter)
+            self._reasons[letter.reason] += 1
+
+    def _begin(self) -> None:
+        """A new file; what it must remember is in the one taken last."""
+        waiting = self._taken()
+        header = Header()
+        if waiting is not None:
+            header, letters = self._read(waiting)
+            for letter in letters:
+                header = header.with_letter(letter)
+            header = replace(header, takes=header.takes + 1)
+        write_atomic(self.path, (line(asdict(header)) + "\n").encode())
+
+    def _taken(self) -> Path | None:
+        found = sorted(self.path.parent.glob(f"{self.path.stem}.taken-*.jsonl"))
+        return found[0] if found else None
+
+    def _taken_path(self, number: int) -> Path:
+        return self.path.with_name(f"{self.path.stem}.taken-{number:08}.jsonl")
+
+    def _cut_torn_line(self) -> None:
+        """A line without its end was never acknowledged."""
+        data = self.path.read_bytes()
+        if not data.endswith(b"\n"):
+            os.truncate(self.path, data.rfind(b"\n") + 1)
+
+    def _read(self, path: Path) -> tuple[Header, list[Letter]]:
+        try:
+            lines = self._lines(path)
+            return Header(**next(lines)), [Letter(**told) for told in lines]
+        except (StopIteration, ValueError, TypeError) as error:
+            raise HeadgateError(
+                "a line is not a dead letter", where=str(path), hint="correct the line or move the file away"
+            ) from error
+
+    def _lines(self, path: Path) -> Iterator[dict[str, Any]]:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            yield from map(json.loads, file)
+
+
+def _told(letter: Letter) -> dict[str, Any]:
+    told = {name: getattr(letter, name) for name in Letter.__slots__}
+    return {name: value for name, value in told.items() if value is not None}

@@ -1,0 +1,130 @@
+"""The data directory: one engine's streams, commits, results and dead letters.
+
+headgate.json       the format's version
+lock                held by the process that has it open
+streams/NAME/       a stream's log
+deadletters/        what streams could not take
+commits/            what runs have done
+aside/              files that executors write before they are committed
+results/QUERY/      what a query has produced
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+
+from headgate.model import HeadgateError
+from headgate.spark.store.files import read_json, remove_temporary, safe_name, sync_folder, write_json
+
+VERSION = 1
+FOLDERS = ("streams", "deadletters", "commits", "aside", "results")
+
+
+class DataDirectory:
+    """A data directory, made or opened, and locked against other processes until it is closed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, DataDirectory(Path(folder) / "data") as directory:
+    ...     directory.stream("sensors").relative_to(directory.path).as_posix()
+    'streams/sensors'
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._make()
+        self._descriptor = self._lock()
+        try:
+            self._check_version()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let other processes have it."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> DataDirectory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def commits(self) -> Path:
+        return self.path / "commits"
+
+    @property
+    def aside(self) -> Path:
+        return self.path / "aside"
+
+    @property
+    def results(self) -> Path:
+        return self.path / "results"
+
+    def stream(self, name: str) -> Path:
+        """The folder of a stream's log."""
+        return self.path / "streams" / safe_name(name)
+
+    def letters(self, stream: str) -> Path:
+        """The file of a stream's dead letters."""
+        return self.path / "deadletters" / f"{safe_name(stream)}.jsonl"
+
+    def result(self, query: str) -> Path:
+        """The folder of a query's results."""
+        return self.results / safe_name(query)
+
+    def _make(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise HeadgateError(
+                f"cannot make the data directory: {error.strerror}", where=str(self.path), hint="choose another place"
+            ) from error
+
+    def _lock(self) -> int:
+        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(descriptor)
+            raise HeadgateError(
+                f"the data directory is in use by process {holder}",
+                where=str(self.path),
+                hint="stop that process or choose another directory",
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        return descriptor
+
+    def _check_version(self) -> None:
+        """Write the version last: a directory that has it has all its folders."""
+        remove_temporary(self.path)
+        file = self.path / "headgate.json"
+        if file.exists():
+            self._refuse_other(read_json(file).get("format"), file)
+            return
+        strangers = sorted(path.name for path in self.path.iterdir() if path.name not in (*FOLDERS, "lock"))
+        if strangers:
+            raise HeadgateError(
+                f"the folder is not a data directory and not empty: it holds '{strangers[0]}'",
+                where=str(self.path),
+                hint="choose a new or an empty folder",
+            )
+        for folder in FOLDERS:
+            (self.path / folder).mkdir(exist_ok=True)
+        sync_folder(self.path)
+        write_json(file, {"format": VERSION})
+
+    def _refuse_other(self, found: object, file: Path) -> None:
+        if found != VERSION:
+            raise HeadgateError(
+                f"the data directory has format {found}, this Headgate reads format {VERSION}",
+                where=str(file),
+                hint="open it with the Headgate that wrote it, or choose a new directory",
+            )

@@ -1,0 +1,161 @@
+"""A query's results into files, exactly once.
+
+The commit's number in a file's name makes rolling forward idempotent: what is there, alone or in a merged file, is not
+written again. Files are written whole under another name, forced to disk and renamed. Merging puts the merged file in
+place before it removes the small ones.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from bisect import insort
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headgate.model import HeadgateError
+from headgate.spark.store.files import remove_temporary, sync_folder, write_atomic
+from headgate.spark.store.killpoints import at
+from headgate.spark.store.resultfiles import SCHEMA, Part, dump, joined, live, load, parts, read
+
+FAN = 16  # so many small files become one
+TIERS = (16 << 10, 256 << 10, 2 << 20)  # bytes up to which a file counts as small
+
+
+class FileSink:
+    """The sink that writes a query's results as files of one kind, `parquet` or `jsonl`."""
+
+    durable = True
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folder, self.kind = folder, kind
+        self._lock = threading.RLock()
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_temporary(folder)
+        found = parts(folder)
+        self._parts = live(found)
+        for leftover in set(found) - set(self._parts):
+            leftover.path.unlink()
+
+    def roll_forward(self, number: int, table: pa.Table) -> None:
+        """Put what a commit produced into place; the second time nothing happens."""
+        self.roll_forward_all([(number, table)])
+
+    def roll_forward_all(self, results: Sequence[tuple[int, pa.Table]]) -> None:
+        """The same for several commits in rising order, in one file."""
+        with self._lock:
+            wanted = [(number, table) for number, table in results if not self._has(number)]
+            if wanted:
+                self._save_schema(wanted[0][1].schema)
+            wanted = [(number, table) for number, table in wanted if table.num_rows]
+            if wanted and self._parts and self._parts[-1].last > wanted[0][0]:
+                for number, table in wanted:  # a merged file would cover one that lies between
+                    self._write(number, number, table)
+            elif wanted:
+                self._write(wanted[0][0], wanted[-1][0], pa.concat_tables([table for _, table in wanted]))
+
+    def adopt(self, number: int, files: Sequence[Path]) -> None:
+        """Take over Parquet files that were written aside for a commit."""
+        with self._lock:
+            if self._in_merged(number):
+                return
+            for index, source in enumerate(files):
+                target = self._path(number, index)
+                if not target.exists():
+                    self._move(source, target)
+                    insort(self._parts, Part(number, number, False, target))
+                at("sink.adopt.some")
+
+    def sync(self) -> None:
+        """Force the names of the files to disk: from then on the commits need not be kept."""
+        sync_folder(self.folder)
+        sync_folder(self.folder.parent)
+
+    def compact(self) -> None:
+        """Merge small files, where enough of a size have gathered at the end."""
+        with self._lock:
+            chosen = self._mergeable()
+            if not chosen:
+                return
+            at("sink.compact.before")
+            path = self._merged_path(chosen[0].first, chosen[-1].last)
+            write_atomic(path, self._merge(chosen), point="sink.compact")
+            at("sink.compact.written")
+            for part in chosen:
+                part.path.unlink()
+                at("sink.compact.some")
+            self._parts[-len(chosen) :] = [Part(chosen[0].first, chosen[-1].last, True, path)]
+            at("sink.compact.after")
+
+    def read(self) -> pa.Table:
+        return read(self.folder)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _write(self, first: int, last: int, table: pa.Table) -> None:
+        merged = first != last
+        path = self._merged_path(first, last) if merged else self._path(first, 0)
+        at("sink.forward.before")
+        write_atomic(path, dump(table, self.kind), point="sink.forward", durable_name=False)
+        at("sink.forward.after")
+        insort(self._parts, Part(first, last, merged, path))
+
+    def _has(self, number: int) -> bool:
+        return self._in_merged(number) or self._path(number, 0).exists()
+
+    def _in_merged(self, number: int) -> bool:
+        """The newest files come last, and the newest commits are those asked for."""
+        for part in reversed(self._parts):
+            if part.last < number:
+                return False
+            if part.merged and part.first <= number:
+                return True
+        return False
+
+    def _path(self, number: int, index: int) -> Path:
+        return self.folder / f"part-{number:012}-{index:04}.{self.kind}"
+
+    def _merged_path(self, first: int, last: int) -> Path:
+        return self.folder / f"merged-{first:012}-{last:012}.{self.kind}"
+
+    def _move(self, source: Path, target: Path) -> None:
+        if not source.exists():
+            raise HeadgateError(
+                "a committed result is missing", where=str(source), hint="restore the data directory from a copy"
+            )
+        self._save_schema(pq.read_schema(source))
+        if self.kind == "parquet":
+            os.replace(source, target)
+        else:
+            write_atomic(target, dump(pq.read_table(source, partitioning=None), self.kind), durable_name=False)
+
+    def _save_schema(self, schema: pa.Schema) -> None:
+        path = self.folder / SCHEMA
+        if not path.exists():
+            write_atomic(path, schema.remove_metadata().serialize(), durable_name=False)
+
+    def _mergeable(self) -> list[Part]:
+        """The smallest first, so that a row is rewritten once per tier and not once per merge."""
+        for size in TIERS:
+            large = (n for n, part in enumerate(reversed(self._parts)) if part.path.stat().st_size >= size)
+            chosen = self._whole(self._parts[len(self._parts) - next(large, len(self._parts)) :])
+            if len(chosen) >= FAN:
+                return chosen
+        return []
+
+    def _whole(self, chosen: list[Part]) -> list[Part]:
+        """Leave out a commit of which other files stay behind: a merged file has all of a commit."""
+        behind = len(self._parts) - len(chosen)
+        if behind and chosen:
+            split = self._parts[behind - 1].last
+            return [part for part in chosen if part.first > split]
+        return chosen
+
+    def _merge(self, chosen: Sequence[Part]) -> object:
+        if self.kind == "jsonl":
+            return b"".join(part.path.read_bytes() for part in chosen)
+        return dump(joined(self.folder, [load(part.path, None) for part in chosen], None), self.kind)

@@ -1,0 +1,150 @@
+"""An append-only file of checksummed frames: what the stream log's tail and the commit log are made of.
+
+A frame is
+
+    "HGf1"  length (8 bytes)  crc32 of these twelve (4)     payload     crc32 of the payload (4)  "HGe1"
+
+all numbers little-endian. It is written with one write and one fsync, and is acknowledged after them. The header has
+a checksum of its own so that a torn frame can be told from a damaged one:
+
+* fewer bytes than the header says, or fewer than a header: the writer died before it could acknowledge. The frame is
+  cut off. So is one whose end is zeros up to the end of the file, which some file systems leave after a power cut.
+* a checksum that does not match: somebody changed acknowledged bytes. The file is refused by name, never read around.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import weakref
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from headgate.model import HeadgateError
+from headgate.spark.store.files import damaged
+from headgate.spark.store.killpoints import at
+
+_HEADER = struct.Struct("<4sQI")
+_TRAILER = struct.Struct("<I4s")
+_BEGIN, _END = b"HGf1", b"HGe1"
+
+
+class Place(NamedTuple):
+    """Where a frame's payload lies in its file."""
+
+    position: int
+    length: int
+
+
+def frame(payload: bytes) -> bytes:
+    """The payload with its header and trailer."""
+    start = struct.pack("<4sQ", _BEGIN, len(payload))
+    return b"".join(
+        (start, struct.pack("<I", zlib.crc32(start)), payload, _TRAILER.pack(zlib.crc32(payload), _END)),
+    )
+
+
+class FrameFile:
+    """One such file, open for appending and for reading from several threads.
+
+    It stays readable for those who hold it when its name is removed, and closes with the last of them.
+    """
+
+    def __init__(self, path: Path, *, point: str) -> None:
+        self.path = path
+        self._point = point
+        self._failed = False
+        self._descriptor = os.open(path, os.O_RDWR)
+        self.close = weakref.finalize(self, os.close, self._descriptor)
+        self.places, self.size = self._scan()
+
+    def append(self, payload: bytes) -> Place:
+        """Add a frame; it is durable on return."""
+        self._refuse_after_failure()
+        data, position = frame(payload), self.size
+        at(f"{self._point}.before")
+        try:
+            at(f"{self._point}.half", first=lambda: self._write(data[: len(data) // 2], position))
+            self._write(data, position)
+            at(f"{self._point}.written")
+            os.fsync(self._descriptor)
+        except OSError as error:
+            self._failed = True  # what is in the file now is known only after it is opened anew
+            raise HeadgateError(
+                f"cannot write: {error.strerror}", where=str(self.path), hint="free space on the disk and start again"
+            ) from error
+        at(f"{self._point}.after")
+        self.size = position + len(data)
+        self.places.append(Place(position + _HEADER.size, len(payload)))
+        return self.places[-1]
+
+    def read(self, place: Place) -> bytes:
+        """The payload at a place, checked again."""
+        data = self._read(place.position, place.length + _TRAILER.size)
+        if len(data) < _TRAILER.size or _TRAILER.unpack(data[-_TRAILER.size :]) != (
+            zlib.crc32(memoryview(data)[: -_TRAILER.size]),
+            _END,
+        ):
+            raise damaged(self.path, f"the record at byte {place.position - _HEADER.size}")
+        return data[: -_TRAILER.size]
+
+    def raw(self, place: Place) -> bytes:
+        """The whole frame at a place, to copy it."""
+        return frame(self.read(place))
+
+    def _write(self, data: bytes, position: int) -> None:
+        view = memoryview(data)
+        while view:
+            written = os.pwrite(self._descriptor, view, position)
+            position, view = position + written, view[written:]
+
+    def _read(self, position: int, length: int) -> bytes:
+        data = os.pread(self._descriptor, length, position)
+        while len(data) < length and (more := os.pread(self._descriptor, length - len(data), position + len(data))):
+            data += more  # one call reads at most 2 GiB
+        return data
+
+    def _refuse_after_failure(self) -> None:
+        if self._failed:
+            raise HeadgateError(
+                "an earlier write failed, nothing more is accepted", where=str(self.path), hint="start again"
+            )
+
+    def _scan(self) -> tuple[list[Place], int]:
+        """All complete frames; a torn one at the end is cut off."""
+        size = os.fstat(self._descriptor).st_size
+        places: list[Place] = []
+        end = 0
+        while end < size:
+            place = self._place(end, size)
+            if place is None:
+                os.ftruncate(self._descriptor, end)
+                os.fsync(self._descriptor)
+                break
+            self.read(place)
+            places.append(place)
+            end = place.position + place.length + _TRAILER.size
+        return places, end
+
+    def _place(self, start: int, size: int) -> Place | None:
+        """The frame that begins here, None if it is torn."""
+        header = os.pread(self._descriptor, _HEADER.size, start)
+        if len(header) < _HEADER.size or (not any(header) and self._zeros(start, size)):
+            return None
+        begin, length, checksum = _HEADER.unpack(header)
+        if begin != _BEGIN or checksum != zlib.crc32(header[:-4]):
+            raise damaged(self.path, f"the record at byte {start}")
+        place = Place(start + _HEADER.size, length)
+        trailer = place.position + length
+        if trailer + _TRAILER.size > size or self._zeros(trailer, size):
+            return None
+        return place
+
+    def _zeros(self, start: int, size: int) -> bool:
+        while start < size:
+            piece = os.pread(self._descriptor, 1 << 20, start)
+            if any(piece):
+                return False
+            start += len(piece)
+        return True

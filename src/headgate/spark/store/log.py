@@ -1,0 +1,271 @@
+"""A stream's log: append-only, durable, read by offset.
+
+Every row has an offset; all rows of one append have one arrival time. Lateness is decided here and nowhere else, from
+what was appended before. How it lies on disk: `logfiles` and `segments`; what is torn and what is damaged: `frames`.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from headgate.model import HeadgateError, Stream
+from headgate.spark.store import logfiles, segments
+from headgate.spark.store.eventtime import Moment, bounds, check_column, divide
+from headgate.spark.store.index import Index
+from headgate.spark.store.killpoints import at
+from headgate.spark.store.segments import ARRIVAL, OFFSET, Rejected, Segment
+
+MEMORY_BUDGET = 64 << 20
+SEAL_ROWS = 100_000
+SEAL_BYTES = 64 << 20  # rows may be large, or all of them late
+
+LATE = "late"
+NO_EVENT_TIME = "no event time"
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of an append: its rows have the offsets [first, last), the rejected ones have none.
+
+    `number` counts a log's appends; it is 0 where nothing was written.
+    """
+
+    number: int
+    first: int
+    last: int
+    arrival: float
+    batch: str | None = None
+    rejected: Rejected = ()  # (rows, reason)
+
+    @property
+    def late(self) -> int:
+        """How many rows came too late."""
+        return sum(rows.num_rows for rows, reason in self.rejected if reason == LATE)
+
+
+class StreamLog:
+    """One stream's log; one thread appends, several may read."""
+
+    def __init__(self, folder: Path, stream: Stream, schema: pa.Schema, memory_budget: int, seal_rows: int) -> None:
+        self.folder, self.stream, self.schema = folder, stream, schema
+        self._seal_rows = seal_rows
+        self._delay = round(stream.watermark * 1_000_000)
+        self._changing = threading.RLock()  # append, seal, drop: one at a time
+        files = logfiles.scan(folder)
+        self._tail = files.tail
+        self._index = Index(stream.name, schema, stream.event_time, memory_budget)
+        self._index.begin(files.dropped, files.found)
+        self._tail_rows = sum(segment.rows for segment in files.found if not segment.sealed)
+        self.newest = _appended(*files.newest) if files.newest else None
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        stream: Stream,
+        schema: pa.Schema,
+        memory_budget: int = MEMORY_BUDGET,
+        seal_rows: int = SEAL_ROWS,
+    ) -> StreamLog:
+        """Open a stream's log, or make it; a damaged file is refused by its name."""
+        check_column(stream, schema)
+        for name in (OFFSET, ARRIVAL):
+            if name in schema.names:
+                raise HeadgateError(
+                    f"the column name '{name}' is taken", where=f"stream {stream.name}", hint="choose another name"
+                )
+        if (folder / "stream.json").exists():
+            logfiles.check_identity(folder, stream, schema)
+        else:
+            logfiles.create(folder, stream, schema)
+        return cls(folder, stream, schema, memory_budget, seal_rows)
+
+    def close(self) -> None:
+        self._tail.close()
+
+    @property
+    def start(self) -> int:
+        """The smallest offset that can still be read."""
+        return self._index.dropped.start
+
+    @property
+    def end(self) -> int:
+        """The offset that the next row will get."""
+        return self._index.end
+
+    @property
+    def finished_at(self) -> int | None:
+        """The offset of the stream's end, if it has ended."""
+        return self._index.finish
+
+    @property
+    def batches(self) -> Mapping[str, tuple[int, int]]:
+        """The offsets of the batches that the log remembers, oldest first."""
+        return self._index.batches
+
+    @property
+    def cached_bytes(self) -> int:
+        """The size of the tables kept in memory."""
+        return self._index.cache.nbytes
+
+    def append(self, rows: pa.Table, arrival: float, batch: str | None = None) -> Appended:
+        """Add rows; they are durable on return. A batch that is in the log already is not added again."""
+        with self._changing:
+            if batch is not None and batch in self._index.batches:
+                return self._again(batch, arrival)
+            self._seal_if_due()
+            kept, late, missing = divide(self._conform(rows), self.stream.event_time, self.frontier_at(self.end))
+            rejected = tuple((table, why) for table, why in ((late, LATE), (missing, NO_EVENT_TIME)) if table.num_rows)
+            if not kept.num_rows and not rejected and batch is None:
+                return Appended(0, self.end, self.end, arrival)
+            return self._record(kept, rejected, arrival, batch)
+
+    def finish(self, arrival: float = 0.0) -> int:
+        """The source has ended: a marker without rows takes an offset, and with it every window closes."""
+        with self._changing:
+            if self._index.finish is None:
+                self._seal_if_due()
+                self._record(self.schema.empty_table(), (), arrival, None, finish=True)
+            assert self._index.finish is not None
+            return self._index.finish
+
+    def read(self, first: int, last: int) -> pa.Table:
+        """The rows with offsets [first, last), with `_offset` and `_arrival`."""
+        index = self._index
+        return index.joined(index.cut(segment, first, last) for segment in index.between(first, last))
+
+    def read_window(self, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
+        """The same, only rows with an event time in [low, high] (microseconds)."""
+        index = self._index
+        found = (segment for segment in index.between(first, last) if segment.overlaps(low, high))
+        return index.joined(index.within(segment, first, last, low, high) for segment in found)
+
+    def segments(self, first: int, last: int) -> list[Segment]:
+        """The segments that hold rows of [first, last); sealed ones have a `path` that executors can read."""
+        return self._index.between(first, last)
+
+    def arrivals(self, first: int, last: int) -> list[tuple[float, int]]:
+        """How many rows of [first, last) arrived when, in the order of the log."""
+        chunks: list[tuple[float, int]] = []
+        for segment in self._index.between(first, last):
+            for arrival, count in self._index.arrived(segment, first, last):
+                joined = chunks.pop()[1] if chunks and chunks[-1][0] == arrival else 0
+                chunks.append((arrival, joined + count))
+        return chunks
+
+    def frontier_at(self, offset: int) -> Moment | None:
+        """The frontier after the rows before `offset`: their largest event time less the watermark, in microseconds.
+
+        None before the first row, infinity behind the stream's end.
+        """
+        high = self._index.highest_before(offset)
+        if self._index.finish is not None and offset > self._index.finish:
+            return math.inf
+        return None if high is None else high - self._delay
+
+    def require(self, offset: int) -> None:
+        """Refuse if somebody has read further than the log goes: acknowledged rows are missing."""
+        if offset > self.end:
+            raise HeadgateError(
+                f"the log of stream '{self.stream.name}' ends at offset {self.end}, but a query stands at {offset}",
+                where=str(self._tail.path),
+                hint="restore the folder from a copy",
+            )
+
+    def seal(self) -> None:
+        """Put the tail into one Parquet file."""
+        with self._changing:
+            parts = [segment for segment in self._index.segments if not segment.sealed]
+            if not parts:
+                return
+            at("log.seal.before")
+            whole = segments.seal(self.folder, parts, self._index.joined(map(self._index.load, parts)))
+            at("log.seal.written")
+            old, self._tail = self._tail, logfiles.new_tail(self.folder, whole.last_number + 1)
+            at("log.seal.rotated")
+            self._index.merge(parts, whole)
+            self._tail_rows = 0
+            old.path.unlink()
+            at("log.seal.after")
+
+    def drop_before(self, offset: int) -> None:
+        """Remove sealed segments that lie before the offset as a whole; their effect on the frontier stays."""
+        with self._changing:
+            gone: list[Segment] = []
+            for segment in self._index.segments:
+                if not segment.sealed or segment.end > offset:
+                    break
+                gone.append(segment)
+            if gone:
+                self._drop(gone)
+
+    def _drop(self, gone: list[Segment]) -> None:
+        at("log.drop.before")
+        dropped = self._index.dropped.after(gone)
+        logfiles.save_dropped(self.folder, dropped)
+        at("log.drop.recorded")
+        self._index.drop(gone, dropped)
+        for segment in gone:
+            if segment.path is not None:
+                segment.path.unlink()
+            at("log.drop.some")
+        at("log.drop.after")
+
+    def _again(self, batch: str, arrival: float) -> Appended:
+        if self.newest is not None and self.newest.batch == batch:
+            return self.newest  # its rejected rows may not have reached the dead letters
+        first, last = self._index.batches[batch]
+        return Appended(0, first, last, arrival, batch)
+
+    def _record(
+        self, rows: pa.Table, rejected: Rejected, arrival: float, batch: str | None, *, finish: bool = False
+    ) -> Appended:
+        first, last = self.end, self.end + rows.num_rows + finish
+        low, high = bounds(rows, self.stream.event_time)
+        segment = Segment(
+            number=self._index.number,
+            last_number=self._index.number,
+            first=first,
+            end=last,
+            rows=rows.num_rows,
+            low=low,
+            high=high,
+            before=self._index.high,
+            finish=first if finish else None,
+            arrival=arrival,
+            batches={} if batch is None else {batch: (first, last)},
+        )
+        payload = segments.encode(segment, rows, rejected)
+        place = self._tail.append(payload)
+        # Kept is what was written, not what was given: that may be a small slice of a large table.
+        segment, rows, rejected = segments.decode(payload, self._tail, place)
+        self._index.add(segment, segments.stamped(rows, first, arrival))
+        self._tail_rows += segment.rows
+        self.newest = _appended(segment, rejected)
+        return self.newest
+
+    def _seal_if_due(self) -> None:
+        """Before an append, not after it: the newest append stays in the tail with its rejected rows."""
+        if self._tail_rows >= self._seal_rows or self._tail.size >= SEAL_BYTES:
+            self.seal()
+
+    def _conform(self, rows: pa.Table) -> pa.Table:
+        try:
+            return rows.select(self.schema.names).cast(self.schema)
+        except (pa.ArrowException, KeyError, ValueError) as error:
+            raise HeadgateError(
+                f"rows do not fit the stream's columns: {str(error).splitlines()[0]}",
+                where=f"stream {self.stream.name}",
+                hint=f"bring {', '.join(f'{column.name} {column.type}' for column in self.schema)}",
+            ) from error
+
+
+def _appended(segment: Segment, rejected: Rejected) -> Appended:
+    batch = next(iter(segment.batches), None)
+    return Appended(segment.number, segment.first, segment.end, segment.arrival or 0.0, batch, rejected)

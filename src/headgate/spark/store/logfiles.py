@@ -1,0 +1,165 @@
+"""The files of one stream's log.
+
+    stream.json             the stream as it was when the log was made
+    NUMBER.tail             the newest appends, one frame each; NUMBER is that of its first append
+    A-B-CRC.parquet         sealed: appends A to B
+    dropped.json            what retention has removed, and what must be remembered of it
+
+Sealing writes the Parquet file, then a new tail, then removes the old tail. A tail whose first append is already in a
+sealed file is therefore a leftover. Retention writes `dropped.json`, then removes files: sealed ones that lie before
+it are leftovers. A hole between the files is damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from headgate.model import HeadgateError, Stream
+from headgate.spark.store import segments
+from headgate.spark.store.eventtime import highest
+from headgate.spark.store.files import read_json, remove_temporary, sync_folder, write_json
+from headgate.spark.store.frames import FrameFile
+from headgate.spark.store.segments import Rejected, Segment
+
+REMEMBERED = 1000  # batch ids of dropped segments
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Everything before `number` is gone; this is what still counts of it."""
+
+    number: int = 1
+    start: int = 0
+    high: int | None = None
+    finish: int | None = None
+    batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def after(self, gone: Sequence[Segment]) -> Dropped:
+        """The same with more segments gone."""
+        high, finish, batches = self.high, self.finish, dict(self.batches)
+        for segment in gone:
+            high = highest(high, segment.high)
+            finish = segment.finish if finish is None else finish
+            batches.update(segment.batches)
+        kept = dict(list(batches.items())[-REMEMBERED:])
+        return Dropped(gone[-1].last_number + 1, gone[-1].end, high, finish, kept)
+
+
+@dataclass(slots=True)
+class Files:
+    """A log's folder as found: what is in it, in order, and the newest append."""
+
+    dropped: Dropped
+    found: list[Segment]
+    tail: FrameFile
+    newest: tuple[Segment, Rejected] | None
+
+
+def create(folder: Path, stream: Stream, schema: pa.Schema) -> None:
+    """Make a new log; `stream.json` comes last and says that the rest is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sync_folder(folder.parent)
+    remove_temporary(folder)
+    new_tail(folder, 1).close()
+    write_json(folder / "stream.json", identity(stream, schema))
+
+
+def identity(stream: Stream, schema: pa.Schema) -> dict[str, Any]:
+    """What must not change while a log exists."""
+    return {
+        "name": stream.name,
+        "columns": [[column.name, str(column.type)] for column in schema],
+        "event_time": stream.event_time,
+        "watermark": stream.watermark,
+    }
+
+
+def check_identity(folder: Path, stream: Stream, schema: pa.Schema) -> None:
+    """Refuse a stream that is not the one the log was made for."""
+    file = folder / "stream.json"
+    found, asked = read_json(file), identity(stream, schema)
+    for key in asked:
+        if asked[key] != found.get(key):
+            raise HeadgateError(
+                f"stream '{stream.name}' was stored with {key} {found.get(key)}, now it has {asked[key]}",
+                where=str(file),
+                hint="give it another name, or choose a new data directory",
+            )
+
+
+def scan(folder: Path) -> Files:
+    """Read what is there, remove leftovers of interrupted work, refuse damage."""
+    remove_temporary(folder)
+    dropped = _dropped(folder)
+    found = []
+    for segment in segments.sealed(folder):
+        if segment.number < dropped.number and segment.path is not None:
+            segment.path.unlink()
+        else:
+            found.append(segment)
+    following = found[-1].last_number + 1 if found else dropped.number
+    tail, newest = _tail(folder, found, following)
+    _check_holes(folder, dropped, found)
+    return Files(dropped, found, tail, newest)
+
+
+def new_tail(folder: Path, number: int) -> FrameFile:
+    """An empty tail whose first append has that number."""
+    path = _tail_path(folder, number)
+    path.touch()
+    sync_folder(folder)
+    return FrameFile(path, point="log.append")
+
+
+def save_dropped(folder: Path, dropped: Dropped) -> None:
+    """Make it durable; only then may files go."""
+    write_json(folder / "dropped.json", asdict(dropped))
+
+
+def _dropped(folder: Path) -> Dropped:
+    file = folder / "dropped.json"
+    if not file.exists():
+        return Dropped()
+    told = read_json(file)
+    told["batches"] = {batch: (first, last) for batch, (first, last) in told["batches"].items()}
+    return Dropped(**told)
+
+
+def _tail_path(folder: Path, number: int) -> Path:
+    return folder / f"{number:020}.tail"
+
+
+def _tail(folder: Path, found: list[Segment], following: int) -> tuple[FrameFile, tuple[Segment, Rejected] | None]:
+    """The tail after the sealed segments, its appends added to `found`; older tails are leftovers of sealing."""
+    older = [path for path in folder.glob("*.tail") if int(path.stem) < following]
+    path = _tail_path(folder, following)
+    if not path.exists():
+        if not older:
+            raise HeadgateError("the newest part of the log is missing", where=str(path), hint="restore it from a copy")
+        new_tail(folder, following).close()
+    for leftover in older:
+        leftover.unlink()
+    file = FrameFile(path, point="log.append")
+    newest = None
+    for place in file.places:
+        segment, _, rejected = segments.decode(file.read(place), file, place)
+        found.append(segment)
+        newest = segment, rejected
+    return file, newest
+
+
+def _check_holes(folder: Path, dropped: Dropped, found: Sequence[Segment]) -> None:
+    number, offset = dropped.number, dropped.start
+    for segment in found:
+        if (segment.number, segment.first) != (number, offset):
+            raise HeadgateError(
+                f"the log has a hole: append {number} (offset {offset}) is missing, append {segment.number} is there",
+                where=str(folder),
+                hint="restore the missing file from a copy",
+            )
+        number, offset = segment.last_number + 1, segment.end

@@ -1,0 +1,46 @@
+"""After a crash, or any other start: complete what was committed, remove what was not."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+from headgate.spark.store.commit import CommitLog
+from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.ledger import Ledger, SinkOf, forward
+from headgate.spark.store.sinks import Sink, open_sink, parse_sink
+
+
+def recover(directory: DataDirectory, sink_of: SinkOf | None = None) -> Ledger:
+    """Open the commit log, roll every durable sink forward, empty `aside`.
+
+    Which sink a query has is what its commits say under `sink`, `parquet` if they say nothing; `sink_of` may say
+    otherwise, and must where a callback is to be called again.
+    """
+    commits = CommitLog(directory.commits)
+    ledger = Ledger(commits, directory.aside, sink_of or stored_sinks(directory))
+    state = commits.base()  # sinks as they were said to be at each commit, not as they are at the end
+    for number, commit in commits.commits():
+        state.queries.update({query: told for query, told in commit.queries.items() if told is not None})
+        for query, output in commit.outputs.items():
+            sink = ledger.sink(query, state.queries.get(query, {}))
+            if sink.durable:  # one commit at a time: after a power cut a later one may be in place, an earlier one not
+                forward(sink, [(number, output)], directory.aside)
+        state.apply(commit)
+        ledger.forget(commit)
+    for left in directory.aside.iterdir():
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return ledger
+
+
+def stored_sinks(directory: DataDirectory) -> SinkOf:
+    """Sinks as the commits name them; a callback that nobody gave goes nowhere."""
+
+    def sink_of(query: str, told: Mapping[str, Any]) -> Sink:
+        text = str(told.get("sink", "parquet"))
+        if parse_sink(text).name == "callback":
+            text = "blackhole"
+        return open_sink(text, directory.result(query))
+
+    return sink_of

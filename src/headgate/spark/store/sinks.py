@@ -1,0 +1,171 @@
+"""Where results go: files exactly once, a callback at least once, the rest as best they can.
+
+A sink is named by a string like everything else: `parquet`, `jsonl`, `memory, rows=10000`, `console`, `blackhole`,
+`callback`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headgate.model import HeadgateError, Spec, unknown
+from headgate.spark.store.files import read_json, remove_temporary, write_json
+from headgate.spark.store.filesink import FileSink
+from headgate.spark.store.jsonlines import line
+
+_SETTINGS = {"parquet": (), "jsonl": (), "memory": ("rows",), "console": (), "blackhole": (), "callback": ()}
+Call = Callable[[pa.Table], object]
+Results = Sequence[tuple[int, pa.Table]]  # (commit number, rows), rising
+
+
+class Sink(Protocol):
+    """What takes a query's committed results."""
+
+    durable: bool  # whether commits are rolled forward again after a crash
+
+    def roll_forward(self, number: int, table: pa.Table) -> None: ...
+    def roll_forward_all(self, results: Results) -> None: ...
+    def adopt(self, number: int, files: Sequence[Path]) -> None: ...
+    def sync(self) -> None: ...
+    def compact(self) -> None: ...
+    def close(self) -> None: ...
+
+
+def parse_sink(text: str) -> Spec:
+    """Check a sink's name and settings.
+
+    >>> parse_sink("memory, rows=500").settings
+    {'rows': 500}
+    """
+    spec = Spec.parse(text)
+    if spec.name not in _SETTINGS:
+        raise unknown("sink", spec.name, _SETTINGS)
+    spec.only(_SETTINGS[spec.name])
+    rows = spec.settings.get("rows", 1)
+    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
+        raise HeadgateError(f"rows must be a whole number from 1, found {rows}", hint='write "memory, rows=10000"')
+    return spec
+
+
+def open_sink(text: str, folder: Path, call: Call | None = None) -> Sink:
+    """Make the sink that a string names; its files, if any, are in `folder`."""
+    spec = parse_sink(text)
+    match spec.name:
+        case "parquet" | "jsonl":
+            return FileSink(folder, spec.name)
+        case "memory":
+            return Memory(int(str(spec.settings.get("rows", 10_000))))
+        case "console":
+            return Best(_print)
+        case "callback":
+            if call is None:
+                raise HeadgateError("a callback sink needs a function", hint="give one, or choose another sink")
+            return Callback(folder, call)
+    return Best(lambda table: None)
+
+
+class Best:
+    """Hands tables over and forgets them; those of a crash are lost."""
+
+    durable = False
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def roll_forward(self, number: int, table: pa.Table) -> None:
+        if table.num_rows:
+            self._call(table)
+
+    def roll_forward_all(self, results: Results) -> None:
+        for number, table in results:
+            self.roll_forward(number, table)
+
+    def adopt(self, number: int, files: Sequence[Path]) -> None:
+        self.roll_forward(number, pa.concat_tables([pq.read_table(file, partitioning=None) for file in files]))
+
+    def sync(self) -> None:
+        """Nothing is on disk."""
+
+    def compact(self) -> None:
+        """Nothing is on disk."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Memory(Best):
+    """The newest results, for those who watch; older ones fall out.
+
+    >>> ring = Memory(rows=3)
+    >>> for number in (1, 2, 3):
+    ...     ring.roll_forward(number, pa.table({"x": [number, number]}))
+    >>> [number for number, _ in ring.since(0)], ring.tail(3)["x"].to_pylist()
+    ([2, 3], [2, 3, 3])
+    """
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(lambda table: None)
+        self.rows = rows
+        self._tables: deque[tuple[int, pa.Table]] = deque()
+        self._count = 0
+        self._changed = threading.Condition()
+
+    def roll_forward(self, number: int, table: pa.Table) -> None:
+        if not table.num_rows:
+            return
+        with self._changed:
+            self._tables.append((number, table))
+            self._count += table.num_rows
+            while self._count - self._tables[0][1].num_rows >= self.rows:
+                self._count -= self._tables.popleft()[1].num_rows
+            self._changed.notify_all()
+
+    def since(self, number: int, timeout: float = 0.0) -> list[tuple[int, pa.Table]]:
+        """What is there of commits after that number; with a timeout it waits for the first."""
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._tables) and self._tables[-1][0] > number, timeout)
+            return [(found, table) for found, table in self._tables if found > number]
+
+    def tail(self, rows: int) -> pa.Table | None:
+        """The newest rows, None before the first."""
+        with self._changed:
+            tables = [table for _, table in self._tables]
+        if not tables:
+            return None
+        whole = pa.concat_tables(tables)
+        return whole.slice(max(whole.num_rows - rows, 0))
+
+
+class Callback(Best):
+    """Calls a function with every result, at least once: progress is written after the call."""
+
+    durable = True
+
+    def __init__(self, folder: Path, call: Call) -> None:
+        super().__init__(call)
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_temporary(folder)
+        self._file = folder / "progress.json"
+        self.progress: int = read_json(self._file) if self._file.exists() else 0
+
+    def roll_forward(self, number: int, table: pa.Table) -> None:
+        if number > self.progress:
+            super().roll_forward(number, table)
+            write_json(self._file, number)
+            self.progress = number
+
+    def adopt(self, number: int, files: Sequence[Path]) -> None:
+        if number > self.progress:
+            super().adopt(number, files)
+
+
+def _print(table: pa.Table) -> None:
+    for row in table.to_pylist():
+        print(line(row), flush=True)

@@ -1,0 +1,55 @@
+"""A stream log as a list: what the real one must agree with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from tests.store.builders import DELAY
+
+Row = tuple[int, int, float] | None  # id, event time, arrival; None: the stream's end
+
+
+@dataclass
+class NaiveLog:
+    rows: list[Row] = field(default_factory=list)
+    batches: dict[str, tuple[int, int]] = field(default_factory=dict)
+    start: int = 0
+
+    def frontier(self, offset: int) -> int | float | None:
+        if None in self.rows[:offset]:
+            return math.inf
+        return max((row[1] - DELAY for row in self.rows[:offset] if row), default=None)
+
+    def append(self, given: pa.Table, arrival: float, batch: str | None) -> tuple[int, int, list[int]]:
+        """First, last and the ids of the rejected."""
+        if batch is not None and batch in self.batches:
+            return (*self.batches[batch], [])
+        frontier, first, rejected = self.frontier(len(self.rows)), len(self.rows), []
+        for each, time in zip(given["id"].to_pylist(), given["ts"].cast(pa.int64()).to_pylist(), strict=True):
+            if time is None or (frontier is not None and time < frontier):
+                rejected.append(each)
+            else:
+                self.rows.append((each, time, arrival))
+        if batch is not None:
+            self.batches[batch] = (first, len(self.rows))
+        return first, len(self.rows), sorted(rejected)
+
+    def finish(self) -> None:
+        if None not in self.rows:
+            self.rows.append(None)
+
+    def read(self, first: int, last: int, low: float = -math.inf, high: float = math.inf) -> list[tuple[int, int]]:
+        """Ids and offsets."""
+        found = enumerate(self.rows[first:last], start=first)
+        return [(row[0], offset) for offset, row in found if row and low <= row[1] <= high]
+
+    def arrivals(self, first: int, last: int) -> list[tuple[float, int]]:
+        chunks: list[tuple[float, int]] = []
+        for row in self.rows[first:last]:
+            if row and chunks and chunks[-1][0] == row[2]:
+                chunks[-1] = (row[2], chunks[-1][1] + 1)
+            elif row:
+                chunks.append((row[2], 1))
+        return chunks

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.store.builders import SCHEMA, ids, opened, rows
+
+from headgate.model import HeadgateError
+from headgate.spark.store.deadletters import DeadLetters, Letter
+from headgate.spark.store.log import LATE, NO_EVENT_TIME
+
+
+def test_what_an_append_rejects_is_kept_once(tmp_path: Path) -> None:
+    log = opened(tmp_path)
+    log.append(rows([100]), 0.0)
+    log.append(rows([1, None, 2], 1), 1.0)
+    assert log.newest is not None
+    for expected in (3, 0):
+        letters = DeadLetters(tmp_path / "s.jsonl")
+        assert letters.keep(log.newest) == expected
+        assert (letters.count(), letters.count(LATE), letters.count(NO_EVENT_TIME)) == (3, 2, 1)
+    first = letters.letters()[0]
+    assert (first.reason, first.arrival, first.offset, first.append) == (LATE, 1.0, None, 2)
+    assert first.row == {"id": 1, "name": "n1", "ts": "1970-01-01T00:00:00.000001+00:00"}
+
+
+def test_a_crash_before_keeping_loses_nothing(tmp_path: Path) -> None:
+    log = opened(tmp_path)
+    log.append(rows([100]), 0.0)
+    log.append(rows([1, 2], 1), 1.0)
+    newest = opened(tmp_path).newest
+    assert newest is not None
+    assert DeadLetters(tmp_path / "s.jsonl").keep(newest) == 2
+
+
+def test_a_torn_line_is_cut_and_completed(tmp_path: Path) -> None:
+    log = opened(tmp_path)
+    log.append(rows([100]), 0.0)
+    done = log.append(rows([1, 2, 3], 1), 1.0)
+    path = tmp_path / "s.jsonl"
+    DeadLetters(path).keep(done)
+    whole = path.read_bytes()
+    header = whole.index(b"\n") + 1
+    for cut in range(header, len(whole)):
+        path.write_bytes(whole[:cut])
+        DeadLetters(path).keep(done)
+        assert path.read_bytes() == whole
+
+
+def test_letters_are_taken_replayed_and_settled(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    log = opened(tmp_path)
+    log.append(rows([100]), 0.0)
+    letters = DeadLetters(path)
+    letters.keep(log.append(rows([1, None], 1), 1.0))
+    letters.add([Letter("broken JSON", 2.0, text='{"id": ')])
+    assert letters.unsettled() is None
+    taken = letters.take()
+    assert ids(taken.rows(SCHEMA)) == [1, 2]
+    assert taken.rows(SCHEMA).schema == SCHEMA
+    assert [letter.text for letter in taken.letters] == [None, None, '{"id": ']
+    for each in (letters, DeadLetters(path)):
+        assert (each.count(), each.unsettled(), each.take()) == (0, taken, taken)
+    again = DeadLetters(path)
+    assert log.newest is not None
+    assert again.keep(log.newest) == 0  # also the one taken is known
+    again.settle(taken)
+    again.settle(taken)
+    assert DeadLetters(path).unsettled() is None
+    assert DeadLetters(path).take().batch != taken.batch
+
+
+def test_a_file_that_is_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text("hello\n")
+    with pytest.raises(HeadgateError, match=r"s\.jsonl: a line is not a dead letter"):
+        DeadLetters(tmp_path / "s.jsonl")

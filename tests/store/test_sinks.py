@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headgate.model import HeadgateError
+from headgate.spark.store import filesink, resultfiles
+from headgate.spark.store.filesink import FAN, FileSink
+from headgate.spark.store.resultfiles import read
+from headgate.spark.store.sinks import Memory, open_sink, parse_sink
+
+KINDS = pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+UTC = datetime.UTC
+
+
+def table(*values: int) -> pa.Table:
+    return pa.table({"x": pa.array(values, pa.int64())})
+
+
+def found(folder: Path) -> list[int]:
+    values: list[int] = read(folder)["x"].to_pylist()
+    return values
+
+
+@KINDS
+def test_rolling_forward_twice_writes_once(tmp_path: Path, kind: str) -> None:
+    for _ in range(2):
+        sink = FileSink(tmp_path / "q", kind)
+        sink.roll_forward(1, table(1, 2))
+        sink.roll_forward(3, table())
+        sink.roll_forward_all([(4, table(3)), (5, table(4)), (6, table())])
+        sink.roll_forward(4, table(3))
+        assert found(tmp_path / "q") == [1, 2, 3, 4]
+
+
+@KINDS
+def test_small_files_are_merged_and_nothing_is_lost(tmp_path: Path, kind: str) -> None:
+    sink = FileSink(tmp_path, kind)
+    chance = random.Random(1)
+    for number in range(1, 400):
+        sink.roll_forward(number, table(*[number] * (number % 3)))
+        if chance.random() < 0.2:
+            sink.compact()
+        if chance.random() < 0.05:
+            sink = FileSink(tmp_path, kind)
+    expected = [number for number in range(1, 400) for _ in range(number % 3)]
+    assert found(tmp_path) == expected
+    assert len(list(tmp_path.iterdir())) < 4 * FAN
+    for number in range(1, 400):
+        sink.roll_forward(number, table(*[number] * (number % 3)))
+    assert found(tmp_path) == expected
+
+
+@KINDS
+def test_files_written_aside_are_adopted_once(tmp_path: Path, kind: str) -> None:
+    sink = FileSink(tmp_path / "q", kind)
+    sink.roll_forward(1, table(0))
+    files = [tmp_path / f"{number}.parquet" for number in (1, 2)]
+    for number, file in enumerate(files, start=1):
+        pq.write_table(table(number), file)
+    sink.adopt(2, files)
+    sink.adopt(2, files)
+    FileSink(tmp_path / "q", kind).adopt(2, files)
+    assert found(tmp_path / "q") == [0, 1, 2]
+    with pytest.raises(HeadgateError, match=r"3\.parquet: a committed result is missing"):
+        sink.adopt(3, [tmp_path / "3.parquet"])
+
+
+@KINDS
+def test_a_commit_of_several_files_is_merged_as_a_whole_or_not(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filesink, "TIERS", (16 << 10,))
+    sink = FileSink(tmp_path / "q", kind)
+    large, small = tmp_path / "large.parquet", tmp_path / "small.parquet"
+    pq.write_table(pa.table({"x": [random.Random(2).getrandbits(62) for _ in range(4000)]}), large)
+    pq.write_table(table(1), small)
+    sink.adopt(1, [large, small])
+    for number in range(2, 3 * FAN):
+        sink.roll_forward(number, table(number))
+    sink.compact()
+    assert len(list((tmp_path / "q").iterdir())) < 6
+    assert len(found(tmp_path / "q")) == 4001 + 3 * FAN - 2
+
+
+def test_an_earlier_commit_that_is_missing_is_put_in_place(tmp_path: Path) -> None:
+    sink = FileSink(tmp_path, "parquet")
+    for number in (1, 2, 3):
+        sink.roll_forward(number, table(number))
+    (tmp_path / "part-000000000001-0000.parquet").unlink()  # its rename was lost in a power cut
+    again = FileSink(tmp_path, "parquet")
+    again.roll_forward_all([(number, table(number)) for number in (1, 2, 3, 4)])
+    assert found(tmp_path) == [1, 2, 3, 4]
+
+
+def test_results_are_read_while_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = FileSink(tmp_path, "parquet")
+    for number in range(1, FAN + 1):
+        sink.roll_forward(number, table(number))
+    load = resultfiles.load
+
+    def merged_meanwhile(path: Path, schema: pa.Schema | None) -> pa.Table:
+        sink.compact()
+        return load(path, schema)
+
+    monkeypatch.setattr(resultfiles, "load", merged_meanwhile)
+    assert found(tmp_path) == list(range(1, FAN + 1))
+
+
+def test_a_listing_that_lacks_files_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    FileSink(tmp_path, "parquet").roll_forward(1, table(1))
+    whole = resultfiles.parts(tmp_path)
+    listings = iter([[], whole, whole])
+    monkeypatch.setattr(resultfiles, "parts", lambda folder: next(listings))
+    assert found(tmp_path) == [1]
+
+
+def test_reading_without_rows_or_without_results(tmp_path: Path) -> None:
+    FileSink(tmp_path / "q", "parquet").roll_forward(1, table())
+    assert read(tmp_path / "q").schema == table().schema
+    FileSink(tmp_path / "none", "parquet")
+    assert read(tmp_path / "none").num_columns == 0
+    with pytest.raises(HeadgateError, match="there are no results"):
+        read(tmp_path / "unknown")
+
+
+@KINDS
+def test_every_type_comes_back(tmp_path: Path, kind: str) -> None:
+    moment = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
+    given = pa.table(
+        {
+            "text": ["a\nb", None],
+            "real": [math.inf, 0.1],
+            "moment": pa.array([moment, None], pa.timestamp("us", "UTC")),
+            "local": pa.array([moment.replace(tzinfo=None), None], pa.timestamp("us")),
+            "day": [datetime.date(2026, 1, 2), None],
+            "money": pa.array([decimal.Decimal("1.50"), None], pa.decimal128(10, 2)),
+            "raw": [b"\x00\xff", None],
+            "many": [[1.5, None], None],
+            "pair": [{"a": 1, "b": moment.date()}, None],
+            "map": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())),
+        }
+    )
+    FileSink(tmp_path, kind).roll_forward(1, given)
+    assert read(tmp_path).equals(given.cast(read(tmp_path).schema))
+    assert read(tmp_path).to_pylist() == given.to_pylist()
+
+
+def test_memory_keeps_the_newest_and_wakes_those_who_wait() -> None:
+    ring = open_sink("memory, rows=4", Path("unused"))
+    assert isinstance(ring, Memory)
+    assert ring.tail(3) is None
+    assert ring.since(0, timeout=0.001) == []
+    for number in range(1, 10):
+        ring.roll_forward(number, table(number, number))
+    assert [number for number, _ in ring.since(7)] == [8, 9]
+    newest = ring.tail(3)
+    assert newest is not None
+    assert newest["x"].to_pylist() == [8, 9, 9]
+
+
+def test_a_callback_is_called_at_least_once(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def call(rows: pa.Table) -> None:
+        seen.extend(rows["x"].to_pylist())
+        if seen == [1, 2]:
+            raise RuntimeError("down")
+
+    sink = open_sink("callback", tmp_path, call)
+    sink.roll_forward(1, table(1))
+    with pytest.raises(RuntimeError):
+        sink.roll_forward(2, table(2))
+    again = open_sink("callback", tmp_path, call)
+    again.roll_forward_all([(1, table(1)), (2, table(2))])
+    assert seen == [1, 2, 2]
+
+
+def test_console_and_blackhole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    open_sink("console", tmp_path).roll_forward(1, table(1, 2))
+    open_sink("blackhole", tmp_path).roll_forward(1, table(1, 2))
+    assert capsys.readouterr().out == '{"x":1}\n{"x":2}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("parket", "unknown sink 'parket'; did you mean 'parquet'"),
+        ("memory, row=3", "unknown setting 'row' of 'memory'"),
+        ("memory, rows=0", "rows must be a whole number from 1, found 0"),
+        ("memory, rows=1.5", "found 1.5"),
+        ("callback", "needs a function"),
+    ],
+)
+def test_wrong_sinks_are_refused(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(HeadgateError, match=says):
+        open_sink(text, tmp_path)
+    assert parse_sink("parquet").name == "parquet"
