@@ -1,4 +1,4 @@
-"""Every policy that schedules whole queries runs on the engine; the others are refused with a reason."""
+"""Every policy runs on the engine at every level that it has."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from tests.engine.conftest import Open
 from tests.engine.workload import CASES, PATIENCE, batches, declare, expected, found, start
 
-from headgate.model import HeadgateError, Level
+from headgate.model import HeadgateError
 from headgate.policies.registry import policies
 
-WHOLE = {name for name, policy in policies().items() if Level.QUERY in policy.levels}
+EVERY = sorted(f"{name}, level={level}" for name, policy in policies().items() for level in policy.levels)
 NAMED = ("filter", "tumbling")
 
 
@@ -22,31 +22,24 @@ def test_one_engine_goes_through_every_policy(opened: Open) -> None:
     handles = start(session, cases)
     random = Random(5)
     rows = [one for _ in range(4) for one in batches(random, ("a",))]
-    for number, name in enumerate(sorted(WHOLE)):
+    for number, name in enumerate(EVERY):
         runs = session.status().runs
-        session.set_policy(f"{name}, level=query")
+        session.set_policy(name)
         for stream, batch in (rows[number % len(rows)], rows[(number + 7) % len(rows)]):
             session.append(stream, batch)
         assert session.drain(PATIENCE), name
-        assert session.status().policy.startswith(name)
+        assert session.status().policy.startswith(name.split(",")[0])
         assert session.status().runs >= runs
     session.finish("a")
     assert session.drain(PATIENCE)
-    assert session.status().runs >= len(WHOLE) // 2
+    assert session.status().runs >= len(EVERY) // 2
     for case in cases:
         assert found(handles[case.name]) == expected(session, case), case.name
 
 
-@pytest.mark.parametrize("policy", ["chain", "greedy", "wrr", "rr-rb", "rr", "path-capacity", "hnr, level=operator"])
-def test_other_levels_are_refused(opened: Open, policy: str) -> None:
-    with pytest.raises(HeadgateError, match="schedules at level") as refused:
-        opened(policy=policy)
-    assert "whole queries" in str(refused.value)
-
-
 def test_a_refused_change_of_policy_leaves_the_old_one(opened: Open) -> None:
     session = opened(policy="hnr")
-    for wrong in ("chain", "hnrx"):
+    for wrong in ("hnr, level=moon", "hnrx"):
         with pytest.raises(HeadgateError):
             session.set_policy(wrong)
     assert session.status().policy == "hnr"

@@ -110,7 +110,7 @@ def test_dead_letters_that_a_crash_prevented_are_kept_at_the_next_start(
     session = opened()
     declare(session, ("a",))
     session.append("a", rows(100))
-    monkeypatch.setattr(session.engine.letters["a"], "keep", crash)
+    monkeypatch.setattr(session.engine.intake.letters["a"], "keep", crash)
     with pytest.raises(KeyboardInterrupt):
         session.append("a", rows(0))
     assert session.status().dead_letters == {"a": 0}

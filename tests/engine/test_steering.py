@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -50,16 +50,16 @@ class Slow:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, handle: Handle) -> None:
         self.entered, self.go = threading.Event(), threading.Event()
         self.failures = 0
-        plan, run = handle._running.evaluation, Evaluation.run
+        plan, run = handle._running.one.evaluation, Evaluation.run
 
-        def slowly(evaluation: Evaluation, leaves: Mapping[Any, Any], logs: Mapping[str, Any]) -> Result:
+        def slowly(evaluation: Evaluation, *read: Any) -> Result:
             if evaluation is plan:
                 self.entered.set()
                 assert self.go.wait(PATIENCE)
                 if self.failures:
                     self.failures -= 1
                     raise RuntimeError("the disk is on fire")
-            return run(evaluation, leaves, logs)
+            return run(evaluation, *read)
 
         monkeypatch.setattr(Evaluation, "run", slowly)
 
@@ -243,7 +243,7 @@ def test_a_run_that_takes_too_long_is_cancelled(session: Session, monkeypatch: p
         "(t, y) -> t + x * y)) AS n FROM a",
     )
     quick = session.query("quick", COPY)
-    monkeypatch.setattr(session.engine, "_run_limit", 0.5)
+    monkeypatch.setattr(session.engine.runner, "limit", 0.5)
     session.append("a", rows(0, 50))
     assert eventually(lambda: slow.status.state == "suspended")
     assert "took longer than 0.5 s" in slow.status.error

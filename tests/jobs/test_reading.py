@@ -37,7 +37,7 @@ def leaves(
 def read(reading: Reading) -> dict[str, tuple[tuple[int, int], tuple[float, float]]]:
     """For each stream the offsets and the seconds that are read."""
     if not reading.inputs:
-        told = (reading.offsets.first, reading.offsets.last), seconds(reading.span)
+        told = (reading.offsets.first, reading.offsets.last), seconds(reading.times.get(("ts",), Span()))
         return {str(reading.node): told}
     return {name: told for one in reading.inputs for name, told in read(one).items()}
 
@@ -46,7 +46,7 @@ def survey(
     sql: str, news: dict[str, tuple[int, int]], train: tuple[int, int], frontiers: tuple[Moment, Moment]
 ) -> Survey:
     plan = plan_sql(sql, STREAMS)
-    return Survey(plan, STREAMS, leaves(plan, news, frontiers), lambda _: Span(train[0] * SECOND, train[1] * SECOND))
+    return Survey(plan, STREAMS, leaves(plan, news, frontiers), lambda *_: Span(train[0] * SECOND, train[1] * SECOND))
 
 
 def test_a_join_reads_the_other_side_in_reach_of_the_train() -> None:
@@ -97,7 +97,7 @@ def test_the_frontier_of_a_join_waits_for_old_partners(time: str, frontiers: tup
     given = {place: Leaf(one.stream, Range(0, 1), None, at[one.stream] * SECOND) for place, one in sources(plan)}
     aggregate = plan.inputs[0]
     assert isinstance(aggregate, Operator)
-    found = Survey(plan, STREAMS, given, lambda _: Span()).frontier(
+    found = Survey(plan, STREAMS, given, lambda *_: Span()).frontier(
         aggregate.inputs[0], (0, 0), ("a" if time == "x.ts" else "b", "ts"), True
     )
     assert found == expected * SECOND

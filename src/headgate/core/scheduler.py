@@ -321,16 +321,13 @@ class Scheduler:
     def _open(self, edge: Edge, backlog: Chunks) -> TupleQueue:
         """A queue at the end of its stream's log, or in a log of its own."""
         if edge.producer is not None:
-            return TupleQueue(edge.id, Log(self.measured.operators[edge.producer].size))
+            return _filled(TupleQueue(edge.id, Log(self.measured.operators[edge.producer].size)), backlog)
         assert edge.stream is not None
         logs = self._logs[edge.stream]
         if not backlog:
             return TupleQueue(edge.id, logs[0])
         logs.append(Log(logs[0].size))
-        queue = TupleQueue(edge.id, logs[-1])
-        for arrival, tuples in backlog:
-            logs[-1].append(arrival, tuples)
-        return queue
+        return _filled(TupleQueue(edge.id, logs[-1]), backlog)
 
     def _close(self, queue: TupleQueue) -> None:
         queue.close()
@@ -385,3 +382,9 @@ class Scheduler:
             self._regroup(now)
         else:
             self._tell_all()
+
+
+def _filled(queue: TupleQueue, backlog: Chunks) -> TupleQueue:
+    for arrival, tuples in backlog:
+        queue.log.append(arrival, tuples)
+    return queue

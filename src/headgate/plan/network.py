@@ -141,21 +141,31 @@ class Network:
         """A query's operators, every one after those that feed it."""
         return tuple(self.nodes[number] for number in self.operators[query])
 
-    def leaves(self, query: QueryId) -> dict[Place, QueueId]:
-        """The queue that each leaf of a query's plan stands for, by the leaf's place."""
+    def places(self, query: QueryId) -> dict[Place, OperatorId]:
+        """The operator at each place of a query's plan; equal sub-plans are one operator at several places."""
         known = self.query(query)
-        found: dict[Place, QueueId] = {}
+        found: dict[Place, OperatorId] = {}
 
         def visit(operator: Operator, place: Place) -> None:
-            number = self.numbers[("operator", signature(operator, place, known, self.share))]
+            found[place] = self.numbers[("operator", signature(operator, place, known, self.share))]
             for port, child in enumerate(operator.inputs):
                 if isinstance(child, Operator):
                     visit(child, (*place, port))
-                else:
-                    found[(*place, port)] = self.numbers[("queue", number, port)]
 
         visit(known.plan, ())
         return found
+
+    def inputs(self, query: QueryId) -> dict[Place, QueueId]:
+        """The queue before which each stream and each operator but the last of a query's plan stands, by its place."""
+        return {
+            (*place, port): queue
+            for place, number in self.places(query).items()
+            for port, queue in enumerate(self.nodes[number].queues)
+        }
+
+    def leaves(self, query: QueryId) -> dict[Place, QueueId]:
+        """The queue that each leaf of a query's plan stands for, by the leaf's place."""
+        return {place: queue for place, queue in self.inputs(query).items() if self.edges[queue].stream is not None}
 
     def _with(self, kept: Mapping[QueryId, Query], added: list[Query]) -> Network:
         queries = dict(kept)

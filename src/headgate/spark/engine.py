@@ -9,10 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
 import pyarrow as pa
@@ -35,7 +34,6 @@ from headgate.model import (
     WHOLE_QUEUE,
     HeadgateError,
     Level,
-    OperatorOutcome,
     Outcome,
     Produced,
     Query,
@@ -48,26 +46,34 @@ from headgate.model import (
     unknown,
 )
 from headgate.plan.network import Network
-from headgate.plan.sharing import Place
 from headgate.policies.registry import create
 from headgate.spark.calling import Calling, UndeliveredError
-from headgate.spark.jobs.evaluate import Result, evaluation
-from headgate.spark.jobs.rows import Leaf
-from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, arrow_schema
+from headgate.spark.cutting import FINE, Shape, Shaper, sweep, waiting_folder
+from headgate.spark.followers import Followers
+from headgate.spark.intake import Intake
+from headgate.spark.jobs import waiting
+from headgate.spark.jobs.evaluate import evaluation
+from headgate.spark.jobs.pieces import Piece
+from headgate.spark.jobs.problems import one_line
 from headgate.spark.jobs.tables import read_table
-from headgate.spark.retention import keep_from
-from headgate.spark.running import RunningQuery, response_times
-from headgate.spark.store.deadletters import DeadLetters, Letter
+from headgate.spark.recut import cut_up, left_inside, whole_positions
+from headgate.spark.responses import response_times
+from headgate.spark.retention import forget_inside, keep_from
+from headgate.spark.runner import Runner
+from headgate.spark.running import RunningQuery, has_windows, stream_leaves
+from headgate.spark.share import Share, key
+from headgate.spark.store.deadletters import Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.ledger import forward
 from headgate.spark.store.log import StreamLog
 from headgate.spark.store.records import Commit, Output
 from headgate.spark.store.recovery import recover
 from headgate.spark.store.sinks import Call, Sink, open_sink, parse_sink
+from headgate.spark.store.waitingrows import WaitingRows
 from headgate.stats import Measured
 
 CHECKPOINT = 200  # commits between two checkpoints
-LEVELS = (Level.QUERY, Level.SHARED, Level.GROUP)  # a run is of whole queries
+DEFAULT_POLICY = "weighted-hr"
 _PATIENCE = 0.5  # seconds a worker sleeps at most when there is nothing to run
 
 
@@ -79,69 +85,55 @@ class Engine:
         spark: SparkSession,
         directory: Path,
         *,
-        policy: str = "fcfs",
+        policy: str = DEFAULT_POLICY,
         workers: int = 2,
         run_limit: float = 300.0,
         seed: int = 1,
         record: Callable[[str], Any] | None = None,
     ) -> None:
-        _check_level(policy)
+        self._level = create(policy).level
         self.spark = spark
         self.workers = workers
-        self.streams: dict[str, Stream] = {}
         self.tables: dict[str, DataFrame] = {}
-        self.logs: dict[str, StreamLog] = {}
-        self.letters: dict[str, DeadLetters] = {}
         self.queries: dict[str, RunningQuery] = {}
         self.doing: dict[WorkerId, Run] = {}
         self.runs = self.jobs = 0
-        self._inboxes: dict[str, list[SimpleQueue[pa.Table | None]]] = {}
+        self.runner = Runner(spark, run_limit)
+        self.followers = Followers()
         self._callbacks: dict[str, Call] = {}
-        self._appending: dict[str, threading.Lock] = {}  # a log and its dead letters change together
+        self._waiting: dict[str, StreamLog] = {}  # rows inside queries that are in pieces
         self._ends: dict[str, int] = {}  # how much of each log the scheduler knows of
-        self._run_limit = run_limit
         self._began = time.time() - time.monotonic()
         self.lock = threading.Condition(threading.RLock())
-        self._stopping = False
+        self._stopping = self._still = False
         self._threads: list[threading.Thread] = []
         self.directory = DataDirectory(directory)
         try:
             self.ledger = recover(self.directory, self._sink)
+            self._let_go_of_waiting()
         except BaseException:
             self.directory.close()
             raise
-        network = Network.of([], [], [], share=False)
-        settings: dict[str, Any] = {
-            "measured": Measured.of(network),
-            "learn": True,
-            "train": WHOLE_QUEUE,
-            "seed": seed,
-        }
-        if record is None:
-            self.scheduler = Scheduler(network, policy, **settings)
-        else:
-            self.scheduler = RecordingScheduler(network, policy, write=record, **settings)
+        self.intake = Intake(self.directory, self.now)
+        self.scheduler = _scheduler(policy, seed, record)
 
     # -- what there is -----------------------------------------------------------------------------------------
+
+    @property
+    def streams(self) -> Mapping[str, Stream]:
+        return self.intake.streams
+
+    @property
+    def logs(self) -> Mapping[str, StreamLog]:
+        return self.intake.logs
 
     def now(self) -> float:
         """Seconds since the epoch, on a clock that never goes back."""
         return self._began + time.monotonic()
 
     def add_stream(self, stream: Stream) -> None:
-        if stream.name in self.streams:
-            raise HeadgateError(f"stream '{stream.name}' exists already", hint="choose another name")
-        schema = arrow_schema(stream)
-        folder = self.directory.stream(stream.name)
-        log = StreamLog.open(folder, stream, schema)
         with self.lock:
-            self.streams[stream.name] = stream
-            self.logs[stream.name] = log
-            self.letters[stream.name] = DeadLetters(self.directory.letters(stream.name))
-            if log.newest is not None:  # a crash may have come between the append and its dead letters
-                self.letters[stream.name].keep(log.newest)
-            self._appending[stream.name] = threading.Lock()
-            self._ends[stream.name] = log.end
+            self._ends[stream.name] = self.intake.add(stream).end
             self._tell(Declared(stream=stream))
 
     def add_table(self, table: Table) -> None:
@@ -155,6 +147,8 @@ class Engine:
         """Start a query: where it stood if the directory knows it, else at the logs' ends, or at their starts."""
         if query.name in self.queries:
             raise HeadgateError(f"query '{query.name}' exists already", hint="stop it first, or choose another name")
+        if "#" in query.name:
+            raise HeadgateError(f"a query cannot be called '{query.name}'", hint="choose a name without #")
         parse_sink(query.sink or "parquet")
         if call is not None:
             self._callbacks[query.name] = call
@@ -168,8 +162,9 @@ class Engine:
         if call is not None and known is not None:
             self._call_again(query.name, known)
         with self.lock:
-            running = RunningQuery(query, checked, {}, {})
-            self._place(running, from_start)
+            running = RunningQuery(query, Piece((), checked))
+            self._place(running, known or {}, from_start)
+            self._fit(running)
             if known is None:
                 self._announce(running)
             self.queries[query.name] = running
@@ -183,7 +178,8 @@ class Engine:
             if running.state == "running":
                 self._leave(running)
             self.ledger.commit(Commit(queries={name: None}))
-            self._hand_out(name, None)
+            self._discard(running.shape)
+            self.followers.end(name)
             del self.queries[name]
 
     def pause(self, name: str) -> None:
@@ -198,8 +194,9 @@ class Engine:
         with self.lock:
             running = self._at_rest(name)
             if running.state != "running":
+                self.ledger.forward()
                 running.state, running.error = "running", ""
-                self._enter(running)
+                self._enter_again(running)
         sink = self.ledger.sinks.get(name)
         if isinstance(sink, Calling):
             sink.roll_forward_all(())
@@ -224,25 +221,26 @@ class Engine:
 
     def follow(self, name: str, timeout: float | None = None) -> Iterator[pa.Table]:
         """A query's results as they are committed, from now on."""
-        inbox: SimpleQueue[pa.Table | None] = SimpleQueue()
-        with self.lock:
-            self._inboxes.setdefault(self.query(name).name, []).append(inbox)
-        return self._followed(name, inbox, timeout)
+        return self.followers.follow(self.query(name).name, timeout)
 
-    def _followed(self, name: str, inbox: SimpleQueue[pa.Table | None], timeout: float | None) -> Iterator[pa.Table]:
-        try:
-            while (table := inbox.get(timeout=timeout)) is not None:
-                yield table
-        except Empty:
-            return
-        finally:
-            with self.lock:
-                self._inboxes[name].remove(inbox)
+    # -- steering ----------------------------------------------------------------------------------------------
 
     def set_policy(self, policy: str) -> None:
-        _check_level(policy)
+        """Let another policy decide; where it schedules at another level, queries are cut anew."""
+        level = create(policy).level
         with self.lock:
-            self._tell(PolicyChanged(policy))
+            if _cut(level) == _cut(self._level):
+                self._level = level
+                self._tell(PolicyChanged(policy))
+                return
+            with self._stillness():
+                self._level = level
+                entered = [running for running in self.queries.values() if running.state == "running"]
+                for running in entered:
+                    self._leave(running)
+                self._tell(PolicyChanged(policy))
+                for running in entered:
+                    self._enter_again(running)
 
     def set_priority(self, query_class: str, priority: float) -> None:
         with self.lock:
@@ -260,46 +258,40 @@ class Engine:
 
     def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int:
         """Add rows to a stream; durable on return. How many were new and in time."""
-        log = self._log(stream)
-        with self._appending[stream]:
-            before = log.end
-            appended = log.append(rows, self.now(), batch)
-            if appended.rejected:
-                self.letters[stream].keep(appended)
-            new = log.end - before
+        new = self.intake.append(stream, rows, batch)
         self._arrived(stream)
         return new
 
     def finish(self, stream: str) -> None:
         """A stream has ended: its windows close."""
-        self._log(stream).finish(self.now())
+        self.intake.log(stream).finish(self.now())
         self._arrived(stream)
 
     def reject(self, stream: str, bad: tuple[tuple[str, str], ...]) -> None:
         """Keep tuples that could not be read."""
         now = self.now()
-        with self._appending[stream]:
-            self.letters[stream].add([Letter(reason, now, text=raw) for raw, reason in bad])
+        self.intake.keep(stream, [Letter(reason, now, text=raw) for raw, reason in bad])
 
     def _arrived(self, stream: str) -> None:
         """Tell the scheduler what it does not know of a log yet."""
         with self.lock:
             known, end = self._ends[stream], self.logs[stream].end
             self._ends[stream] = end
-            for arrival, count in self._chunks(stream, known, end):
+            for arrival, count in self.intake.chunks(stream, known, end):
                 self._tell(Arrived(stream, arrival, count))
             for running in self.queries.values():
-                if running.state == "running" and running.windows:
+                if running.state == "running":
                     self._release(running)
             self.lock.notify_all()
 
     def _release(self, running: RunningQuery) -> None:
-        """Let a window query's tuples wait once a window can close; until then they are held."""
-        held = running.held
-        if held and running.can_close(self.logs, self._ends):
-            for place in held:
-                queue = running.queues[place]
-                self._tell(Frontier(queue, self._ends[running.stream(place)] - running.bases[queue]))
+        """Let a window's tuples wait once it can close; until then they are held."""
+        for piece in running.pieces:
+            if has_windows(piece) and running.can_close(piece, self._ends, self.logs):
+                for place in running.held(piece):
+                    stream, queue = piece.leaves[place].stream, running.queues[place]
+                    end = self._ends.get(stream, running.log(stream, self.logs).end)
+                    self._tell(Frontier(queue, end - running.bases[queue]))
 
     # -- work --------------------------------------------------------------------------------------------------
 
@@ -330,14 +322,15 @@ class Engine:
         for thread in self._threads:
             thread.join()
         for name in self.queries:
-            self._hand_out(name, None)
+            self.followers.end(name)
         try:
             with suppress(UndeliveredError):  # the commits stay: the callback gets them after the next start
                 self.ledger.checkpoint()
             self.ledger.close()
         finally:
-            for log in self.logs.values():
+            for log in self._waiting.values():
                 log.close()
+            self.intake.close()
             self.directory.close()
 
     def _work(self, worker: WorkerId) -> None:
@@ -350,12 +343,16 @@ class Engine:
             with self.lock:
                 self.doing.pop(worker, None)
                 self.scheduler.finished(outcome, self.now())
+                if outcome.produced:
+                    for running in self._members(run):
+                        if running.state == "running":
+                            self._release(running)
                 self.lock.notify_all()
 
     def _next(self, worker: WorkerId) -> Run | None:
         with self.lock:
             while not self._stopping:
-                answer = self.scheduler.next(worker, self.now())
+                answer = None if self._still else self.scheduler.next(worker, self.now())
                 if isinstance(answer, Run):
                     self.doing[worker] = answer
                     for running in self._members(answer):
@@ -365,78 +362,54 @@ class Engine:
             return None
 
     def _carry_out(self, run: Run, began: float) -> Outcome:
-        taken = {queue: (first, last) for queue, first, last in run.takes}
         with self.lock:
-            members = self._members(run)
-            leaves = {member.name: member.leaves(taken, self.logs) for member in members}
-        results = {member.name: self._result(member, leaves[member.name], run) for member in members}
-        ran = self.now()
-        self._commit(run, members, leaves, results)
-        return Outcome(run, ran - began, None, self._operators(run, members, leaves, results, ran - began))
+            shares = self._shares(run)
+        for share in shares:
+            self._evaluate(share, f"headgate-{run.id}-{share.name}", f"run {run.id}: {share.name}")
+        seconds = self.now() - began
+        self._commit(shares, run)
+        told = tuple(one for share in shares for one in share.outcome(seconds / len(shares)))
+        produced = tuple(one for share in shares for one in share.produced())
+        return Outcome(run, seconds, None, told, produced)
 
-    def _result(self, member: RunningQuery, leaves: Mapping[Place, Leaf], run: Run) -> Result:
-        """One query's part of a run as a Spark job; tried twice, unless it took too long."""
-        group = f"headgate-{run.id}-{member.name}"
-        context = self.spark.sparkContext
-        context.setJobGroup(group, f"run {run.id}: {member.name}", interruptOnCancel=True)
-        try:
-            result = self._limited(member, leaves, group)
-        except HeadgateError:
-            raise
-        except Exception:
-            result = self._limited(member, leaves, group)
-        jobs = len(context.statusTracker().getJobIdsForGroup(group))
+    def _shares(self, run: Run) -> list[Share]:
+        """What each query does in a run: the piece that its unit names, on what the unit takes."""
+        takes = {queue: (first, last) for queue, first, last in run.takes}
+        found = []
+        for unit in run.units:
+            for name in unit.queries:
+                if (running := self.queries.get(name)) is not None:
+                    piece = next(piece for call in unit.calls if (piece := running.operators.get(call)) is not None)
+                    found.append(Share.of(running, piece, running.taken(takes, piece), self.logs))
+        return found
+
+    def _evaluate(self, share: Share, group: str, description: str) -> None:
+        result, jobs = self.runner.run(group, description, lambda: share.evaluate(self.logs))
+        share.done(result, self.now())
         with self.lock:
             self.jobs += jobs
-            member.tally.jobs += jobs
-        return result
+            share.running.tally.jobs += jobs
 
-    def _limited(self, member: RunningQuery, leaves: Mapping[Place, Leaf], group: str) -> Result:
-        """Evaluate within the time limit."""
-        expired = threading.Event()
-
-        def expire() -> None:
-            expired.set()
-            self.spark.sparkContext.cancelJobGroup(group)
-
-        limit = threading.Timer(self._run_limit, expire)
-        limit.start()
-        try:
-            return member.evaluation.run(leaves, self.logs)
-        except Exception:
-            if expired.is_set():
-                raise HeadgateError(
-                    f"a run took longer than {self._run_limit:g} s and was cancelled", hint="choose smaller trains"
-                ) from None
-            raise
-        finally:
-            limit.cancel()
-
-    def _commit(
-        self,
-        run: Run,
-        members: list[RunningQuery],
-        leaves: Mapping[str, Mapping[Place, Leaf]],
-        results: Mapping[str, Result],
-    ) -> None:
-        positions = {m.name: {_key(p): leaf.range.last for p, leaf in leaves[m.name].items()} for m in members}
-        outputs = {
-            m.name: Output.inline(results[m.name].rows.drop_columns([ARRIVAL, CLOSES]))
-            for m in members
-            if results[m.name].rows.num_rows
-        }
-        self.ledger.commit(Commit(run.id, tuple(map(str, run.units)), positions, outputs))
+    def _commit(self, shares: list[Share], run: Run | None = None) -> None:
+        """From here on the run counts, whatever becomes of its results."""
+        positions = {share.name: {key(p): at for p, at in share.positions().items()} for share in shares}
+        outputs = {share.name: Output.inline(share.rows) for share in shares if share.rows.num_rows}
+        for share in shares:
+            if share.handed is not None and share.piece.feeds is not None:
+                outputs[share.piece.feeds.name] = Output.inline(share.handed)
+        number, units = (run.id, tuple(map(str, run.units))) if run is not None else (0, ())
+        self.ledger.commit(Commit(number, units, positions, outputs))
         emission = self.now()
-        with self.lock:  # from here on the run counts, whatever becomes of its results
-            for member in members:
-                member.positions.update({place: leaf.range.last for place, leaf in leaves[member.name].items()})
-                member.busy = False
-                self._hand_out(member.name, results[member.name].rows.drop_columns([ARRIVAL, CLOSES]))
+        with self.lock:
+            for share in shares:
+                share.running.positions.update(share.positions())
+                share.running.busy = False
+                self.followers.give(share.name, share.rows)
             self.runs += 1
             due = self.runs % CHECKPOINT == 0
             self.lock.notify_all()
-        for member in members:
-            self._note(member, leaves[member.name], results[member.name], emission)
+        for share in shares:
+            self._note(share, emission)
         if due:
             self._tidy()
         else:
@@ -451,30 +424,26 @@ class Engine:
                 return  # a query of a former life has not come back yet
             for name, log in self.logs.items():
                 log.drop_before(keep_from(name, self.queries.values(), self.logs))
+            for running in self.queries.values():
+                forget_inside(running, self.logs)
 
-    def _hand_out(self, name: str, table: pa.Table | None) -> None:
-        """Give a result to those who follow the query; None: there will be no more."""
-        if table is None or table.num_rows:
-            for inbox in self._inboxes.get(name, ()):
-                inbox.put(table)
-
-    def _note(self, member: RunningQuery, leaves: Mapping[Place, Leaf], result: Result, emission: float) -> None:
-        times = response_times(result.rows, leaves, self.logs, emission)
-        for failure in result.failures:
-            letter = Letter(f"query {member.name}: {failure.reason}", emission, offset=failure.offset)
-            with self._appending[failure.stream]:
-                self.letters[failure.stream].add([letter])
+    def _note(self, share: Share, emission: float) -> None:
+        times: list[float] = []
+        if share.piece.feeds is None:
+            times = response_times(share.result.rows, share.streams_read, self.logs, emission)
+        for stream, letter in share.letters(emission):
+            self.intake.keep(stream, [letter])
         with self.lock:
-            tally = member.tally
+            tally = share.running.tally
             tally.runs += 1
-            tally.tuples_in += member.taken(leaves)
-            tally.tuples_out += result.rows.num_rows
-            tally.dead_letters += len(result.failures)
+            tally.tuples_in += share.arrived
+            tally.tuples_out += share.rows.num_rows
+            tally.dead_letters += len(share.result.failures)
             tally.note(times)
 
     def _failed(self, run: Run, began: float, error: Exception) -> Outcome:
         """The run failed twice: its queries are suspended with the error, the others go on."""
-        text = _told(error)
+        text = one_line(error)
         with self.lock:
             for running in self._members(run):
                 running.busy = False
@@ -486,25 +455,136 @@ class Engine:
             running = self.queries.get(name)
             if running is not None and running.state == "running":
                 running.state, running.error = "suspended", text
-                self._leave(running)
+                if name in self.scheduler.network.queries:
+                    self._leave(running)
 
-    def _operators(
-        self,
-        run: Run,
-        members: list[RunningQuery],
-        leaves: Mapping[str, Mapping[Place, Leaf]],
-        results: Mapping[str, Result],
-        seconds: float,
-    ) -> tuple[OperatorOutcome, ...]:
-        """What a run tells of its operators: a job's time cannot be split, so the first one stands for the query."""
-        told = []
-        for member in members:
-            taken = member.taken(leaves[member.name])
-            numbers = self.scheduler.network.operators.get(member.name, ())
-            if taken and numbers:
-                share = seconds / len(members)
-                told.append(OperatorOutcome(numbers[0], taken, results[member.name].rows.num_rows, share))
-        return tuple(told)
+    # -- entering and leaving the scheduler --------------------------------------------------------------------
+
+    def _place(self, running: RunningQuery, known: Mapping[str, Any], from_start: bool) -> None:
+        """Where a query stands: as committed, else at an end of the log."""
+        at, told = self.ledger.positions.get(running.name, {}), known.get("starts", {})
+        for place, stream in stream_leaves(running.query).items():
+            fresh = self.logs[stream].start if from_start else self._ends[stream]
+            running.positions[place] = at.get(key(place), fresh)
+            self.logs[stream].require(running.positions[place])
+            running.starts[place] = told.get(key(place), fresh)
+        running.shape = Shape((running.one,))
+        if (cut := known.get("cut")) is not None:
+            base = {place: cut["base"][key(place)] for place in running.starts}
+            self._take_shape(running, self._shaper().cut(running.query, Level(cut["level"]), cut["epoch"], base))
+            running.positions = {place: at[key(place)] for place in running.leaves}
+
+    def _announce(self, running: RunningQuery) -> None:
+        """Let the commits know what a query is, how it is cut, and where it stands."""
+        query, shape = running.query, running.shape
+        told: dict[str, Any] = {
+            "sql": query.sql,
+            "class": query.query_class,
+            "sink": query.sink or "parquet",
+            "starts": {key(place): offset for place, offset in running.starts.items()},
+        }
+        if shape.level is not None:
+            base = {key(place): offset for place, offset in shape.base.items()}
+            told["cut"] = {"level": shape.level, "epoch": shape.epoch, "base": base}
+        positions = {key(place): offset for place, offset in running.positions.items()}
+        self.ledger.commit(Commit(positions={query.name: positions}, queries={query.name: told}))
+
+    def _enter(self, running: RunningQuery) -> None:
+        """Give a query to the scheduler, with what has come since it stood where it stands."""
+        self._wire(running, self.scheduler.network.add(running.query))
+        backlog: dict[QueueId, Produced] = {}
+        for place, source in running.leaves.items():
+            queue, position = running.queues[place], running.positions[place]
+            running.bases[queue] = position
+            if chunks := self._since(running, source.stream, position):
+                backlog[queue] = Produced(queue, chunks)
+        self._tell(QueryAdded(running.query, tuple(backlog.values())))
+        for queue in running.bases:
+            if queue not in backlog:  # it reads the stream's common log, from that one's end
+                running.bases[queue] -= self.scheduler.queue(queue).position
+        for place in (place for piece in running.pieces for place in running.held(piece)):
+            queue = running.queues[place]
+            self._tell(Frontier(queue, self.scheduler.queue(queue).position))
+        self._release(running)
+        self.lock.notify_all()
+
+    def _enter_again(self, running: RunningQuery) -> None:
+        """The same for a query that the level of another policy may ask to be cut otherwise."""
+        try:
+            self._fit(running)
+        except Exception as error:
+            running.state, running.error = "suspended", one_line(error)
+        else:
+            self._enter(running)
+
+    def _since(self, running: RunningQuery, stream: str, position: int) -> tuple[tuple[float, int], ...]:
+        if stream in running.shape.logs:
+            log = running.shape.logs[stream]
+            return waiting.arrivals(log.read(position, log.end))
+        return self.intake.chunks(stream, position, self._ends[stream])
+
+    def _wire(self, running: RunningQuery, network: Network) -> None:
+        """Which queue stands before each leaf, and which piece each operator is in."""
+        queues, places = network.inputs(running.name), network.places(running.name)
+        running.queues = {place: queues[place] for place in running.leaves}
+        running.bases = {}
+        homes = {piece.place: piece for piece in running.pieces}
+        running.operators = {}
+        for place, number in sorted(places.items()):
+            depth = next(depth for depth in range(len(place), -1, -1) if place[:depth] in homes)
+            running.operators.setdefault(number, homes[place[:depth]])
+
+    def _leave(self, running: RunningQuery) -> None:
+        self._tell(QueryRemoved(running.name))
+
+    # -- cutting -----------------------------------------------------------------------------------------------
+
+    def _fit(self, running: RunningQuery) -> None:
+        """Bring a query into the pieces that the policy's level asks for."""
+        level = _cut(self._level)
+        if running.shape.level == level:
+            return
+        if not running.shape.whole:
+            self._join_up(running)
+        if level is not None:
+            epoch = self.ledger.commits.number + 1  # no other cut in this directory has it
+            shape, running.positions = cut_up(running, level, epoch, self._shaper(), self.runner, self.logs)
+            self._take_shape(running, shape)
+            self._announce(running)
+
+    def _join_up(self, running: RunningQuery) -> None:
+        """Run all that waits inside, then the query is in one piece again."""
+        network = self.scheduler.network.add(running.query)
+        self._wire(running, network)
+        for share in left_inside(running, self.logs):
+            self._evaluate(share, f"headgate-join-{share.name}", f"join {share.name}")
+            self._commit([share])
+        former = running.shape
+        running.positions = whole_positions(running, network.leaves(running.name))
+        running.shape = Shape((running.one,))
+        self._announce(running)
+        self._discard(former)
+
+    def _take_shape(self, running: RunningQuery, shape: Shape) -> None:
+        running.shape = shape
+        self._waiting.update(shape.logs)
+
+    def _discard(self, shape: Shape) -> None:
+        self.ledger.forward()
+        for name in shape.logs:
+            self._waiting.pop(name, None)
+            self.ledger.sinks.pop(name, None)
+        shape.discard()
+
+    def _shaper(self) -> Shaper:
+        return Shaper(self.spark, self.streams, self.tables, self.directory.waiting)
+
+    def _let_go_of_waiting(self) -> None:
+        """Recovery has opened the logs it found rows for; queries open those they still need."""
+        for name in [name for name in self.ledger.sinks if "#" in name]:
+            self.ledger.sinks.pop(name).close()
+        epochs = {name: told["cut"]["epoch"] for name, told in self.ledger.queries.items() if "cut" in told}
+        sweep(self.directory.waiting, epochs)
 
     # -- inner -------------------------------------------------------------------------------------------------
 
@@ -516,71 +596,29 @@ class Engine:
         self.lock.wait_for(lambda: not self.query(name).busy)
         return self.query(name)
 
-    def _place(self, running: RunningQuery, from_start: bool) -> None:
-        """Where a query stands at each leaf: as committed, else at an end of the log."""
-        network = self.scheduler.network.add(running.query)
-        running.queues = network.leaves(running.name)
-        known = self.ledger.positions.get(running.name, {})
-        told = self.ledger.queries.get(running.name, {}).get("starts", {})
-        for place in running.queues:
-            stream = running.stream(place)
-            fresh = self.logs[stream].start if from_start else self._ends[stream]
-            running.positions[place] = known.get(_key(place), fresh)
-            self.logs[stream].require(running.positions[place])
-            running.starts[place] = told.get(_key(place), fresh)
-
-    def _announce(self, running: RunningQuery) -> None:
-        query = running.query
-        starts = {_key(place): offset for place, offset in running.starts.items()}
-        told = {"sql": query.sql, "class": query.query_class, "sink": query.sink or "parquet", "starts": starts}
-        self.ledger.commit(Commit(positions={query.name: starts}, queries={query.name: told}))
-
-    def _enter(self, running: RunningQuery) -> None:
-        """Give a query to the scheduler, with what has come since it stood where it stands."""
-        network = self.scheduler.network.add(running.query)
-        running.queues = network.leaves(running.name)
-        backlog: dict[QueueId, Produced] = {}
-        for place, queue in running.queues.items():
-            stream, position = running.stream(place), running.positions[place]
-            running.bases[queue] = position
-            chunks = self._chunks(stream, position, self._ends[stream])
-            if chunks:
-                backlog[queue] = Produced(queue, chunks)
-        self._tell(QueryAdded(running.query, tuple(backlog.values())))
-        for queue in set(running.queues.values()):  # a stream that is read twice may have one queue
-            if queue not in backlog:  # it reads the stream's common log, from that one's end
-                running.bases[queue] -= self.scheduler.queue(queue).position
-        for place in running.held:
-            queue = running.queues[place]
-            self._tell(Frontier(queue, self.scheduler.queue(queue).position))
-        if running.windows:
-            self._release(running)
-        self.lock.notify_all()
-
-    def _chunks(self, stream: str, first: int, last: int) -> tuple[tuple[float, int], ...]:
-        """The arrivals of a piece of a log; the marker of a stream's end has no row but takes an offset."""
-        chunks = self.logs[stream].arrivals(first, last)
-        missing = last - first - sum(count for _, count in chunks)
-        return (*chunks, (self.now(), missing)) if missing else tuple(chunks)
-
-    def _leave(self, running: RunningQuery) -> None:
-        self._tell(QueryRemoved(running.name))
+    @contextmanager
+    def _stillness(self) -> Iterator[None]:
+        """Nothing runs, and nothing new is begun."""
+        self._still = True
+        try:
+            self.lock.wait_for(lambda: not self.doing)
+            yield
+        finally:
+            self._still = False
+            self.lock.notify_all()
 
     def _tell(self, event: Event) -> None:
         self.scheduler.event(event, self.now())
 
-    def _log(self, stream: str) -> StreamLog:
-        if stream not in self.logs:
-            raise unknown("stream", stream, self.logs)
-        return self.logs[stream]
-
     def _sink(self, query: str, told: Mapping[str, Any]) -> Sink:
+        if "#" in query:
+            return WaitingRows(query, waiting_folder(self.directory.waiting, query), self._waiting.get(query))
         text, folder, call = str(told.get("sink", "parquet")), self.directory.result(query), self._callbacks.get(query)
         if parse_sink(text).name != "callback":
             return open_sink(text, folder)
         if call is None:
             return open_sink("blackhole", folder)
-        return Calling(folder, call, lambda error: self._suspend(query, _told(error)))
+        return Calling(folder, call, lambda error: self._suspend(query, one_line(error)))
 
     def _call_again(self, query: str, told: Mapping[str, Any]) -> None:
         """Give a callback what it may have missed in a crash: recovery did not know it yet."""
@@ -591,18 +629,14 @@ class Engine:
                 forward(sink, [(number, commit.outputs[query])], self.directory.aside)
 
 
-def _told(error: Exception) -> str:
-    return " ".join(str(error).split())[:500] or type(error).__name__
+def _scheduler(policy: str, seed: int, record: Callable[[str], Any] | None) -> Scheduler:
+    network = Network.of([], [], [], share=False)
+    settings: dict[str, Any] = {"measured": Measured.of(network), "learn": True, "train": WHOLE_QUEUE, "seed": seed}
+    if record is None:
+        return Scheduler(network, policy, **settings)
+    return RecordingScheduler(network, policy, write=record, **settings)
 
 
-def _check_level(policy: str) -> None:
-    level = create(policy).level
-    if level not in LEVELS:
-        raise HeadgateError(
-            f"policy '{policy}' schedules at level {level}, and on Spark a run is of whole queries",
-            hint="add level=query if the policy has it, or choose another one: headgate policies",
-        )
-
-
-def _key(place: Place) -> str:
-    return ".".join(map(str, place))
+def _cut(level: Level) -> Level | None:
+    """The level at which queries are in pieces; None: each is whole."""
+    return level if level in FINE else None

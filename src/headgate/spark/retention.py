@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from headgate.model import Aggregate, Except, Join, Operator, Source
 from headgate.plan.sharing import Place
-from headgate.spark.running import RunningQuery
+from headgate.spark.jobs.compile import survey_of
+from headgate.spark.jobs.inner import Inner
+from headgate.spark.jobs.pieces import Piece
+from headgate.spark.jobs.reading import node_at
+from headgate.spark.jobs.rows import Range
+from headgate.spark.jobs.waiting import time_column
+from headgate.spark.running import Logs, RunningQuery, stream_leaves
 from headgate.spark.store.log import StreamLog
 
 
@@ -32,26 +41,60 @@ def reach(plan: Operator, place: Place) -> float:
     return seconds
 
 
-def needed_from(running: RunningQuery, place: Place, logs: Mapping[str, StreamLog]) -> int:
-    """The first offset of a leaf's log that a query may still read."""
-    log, position = logs[running.stream(place)], running.positions[place]
-    seconds = reach(running.query.plan, place)
-    if not seconds:
-        return position
-    frontiers = [logs[running.stream(each)].frontier_at(offset) for each, offset in running.positions.items()]
-    if any(frontier is None for frontier in frontiers):
-        return min(position, running.starts[place])
-    bound = min(frontier for frontier in frontiers if frontier is not None) - seconds * 1e6
-    needed = (segment.first for segment in log.segments(log.start, position) if segment.overlaps(bound, math.inf))
-    return min(needed, default=position)
-
-
-def keep_from(stream: str, queries: Iterable[RunningQuery], logs: Mapping[str, StreamLog]) -> int:
-    """The first offset of a log that any query may still read; its start where no query reads it."""
+def keep_from(stream: str, queries: Iterable[RunningQuery], logs: Logs) -> int:
+    """The first offset of a stream's log that any query may still read; its start where no query reads it."""
     wanted = [
-        needed_from(running, place, logs)
+        offset
         for running in queries
-        for place in running.positions
-        if running.stream(place) == stream
+        for place, offset in needed_from(running, logs).items()
+        if stream_leaves(running.query)[place] == stream
     ]
     return min(wanted, default=logs[stream].start)
+
+
+def needed_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
+    """For each stream of a query the first offset that it may still read, were it in one piece."""
+    streams, reached = stream_leaves(running.query), running.reached(logs)
+    frontiers = [logs[streams[place]].frontier_at(offset) for place, offset in reached.items()]
+    needed = dict(reached)
+    for place, offset in reached.items():
+        seconds = reach(running.query.plan, place)
+        if seconds and any(frontier is None for frontier in frontiers):
+            needed[place] = min(offset, running.starts[place])
+        elif seconds:
+            bound = min(frontier for frontier in frontiers if frontier is not None) - seconds * 1e6
+            log = logs[streams[place]]
+            kept = (segment.first for segment in log.segments(log.start, offset) if segment.overlaps(bound, math.inf))
+            needed[place] = min(kept, default=offset)
+    return needed
+
+
+def forget_inside(running: RunningQuery, logs: Logs) -> None:
+    """Drop the rows waiting inside a query that none of its pieces will read again."""
+    for piece in running.pieces:
+        for place, source in piece.leaves.items():
+            log = running.shape.logs.get(source.stream)
+            if log is not None and any(segment.sealed for segment in log.segments(log.start, log.end)):
+                log.drop_before(_needed_inside(running, piece, place, log, logs))
+
+
+def _needed_inside(running: RunningQuery, piece: Piece, place: Place, log: StreamLog, logs: Logs) -> int:
+    """The row before the position tells how far it reaches; a window reads further back."""
+    position, local = running.positions[place], piece.local(place)
+    before = max(log.start, position - 1)
+    seconds = reach(piece.plan, local)
+    inner = piece.evaluation.catalog.streams[running.leaves[place].stream]
+    if not seconds or not isinstance(inner, Inner):
+        return before
+    here = {each: Range(running.positions[each], running.positions[each]) for each in piece.leaves}
+    leaves, whole = running.read(piece, here, logs)
+    survey = survey_of(piece.evaluation.catalog, piece.plan, leaves, whole=whole)
+    rows = log.read(log.start, position)
+    needed = pa.array([False] * rows.num_rows)
+    for ref in inner.times:
+        bound = survey.frontier(node_at(piece.plan, local), local, ref, True) - seconds * 1e6
+        if bound == -math.inf:
+            return log.start
+        needed = pc.or_kleene(needed, pc.greater_equal(rows[time_column(inner, ref)], pa.scalar(bound)))
+    found = pc.index(needed, True).as_py()
+    return before if found < 0 else min(before, log.start + found)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from headgate.model import Aggregate, Except, Operator, Query, QueueId, Source
+from headgate.model import Aggregate, Except, OperatorId, Query, QueueId, Source
 from headgate.plan.sharing import Place
-from headgate.spark.jobs.evaluate import Evaluation
+from headgate.spark.cutting import Shape
+from headgate.spark.jobs import waiting
+from headgate.spark.jobs.compile import Whole
+from headgate.spark.jobs.inner import Inner
+from headgate.spark.jobs.pieces import Piece
+from headgate.spark.jobs.reading import node_at, sources
 from headgate.spark.jobs.rows import Leaf, Range
-from headgate.spark.jobs.schemas import ARRIVAL, CLOSES
 from headgate.spark.store.log import StreamLog
 
 KEPT = 100_000  # response times that percentiles are taken from
+
+Logs = Mapping[str, StreamLog]
+Taken = Mapping[Place, Range]
 
 
 @dataclass(slots=True)
@@ -39,14 +42,16 @@ class Tally:
 
 @dataclass(slots=True)
 class RunningQuery:
-    """A query, checked by Spark, and its offset in the log at each leaf of its plan."""
+    """A query, checked by Spark, and its offset before each leaf of its pieces."""
 
     query: Query
-    evaluation: Evaluation
-    starts: dict[Place, int]  # the offset from which it reads at all
-    positions: dict[Place, int]  # what is committed
+    one: Piece  # the query in one piece
+    starts: dict[Place, int] = field(default_factory=dict)  # the offsets of the streams from which it reads at all
+    positions: dict[Place, int] = field(default_factory=dict)  # what is committed: in streams, and in what waits inside
+    shape: Shape = field(default_factory=lambda: Shape(()))
     queues: dict[Place, QueueId] = field(default_factory=dict)
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
+    operators: dict[OperatorId, Piece] = field(default_factory=dict)
     state: str = "running"  # running, paused, suspended
     error: str = ""
     busy: bool = False  # a run of it is under way that is not committed yet
@@ -57,112 +62,103 @@ class RunningQuery:
         return self.query.name
 
     @property
-    def windows(self) -> list[Aggregate | Except]:
-        return [node for node in _operators(self.query.plan) if isinstance(node, Aggregate | Except)]
+    def pieces(self) -> tuple[Piece, ...]:
+        return self.shape.pieces
 
     @property
-    def held(self) -> list[Place]:
-        """Leaves whose every tuple waits for a window to close."""
-        return [place for place in self.positions if _closes_above(self.query.plan, place)]
+    def leaves(self) -> dict[Place, Source]:
+        """All that its pieces read: streams, and what waits inside."""
+        return {place: source for piece in self.pieces for place, source in piece.leaves.items()}
 
-    def stream(self, place: Place) -> str:
-        return source_at(self.query.plan, place).stream
+    def log(self, stream: str, logs: Logs) -> StreamLog:
+        return self.shape.logs[stream] if stream in self.shape.logs else logs[stream]
 
-    def leaves(self, taken: Mapping[QueueId, tuple[int, int]], logs: Mapping[str, StreamLog]) -> dict[Place, Leaf]:
-        """What a run reads: the offsets it takes, and the frontiers before and after them."""
-        made: dict[Place, Leaf] = {}
-        for place, queue in self.queues.items():
-            stream, base = self.stream(place), self.bases[queue]
-            here = self.positions[place]
-            first, last = taken.get(queue, (here - base, here - base))
-            log = logs[stream]
-            old, new = log.frontier_at(base + first), log.frontier_at(base + last)
-            made[place] = Leaf(stream, Range(base + first, base + last), old, new, self.starts[place])
-        return made
+    def taken(self, takes: Mapping[QueueId, tuple[int, int]], piece: Piece) -> dict[Place, Range]:
+        """The offsets that a run takes before each leaf of a piece."""
+        found = {}
+        for place in piece.leaves:
+            base, here = self.bases[self.queues[place]], self.positions[place]
+            first, last = takes.get(self.queues[place], (here - base, here - base))
+            found[place] = Range(base + first, base + last)
+        return found
 
-    def taken(self, leaves: Mapping[Place, Leaf]) -> int:
-        """How many tuples a run takes; leaves with one queue take the same ones."""
-        ranges = {self.queues[place]: leaf.range for place, leaf in leaves.items()}
-        return sum(each.last - each.first for each in ranges.values())
+    def read(self, piece: Piece, taken: Taken, logs: Logs) -> tuple[dict[Place, Leaf], Whole | None]:
+        """A run's leaves as its piece knows them and, of a query in pieces, the whole at the cut they stand for."""
+        if self.shape.whole:
+            return {piece.local(place): self.leaf(place, taken[place], logs) for place in taken}, None
+        leaves = {
+            piece.local(place): Leaf(source.stream, taken[place], start=self.starts.get(place, 0))
+            for place, source in piece.leaves.items()
+        }
+        reached = self._reached(piece, taken, logs)
+        whole = {place: self.leaf(place, offsets, logs) for place, offsets in reached.items()}
+        return leaves, Whole(self.query.plan, piece.place, whole)
 
-    def can_close(self, logs: Mapping[str, StreamLog], ends: Mapping[str, int]) -> bool:
-        """Whether a window ends between where the query stands and the ends of its logs."""
-        old = _frontier(log.frontier_at(self.positions[place]) for place, log in self._logs(logs))
-        new = _frontier(log.frontier_at(ends[self.stream(place)]) for place, log in self._logs(logs))
-        return any(_ends_between(node.window.size, node.window.slide, old, new) for node in self.windows)
+    def reached(self, logs: Logs) -> dict[Place, int]:
+        """How far its results so far reach into its streams."""
+        here = {place: Range(offset, offset) for place, offset in self.positions.items()}
+        if self.shape.whole:
+            return dict(self.positions)
+        found = {place: offset for place, offset in self.positions.items() if place in self.starts}
+        for piece in self.pieces:
+            for place, offsets in self._reached(piece, here, logs).items():
+                found[place] = min(found.get(place, offsets.first), offsets.first)
+        return found
 
-    def _logs(self, logs: Mapping[str, StreamLog]) -> Iterator[tuple[Place, StreamLog]]:
-        return ((place, logs[self.stream(place)]) for place in self.positions)
+    def leaf(self, place: Place, offsets: Range, logs: Logs) -> Leaf:
+        """A stream as one leaf of the whole plan."""
+        source = node_at(self.query.plan, place)
+        assert isinstance(source, Source)
+        log = logs[source.stream]
+        old, new = log.frontier_at(offsets.first), log.frontier_at(offsets.last)
+        return Leaf(source.stream, offsets, old, new, self.starts[place])
 
+    def held(self, piece: Piece) -> list[Place]:
+        """Leaves of a piece whose every tuple waits for a window to close."""
+        return [place for place in piece.leaves if _closes_above(piece, place)]
 
-def source_at(plan: Operator, place: Place) -> Source:
-    """The leaf at a place."""
-    node: Operator | Source = plan
-    for number in place:
-        assert isinstance(node, Operator)
-        node = node.inputs[number]
-    assert isinstance(node, Source)
-    return node
+    def can_close(self, piece: Piece, ends: Mapping[str, int], logs: Logs) -> bool:
+        """Whether a window ends between where a piece stands and the ends of what it reads."""
+        upto = {
+            place: Range(self.positions[place], ends.get(source.stream, self.log(source.stream, logs).end))
+            for place, source in piece.leaves.items()
+        }
+        leaves, whole = self.read(piece, upto, logs)
+        return piece.evaluation.closes(leaves, whole)
 
+    def readers(self, inner: Inner) -> Iterator[QueueId]:
+        """The queues that a piece's results go to."""
+        for place, source in self.leaves.items():
+            if source.stream == inner.name:
+                yield self.queues[place]
 
-def response_times(
-    rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog], emission: float
-) -> list[float]:
-    """How long each result took: from its latest tuple, or from the tuple that closed its window."""
-    arrivals = rows[ARRIVAL].to_pylist()
-    if rows[CLOSES].null_count < rows.num_rows:
-        ends = rows[CLOSES].cast(pa.int64()).to_pylist()
-        distinct = [end for end in pc.unique(rows[CLOSES].cast(pa.int64())).to_pylist() if end is not None]
-        closing = {end: _closing(end, leaves, logs, emission) for end in distinct}
-        arrivals = [arrival if end is None else closing[end] for arrival, end in zip(arrivals, ends, strict=True)]
-    return [max(0.0, emission - arrival) for arrival in arrivals]
-
-
-def _closing(end: int, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog], emission: float) -> float:
-    """The arrival of the tuple with which all frontiers had passed an event time; a stream's end is no tuple."""
-    latest = max(_passing(end, leaf, logs[leaf.stream]) for leaf in leaves.values())
-    return latest if math.isfinite(latest) else emission
-
-
-def _passing(end: int, leaf: Leaf, log: StreamLog) -> float:
-    low, high = leaf.range.first, leaf.range.last
-    if low == high:
-        return -math.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        passed = log.frontier_at(middle)
-        low, high = (low, middle) if passed is not None and passed >= end else (middle, high)
-    found = log.arrivals(low, low + 1)
-    return found[0][0] if found else -math.inf
-
-
-def _operators(plan: Operator) -> Iterator[Operator]:
-    yield plan
-    for child in plan.inputs:
-        if isinstance(child, Operator):
-            yield from _operators(child)
-
-
-def _closes_above(plan: Operator, place: Place) -> bool:
-    node: Operator | Source = plan
-    for number in place:
-        if isinstance(node, Aggregate | Except):
-            return True
-        assert isinstance(node, Operator)
-        node = node.inputs[number]
-    return False
+    def _reached(self, piece: Piece, taken: Taken, logs: Logs) -> dict[Place, Range]:
+        """The offsets of the streams below a piece that its rows stand for, before and after a run."""
+        found: dict[Place, Range] = {}
+        for place, source in piece.leaves.items():
+            inner, offsets = piece.evaluation.catalog.streams[source.stream], taken[place]
+            if not isinstance(inner, Inner):
+                found[place] = offsets
+                continue
+            log = self.shape.logs[inner.name]
+            base = [self.shape.base[(*place, *local)] for local in inner.below]
+            old, new = (waiting.reach(log, inner, offset, base) for offset in (offsets.first, offsets.last))
+            for local, before, after in zip(inner.below, old, new, strict=True):
+                found[(*place, *local)] = Range(before, after)
+        return found
 
 
-def _frontier(found: Iterator[int | float | None]) -> float:
-    return min(-math.inf if moment is None else float(moment) for moment in found)
+def stream_leaves(query: Query) -> dict[Place, str]:
+    """The streams that a query reads, by their places."""
+    return {place: source.stream for place, source in sources(query.plan)}
 
 
-def _ends_between(size: float, slide: float, old: float, new: float) -> bool:
-    """Whether a window's end lies in (old, new] microseconds; ends are size + multiples of slide.
+def has_windows(piece: Piece) -> bool:
+    """Whether some of a piece's results wait for a window to close."""
+    return any(_closes_above(piece, place) for place in piece.leaves)
 
-    >>> _ends_between(10.0, 5.0, 0.0, 9e6), _ends_between(10.0, 5.0, 9e6, 10e6), _ends_between(10.0, 10.0, 1e6, 9e6)
-    (True, True, False)
-    """
-    if new == math.inf or old == -math.inf:
-        return new > old
-    return math.floor((new / 1e6 - size) / slide) > math.floor((old / 1e6 - size) / slide)
+
+def _closes_above(piece: Piece, place: Place) -> bool:
+    local = piece.local(place)
+    above = (node_at(piece.plan, local[:depth]) for depth in range(len(local)))
+    return any(isinstance(node, Aggregate | Except) for node in above)

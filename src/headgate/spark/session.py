@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import QoS, Query, QueryClass, Stream, Table, unknown
 from headgate.plan.sql import plan_sql
-from headgate.spark.engine import Engine
+from headgate.spark.engine import DEFAULT_POLICY, Engine
 from headgate.spark.feeding import Feeding
 from headgate.spark.jobs.tables import stored
 from headgate.spark.jobs.tuning import SETTINGS, builder
@@ -25,7 +25,6 @@ from headgate.spark.store import resultfiles
 from headgate.spark.store.sinks import parse_sink
 from headgate.workload.fields import read_columns
 
-DEFAULT_POLICY = "weighted-hr"
 DEFAULT_CLASS = "default"
 
 
@@ -223,7 +222,7 @@ class Handle:
     @property
     def schema(self) -> pa.Schema:
         """The columns of its results."""
-        return self._running.evaluation.schema
+        return self._running.one.evaluation.schema
 
     @property
     def status(self) -> Line:

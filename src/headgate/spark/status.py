@@ -109,7 +109,7 @@ def status(engine: Engine, began: float) -> Status:
             classes=tuple(_class_line(engine, known.name, members[known.name]) for known in ranked),
             queries=tuple(_query_line(engine, one) for known in ranked for one in members[known.name]),
             doing=tuple(_doing(engine, worker) for worker in range(engine.workers)),
-            dead_letters={name: letters.count() for name, letters in engine.letters.items()},
+            dead_letters={name: letters.count() for name, letters in engine.intake.letters.items()},
         )
 
 

@@ -8,7 +8,7 @@ aggregate. A literal would make Spark compile the job's code anew in every run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -33,12 +33,15 @@ from headgate.model import (
     Union,
 )
 from headgate.plan.sharing import Place
+from headgate.spark.jobs import waiting
 from headgate.spark.jobs.guard import PLAIN, Guard
-from headgate.spark.jobs.reading import Reading, Survey, check_leaves
-from headgate.spark.jobs.rows import Leaf, Rows
+from headgate.spark.jobs.inner import Inner, Ref
+from headgate.spark.jobs.reading import Reading, Survey, Within, check_leaves
+from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, unique
 from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, micros
 from headgate.spark.jobs.times import END, START, names, quoted, window_columns
+from headgate.spark.jobs.waiting import Outlet
 
 SMALL = 20_000  # rows that one task handles faster than a shuffle
 _OTHER = "_other"  # what a join's right side calls its hidden columns
@@ -67,24 +70,28 @@ class Reader:
     streams: Mapping[str, Stream]
     _read: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
 
-    def table(self, stream: str, first: int, last: int, span: Span) -> pa.Table:
-        """Rows of a log by offsets, and by event time where a span is asked for."""
-        log = self.logs[stream]
-        first = max(first, log.start)
-        key = (stream, first, last, span)
+    def table(self, stream: str, offsets: Range, times: Within) -> pa.Table:
+        """Rows of a log by offsets, and by event times where spans are asked for."""
+        log, last = self.logs[stream], offsets.last
+        first = max(offsets.first, log.start)
+        bounded = {ref: span for ref, span in times.items() if span.bounded}
+        key = (stream, first, last, *sorted(bounded.items()))
         if key not in self._read:
-            bounded = log.read_window(first, last, span.low, span.high) if span.bounded else log.read(first, last)
-            self._read[key] = bounded
+            known = self.streams[stream]
+            if isinstance(known, Inner):
+                self._read[key] = waiting.read(log, known, first, last, bounded)
+            else:
+                span = next(iter(bounded.values()), None)
+                self._read[key] = log.read_window(first, last, span.low, span.high) if span else log.read(first, last)
         return self._read[key]
 
-    def train(self, place: Place) -> Span:
-        """The event times of a leaf's new tuples."""
+    def train(self, place: Place, ref: Ref) -> Span:
+        """The span of an event time in a leaf's new tuples."""
         leaf = self.leaves[place]
-        time = self.streams[leaf.stream].event_time
-        if time is None:
-            return ALWAYS
-        rows = self.table(leaf.stream, leaf.range.first, leaf.range.last, ALWAYS)
-        found = pc.min_max(rows[time].cast(pa.int64())).as_py()
+        stream = self.streams[leaf.stream]
+        rows = self.table(leaf.stream, leaf.range, {})
+        times = rows[waiting.time_column(stream, ref)] if isinstance(stream, Inner) else rows[ref[0]].cast(pa.int64())
+        found = pc.min_max(times).as_py()
         return NEVER if found["min"] is None else Span(found["min"], found["max"])
 
 
@@ -119,13 +126,20 @@ class Builder:
         table = self.rows(reading)
         if table.num_rows == 0 and not self.shape_only:
             return None
-        table = table.select([*self.catalog.streams[reading.node.stream].columns, ARRIVAL])
+        stream = self.catalog.streams[reading.node.stream]
+        if isinstance(stream, Inner):
+            return self._made(table.select([*stream.types.names, ARRIVAL, CLOSES]), waiting.named(stream), marks)
+        closes = F.lit(None).cast("timestamp").alias(CLOSES)
+        return self._made(
+            table.select([*stream.columns, ARRIVAL]), [*map(_named, stream.columns), _named(ARRIVAL), closes], marks
+        )
+
+    def _made(self, table: pa.Table, columns: Sequence[Column], marks: Marks) -> DataFrame:
         for name, moment in marks.items():
             table = table.append_column(name, _constant(moment, table.num_rows))
         made = self.catalog.spark.createDataFrame(table)
         made = made.coalesce(1) if table.num_rows <= SMALL else made
-        closes = F.lit(None).cast("timestamp").alias(CLOSES)
-        return made.select(*map(_named, table.column_names[: -len(marks) or None]), closes, *marks)
+        return made.select(*columns, *marks)
 
     def _stateless(self, node: Operator, frame: DataFrame, marks: Marks) -> DataFrame:
         match node:
@@ -200,24 +214,54 @@ class Builder:
         return F.expr(f"{quoted(ref)} + {_interval(size)}")
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The query that a piece is of: its plan, the piece's place in it, and its leaves at the cut that stands for."""
+
+    plan: Operator
+    place: Place
+    leaves: Mapping[Place, Leaf]
+
+
+def survey_of(
+    catalog: Catalog,
+    plan: Operator,
+    leaves: Mapping[Place, Leaf],
+    train: Callable[[Place, Ref], Span] = lambda *_: ALWAYS,
+    whole: Whole | None = None,
+) -> Survey:
+    """The survey of one run of a plan, or of a piece of it."""
+    if whole is None:
+        return Survey(plan, catalog.streams, leaves, train)
+    above = Survey(whole.plan, catalog.streams, whole.leaves, lambda *_: ALWAYS)
+    return Survey(plan, catalog.streams, leaves, train, above, whole.place)
+
+
 def compile_run(
-    catalog: Catalog, plan: Operator, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], guard: Guard = PLAIN
+    catalog: Catalog,
+    plan: Operator,
+    leaves: Mapping[Place, Leaf],
+    logs: Mapping[str, Rows],
+    guard: Guard = PLAIN,
+    outlet: Outlet | None = None,
+    whole: Whole | None = None,
 ) -> DataFrame | None:
-    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`.
+    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`; or what the outlet says.
 
     None: the run adds nothing for certain (no window closes, nothing to join with), and needs no job.
     """
     check_leaves(plan, leaves)
     reader = Reader(leaves, logs, catalog.streams)
-    survey = Survey(plan, catalog.streams, leaves, reader.train)
+    survey = survey_of(catalog, plan, leaves, reader.train, whole)
 
     def rows(reading: Reading) -> pa.Table:
         assert isinstance(reading.node, Source)
-        return reader.table(reading.node.stream, reading.offsets.first, reading.offsets.last, reading.span)
+        return reader.table(reading.node.stream, reading.offsets, reading.times)
 
     builder = Builder(catalog, rows, guard)
     frames = [builder.frame(reading, {}) for reading in survey.readings()]
-    made = [finished(frame) for frame in frames if frame is not None]
+    finish = finished if outlet is None else outlet.finished
+    made = [finish(frame) for frame in frames if frame is not None]
     return reduce(DataFrame.union, made) if made else None
 
 

@@ -13,12 +13,16 @@ from pyspark.sql.types import StructType
 
 from headgate.model import Except, HeadgateError, Operator, Project, Select, Source, Split, Stream, TableJoin, Union
 from headgate.plan.sharing import Place
-from headgate.spark.jobs.compile import Builder, Catalog, compile_run, finished
+from headgate.spark.jobs import waiting
+from headgate.spark.jobs.compile import Builder, Catalog, Whole, compile_run, finished, survey_of
 from headgate.spark.jobs.guard import PLAIN, Careful
+from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.problems import of_values, told
 from headgate.spark.jobs.reading import Reading, sources
 from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, arrow_schema, with_hidden
+from headgate.spark.jobs.spans import Moment
+from headgate.spark.jobs.waiting import Outlet
 
 MOST_FAILURES = 16  # rows whose reasons one run looks for: each takes several jobs
 
@@ -46,40 +50,54 @@ class Result:
 
 @dataclass(slots=True)
 class Evaluation:
-    """A query that Spark has checked and that can run. `schema` is its output, the hidden columns aside."""
+    """A plan that Spark has checked and that can run. `schema` is its output, the hidden columns aside."""
 
     catalog: Catalog
     plan: Operator
     schema: pa.Schema
+    outlet: Outlet | None = None
     careful: bool = field(default=False)
 
-    def run(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows]) -> Result:
+    def run(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None = None) -> Result:
         """Compile and execute one run. Once a row has failed, later runs are guarded from the start."""
         if self.careful:
-            return Result(self._table(leaves, logs, careful=True), careful=True)
+            return Result(self._table(leaves, logs, whole), careful=True)
         try:
-            return Result(self._table(leaves, logs))
+            return Result(self._table(leaves, logs, whole))
         except PySparkException as error:
             if not of_values(error):
                 raise
         self.careful = True
-        rows = self._table(leaves, logs, careful=True)
+        rows = self._table(leaves, logs, whole)
         return Result(rows, tuple(self._failures(leaves, logs)), careful=True)
 
-    def frame(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows]) -> DataFrame | None:
-        """One run as a frame, for a caller that writes it to files; None: nothing to run."""
+    def frame(
+        self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None = None
+    ) -> DataFrame | None:
+        """One run as a frame; None: nothing to run."""
         guard = Careful(self.catalog.spark) if self.careful else PLAIN
-        return compile_run(self.catalog, self.plan, leaves, logs, guard)
+        return compile_run(self.catalog, self.plan, leaves, logs, guard, self.outlet, whole)
+
+    def frontiers(self, leaves: Mapping[Place, Leaf], whole: Whole | None, new: bool) -> dict[Ref, Moment]:
+        """The frontiers of the results before or after a run, in the event times that the outlet names."""
+        survey = survey_of(self.catalog, self.plan, leaves, whole=whole)
+        times = () if self.outlet is None else self.outlet.times
+        return {ref: survey.frontier(self.plan, (), ref, new) for ref in times}
+
+    def closes(self, leaves: Mapping[Place, Leaf], whole: Whole | None = None) -> bool:
+        """Whether a window closes in a run."""
+        return survey_of(self.catalog, self.plan, leaves, whole=whole).closes()
 
     @property
     def hidden_schema(self) -> pa.Schema:
-        """The output with `_arrival` and `_closes`."""
-        arrival, closes = pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))
-        return self.schema.append(arrival).append(closes)
+        """The output with `_arrival`, `_closes` and the outlet's event times."""
+        hidden = [pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))]
+        times = () if self.outlet is None else self.outlet.times
+        hidden += [pa.field(f"_t{number}", pa.int64()) for number in range(len(times))]
+        return pa.schema([*self.schema, *hidden])
 
-    def _table(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], careful: bool = False) -> pa.Table:
-        guard = Careful(self.catalog.spark) if careful else PLAIN
-        frame = compile_run(self.catalog, self.plan, leaves, logs, guard)
+    def _table(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None) -> pa.Table:
+        frame = self.frame(leaves, logs, whole)
         return self.hidden_schema.empty_table() if frame is None else execute(frame, self.hidden_schema)
 
     def _failures(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows]) -> Iterator[Failure]:
@@ -121,16 +139,22 @@ class Evaluation:
 
 
 def evaluation(
-    spark: SparkSession, plan: Operator, streams: Mapping[str, Stream], tables: Mapping[str, DataFrame]
+    spark: SparkSession,
+    plan: Operator,
+    streams: Mapping[str, Stream],
+    tables: Mapping[str, DataFrame],
+    outlet: Outlet | None = None,
 ) -> Evaluation:
     """Check a plan with Spark's analyser over empty streams; refuse unknown functions and types that do not fit."""
     try:
-        types, schema = _analysed(Catalog(spark, streams, tables), plan)
+        types, frame = _analysed(Catalog(spark, streams, tables), plan)
+        schema = (finished if outlet is None else outlet.finished)(frame).schema
         output = to_arrow_schema(schema, timezone="UTC")
     except PySparkException as error:
         raise HeadgateError(f"Spark refuses the query: {told(error)}", hint="correct the expression") from None
     catalog = Catalog(spark, streams, tables, types)
-    return Evaluation(catalog, plan, pa.schema([output.field(n) for n in range(len(output.names) - 2)]))
+    hidden = 2 + len(outlet.times if outlet else ())
+    return Evaluation(catalog, plan, pa.schema([*output][:-hidden]), outlet)
 
 
 def execute(frame: DataFrame, schema: pa.Schema) -> pa.Table:
@@ -138,8 +162,8 @@ def execute(frame: DataFrame, schema: pa.Schema) -> pa.Table:
     return frame.toArrow().cast(schema)
 
 
-def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType], StructType]:
-    """The types that set operations agree on, inner ones first, and those of the output."""
+def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType], DataFrame]:
+    """The types that set operations agree on, inner ones first, and a frame like those of the runs."""
     types: dict[Place, StructType] = {}
 
     def build(node: Operator, place: Place) -> DataFrame:
@@ -158,13 +182,16 @@ def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType]
             types[place] = StructType(whole.schema.fields[:-2])
 
     visit(plan, ())
-    return types, finished(build(plan, ())).schema
+    return types, build(plan, ())
 
 
 def _no_rows(catalog: Catalog) -> Callable[[Reading], pa.Table]:
     def rows(reading: Reading) -> pa.Table:
         assert isinstance(reading.node, Source)
-        return with_hidden(arrow_schema(catalog.streams[reading.node.stream])).empty_table()
+        stream = catalog.streams[reading.node.stream]
+        if isinstance(stream, Inner):
+            return waiting.empty(stream)
+        return with_hidden(arrow_schema(stream)).empty_table()
 
     return rows
 

@@ -39,3 +39,12 @@ def of_values(error: PySparkException) -> bool:
     """Whether an expression failed on a row (ANSI), so that the other rows can still be computed."""
     condition = error.getCondition() or ""
     return condition.startswith(_OF_VALUES)
+
+
+def one_line(error: BaseException) -> str:
+    """Any error in one line, for people.
+
+    >>> one_line(ValueError("no   such thing")), one_line(KeyError())
+    ('no such thing', 'KeyError')
+    """
+    return " ".join(str(error).split())[:500] or type(error).__name__

@@ -15,14 +15,15 @@ filter.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from headgate.model import Aggregate, Except, HeadgateError, Join, Operator, Source, Stream, Union
 from headgate.plan.sharing import Place
+from headgate.spark.jobs.inner import Ref, event_times
 from headgate.spark.jobs.rows import Leaf, Range
 from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, ceiling, first_end, micros, snapped
-from headgate.spark.jobs.times import END, Ref, reference, steps, window_columns, window_of
+from headgate.spark.jobs.times import END, reference, steps, window_columns, window_of
 
 Node = Operator | Source
 Within = Mapping[Ref, Span]  # what is asked of a node's rows: event times inside these spans
@@ -49,29 +50,41 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A node with what it takes: a source its offsets and event times, a window operator the ends of windows."""
+    """A node with what it takes: a source its offsets and event times, a window operator the `span` of window ends."""
 
     node: Node
     place: Place
     inputs: tuple[Reading, ...] = ()
     span: Span = ALWAYS
     offsets: Range = NO_OFFSETS
+    times: Within = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Finds out what one run of a plan reads. `train` tells the event times of a leaf's new tuples."""
+    """Finds out what one run of a plan reads. `train` tells the span of an event time in a leaf's new tuples.
+
+    Where the plan is a piece of a query, found at `place` of its plan, `whole` is the survey of that plan at the cut
+    that the rows read so far stand for: a piece's frontiers are then exactly those of the query in one piece.
+    """
 
     plan: Operator
     streams: Mapping[str, Stream]
     leaves: Mapping[Place, Leaf]
-    train: Callable[[Place], Span]
+    train: Callable[[Place, Ref], Span]
+    whole: Survey | None = None
+    place: Place = ()
 
     def readings(self) -> list[Reading]:
         """One reading of the plan for each entry with news."""
         causes = [place for place, node in entries(self.plan) if self._has_news(node, place)]
         made = (self.reading(self.plan, (), Part(cause=place), ANYWHEN) for place in causes)
         return [one for one in made if one is not None]
+
+    def closes(self) -> bool:
+        """Whether a window closes whose results are new."""
+        windows = ((place, node) for place, node in entries(self.plan) if not isinstance(node, Source))
+        return any(self._has_news(node, place) for place, node in windows)
 
     def reading(self, node: Node, place: Place, part: Part, within: Within) -> Reading | None:
         """What a sub-plan reads, None if that is certainly nothing."""
@@ -90,6 +103,9 @@ class Survey:
 
     def frontier(self, node: Node, place: Place, ref: Ref, new: bool) -> Moment:
         """A moment that no result to come is earlier than, in the event time that `ref` names."""
+        if self.whole is not None:
+            there = (*self.place, *place)
+            return self.whole.frontier(node_at(self.whole.plan, there), there, ref, new)
         if isinstance(node, Source):
             return self.leaves[place].frontier(new) if self._is_time(node, ref) else -inf
         if isinstance(node, Aggregate | Except):
@@ -117,7 +133,7 @@ class Survey:
         """The event times that `ref` can have in the rows of a part."""
         asked = within.get(ref, ALWAYS)
         if isinstance(node, Source):
-            known = self.train(place) if part.cause == place and self._is_time(node, ref) else ALWAYS
+            known = self.train(place, ref) if part.cause == place and self._is_time(node, ref) else ALWAYS
             return asked.meet(known)
         if isinstance(node, Aggregate | Except):
             ends = self._ends(node, place, part, within)
@@ -143,9 +159,8 @@ class Survey:
         first, last = leaf.start, leaf.range.last if part.is_new(place) else leaf.range.first
         if part.cause == place:
             first, last = leaf.range.first, leaf.range.last
-        time = self.streams[node.stream].event_time
-        span = within.get((time,), ALWAYS) if time else ALWAYS
-        return Reading(node, place, (), span, Range(first, last)) if first < last else None
+        times = {ref: within[ref] for ref in event_times(self.streams[node.stream]) if ref in within}
+        return Reading(node, place, offsets=Range(first, last), times=times) if first < last else None
 
     def _whole(self, reading: Reading, made: list[Reading | None]) -> Reading | None:
         """Without rows on one side a join has none; an except needs rows on its left, a union on any side."""
@@ -227,7 +242,7 @@ class Survey:
         return asked
 
     def _is_time(self, node: Source, ref: Ref) -> bool:
-        return ref == (self.streams[node.stream].event_time,)
+        return ref in event_times(self.streams[node.stream])
 
 
 def entries(node: Node, place: Place = ()) -> Iterator[tuple[Place, Node]]:
@@ -237,6 +252,14 @@ def entries(node: Node, place: Place = ()) -> Iterator[tuple[Place, Node]]:
         return
     for number, child in enumerate(node.inputs):
         yield from entries(child, (*place, number))
+
+
+def node_at(plan: Node, place: Place) -> Node:
+    """The operator or stream at a place."""
+    for number in place:
+        assert isinstance(plan, Operator)
+        plan = plan.inputs[number]
+    return plan
 
 
 def sources(node: Node, place: Place = ()) -> Iterator[tuple[Place, Source]]:
@@ -254,14 +277,15 @@ def kept(plan: Operator, leaves: Mapping[Place, Leaf], streams: Mapping[str, Str
     Infinity: none of them. What is to come is a run that starts where this one ended and never ends.
     """
     coming = {
-        place: replace(leaf, range=Range(leaf.range.last, _FOREVER), frontier_old=leaf.frontier(True), frontier_new=inf)
+        place: replace(leaf, range=Range(leaf.range.last, _FOREVER), frontier_old=leaf.frontier_new, frontier_new=inf)
         for place, leaf in leaves.items()
     }
-    survey = Survey(plan, streams, coming, lambda place: Span(leaves[place].frontier(True)))
+    survey = Survey(plan, streams, coming, lambda place, _: Span(leaves[place].frontier(True)))
     lows: dict[Place, Moment] = dict.fromkeys(leaves, inf)
     for reading in (one for whole in survey.readings() for one in _leaves_of(whole)):
         if reading.offsets.first < leaves[reading.place].range.last:
-            lows[reading.place] = min(lows[reading.place], reading.span.low)
+            low = max((span.low for span in reading.times.values()), default=-inf)
+            lows[reading.place] = min(lows[reading.place], low)
     return lows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from headgate.model import (
@@ -19,9 +19,8 @@ from headgate.model import (
     Union,
     Window,
 )
+from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.spans import Moment, Span, ceiling, floor, micros
-
-Ref = tuple[str, ...]  # sensors.window.start: ("sensors", "window", "start")
 
 _NAME = r"(?:`(?:[^`]|``)+`|\w+)"
 _REF = re.compile(rf"{_NAME}(?:\.{_NAME})*")
@@ -106,7 +105,8 @@ def steps(node: Operator, ref: Ref, streams: Mapping[str, Stream]) -> tuple[Step
 def window_of(node: Operator | Source, ref: Ref, streams: Mapping[str, Stream]) -> tuple[Window, bool] | None:
     """The window that a reference names, and whether it is its end; None if it names none."""
     if isinstance(node, Source):
-        return None
+        stream = streams[node.stream]
+        return stream.windows.get(ref) if isinstance(stream, Inner) else None
     if isinstance(node, Aggregate):
         return (node.window, ref == END) if ref in (START, END) else None
     for step in steps(node, ref, streams):
@@ -114,6 +114,25 @@ def window_of(node: Operator | Source, ref: Ref, streams: Mapping[str, Stream]) 
             return step.cut, step.end
         return window_of(node.inputs[step.input], step.ref, streams)
     return None
+
+
+def asked(node: Operator, refs: Collection[Ref], streams: Mapping[str, Stream]) -> tuple[set[Ref], ...]:
+    """The event times that an operator asks of each of its inputs, when those above ask it for `refs`."""
+    found: tuple[set[Ref], ...] = tuple(set() for _ in node.inputs)
+    match node:
+        case Aggregate():
+            found[0].add(reference(node.time))
+            return found
+        case Except():
+            for own, ref in zip(found, window_columns(node, streams)[0], strict=True):
+                own.add(ref)
+            return found
+        case Join():
+            found[0].add(reference(node.left_time)[bool(node.left) :])
+            found[1].add(reference(node.right_time)[1:])
+    for step in (step for ref in refs for step in steps(node, ref, streams)):
+        found[step.input].add(step.ref)
+    return found
 
 
 def window_columns(node: Except, streams: Mapping[str, Stream]) -> tuple[tuple[Ref, Ref], bool]:

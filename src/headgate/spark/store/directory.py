@@ -6,6 +6,7 @@ streams/NAME/       a stream's log
 deadletters/        what streams could not take
 commits/            what runs have done
 aside/              files that executors write before they are committed
+waiting/QUERY/      rows that wait between the operators of a query
 results/QUERY/      what a query has produced
 """
 
@@ -20,7 +21,7 @@ from headgate.model import HeadgateError
 from headgate.spark.store.files import read_json, remove_temporary, safe_name, sync_folder, write_json
 
 VERSION = 1
-FOLDERS = ("streams", "deadletters", "commits", "aside", "results")
+FOLDERS = ("streams", "deadletters", "commits", "aside", "waiting", "results")
 
 
 class DataDirectory:
@@ -61,6 +62,10 @@ class DataDirectory:
     @property
     def aside(self) -> Path:
         return self.path / "aside"
+
+    @property
+    def waiting(self) -> Path:
+        return self.path / "waiting"
 
     @property
     def results(self) -> Path:

@@ -1,0 +1,123 @@
+"""Where a query is cut so that policies can schedule its operators or segments one by one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headgate.model import Level, Query, QueryClass, Stream
+from headgate.plan.network import Network
+from headgate.plan.segments import chains
+from headgate.plan.sharing import Place
+from headgate.spark.jobs.pieces import Cutter, Piece
+from headgate.spark.jobs.waiting import log_schema
+from headgate.spark.store.files import safe_name
+from headgate.spark.store.log import StreamLog
+
+FINE = (Level.OPERATOR, Level.SEGMENT)  # levels at which rows wait inside a query
+
+
+def cut_places(
+    query: Query, streams: Mapping[str, Stream], level: Level | None
+) -> tuple[set[Place], dict[Place, Place]]:
+    """The places before whose results a query is cut, and for each place where the same sub-plan was met first.
+
+    >>> from headgate.model import Project, Select, Source
+    >>> plan = Project(inputs=(Select(inputs=(Source("s"),)),))
+    >>> query = Query(name="q", query_class="c", plan=plan, sql="")
+    >>> streams = {"s": Stream(name="s")}
+    >>> cut_places(query, streams, Level.OPERATOR)[0], cut_places(query, streams, Level.SEGMENT)[0]
+    ({(0,)}, set())
+    """
+    network = Network.of([query], streams.values(), [QueryClass(query.query_class)], share=False)
+    operators = network.places(query.name)
+    first: dict[int, Place] = {}
+    known = {place: first.setdefault(number, place) for place, number in sorted(operators.items(), key=_by_depth)}
+    if level not in FINE:
+        return set(), known
+    home = {node.id: number for number, chain in enumerate(chains(network)) for node in chain}
+    if level is Level.OPERATOR:
+        home = {number: number for number in home}
+    return {place for place in known if place and home[operators[place]] != home[operators[place[:-1]]]}, known
+
+
+def _by_depth(entry: tuple[Place, int]) -> tuple[int, Place]:
+    return len(entry[0]), entry[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A query in pieces, each after those that feed it, and the logs of the rows that wait between them."""
+
+    pieces: tuple[Piece, ...]
+    level: Level | None = None  # None: the query is whole
+    epoch: int = 0  # tells one cut from another
+    base: Mapping[Place, int] = field(default_factory=dict)  # where it stood in its streams when it was cut
+    logs: Mapping[str, StreamLog] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> bool:
+        return self.level is None
+
+    def close(self) -> None:
+        for log in self.logs.values():
+            log.close()
+
+    def discard(self) -> None:
+        """Remove the waiting rows: nobody reads them any more."""
+        for log in self.logs.values():
+            log.close()
+            shutil.rmtree(log.folder, ignore_errors=True)
+
+
+def inner_name(query: str, epoch: int, place: Place) -> str:
+    """What the results of an operator are called while they wait.
+
+    >>> inner_name("fire", 1, (0, 1))
+    'fire#1.0.1'
+    """
+    return f"{query}#{'.'.join(map(str, (epoch, *place)))}"
+
+
+def waiting_folder(folder: Path, name: str) -> Path:
+    """Where the rows of an inner stream wait."""
+    query, _, rest = name.rpartition("#")
+    return folder / safe_name(query) / rest
+
+
+def sweep(folder: Path, epochs: Mapping[str, int]) -> None:
+    """Remove what waits for queries that are no more, or are cut otherwise now."""
+    keep = {safe_name(query): epoch for query, epoch in epochs.items()}
+    for query in folder.iterdir():
+        for log in query.iterdir():
+            if log.name.split(".")[0] != str(keep.get(query.name)):
+                shutil.rmtree(log)
+
+
+@dataclass(frozen=True, slots=True)
+class Shaper:
+    """Brings queries into pieces."""
+
+    spark: SparkSession
+    streams: Mapping[str, Stream]
+    tables: Mapping[str, DataFrame]
+    folder: Path  # of all rows that wait
+
+    def cut(self, query: Query, level: Level, epoch: int, base: Mapping[Place, int]) -> Shape:
+        """A query cut as a level asks; its logs are opened, or made."""
+        cuts, known = cut_places(query, self.streams, level)
+        name = partial(inner_name, query.name, epoch)
+        pieces = Cutter(self.spark, self.streams, self.tables, cuts, known, name).pieces(query.plan)
+        logs = {
+            piece.feeds.name: StreamLog.open(
+                waiting_folder(self.folder, piece.feeds.name), Stream(name=piece.feeds.name), log_schema(piece.feeds)
+            )
+            for piece in pieces
+            if piece.feeds is not None
+        }
+        return Shape(pieces, level, epoch, base, logs)

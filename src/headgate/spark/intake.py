@@ -1,0 +1,71 @@
+"""What comes in: the logs of the streams and the dead letters of what they could not take."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+import pyarrow as pa
+
+from headgate.model import HeadgateError, Stream, unknown
+from headgate.spark.jobs.schemas import arrow_schema
+from headgate.spark.store.deadletters import DeadLetters, Letter
+from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.log import StreamLog
+
+Chunks = tuple[tuple[float, int], ...]  # (arrival, how many)
+
+
+class Intake:
+    """The streams of a data directory; several threads may append to different streams."""
+
+    def __init__(self, directory: DataDirectory, now: Callable[[], float]) -> None:
+        self.streams: dict[str, Stream] = {}
+        self.logs: dict[str, StreamLog] = {}
+        self.letters: dict[str, DeadLetters] = {}
+        self._directory, self._now = directory, now
+        self._appending: dict[str, threading.Lock] = {}  # a log and its dead letters change together
+
+    def add(self, stream: Stream) -> StreamLog:
+        """Open a stream's log, or make it."""
+        if stream.name in self.streams:
+            raise HeadgateError(f"stream '{stream.name}' exists already", hint="choose another name")
+        schema = arrow_schema(stream)
+        log = StreamLog.open(self._directory.stream(stream.name), stream, schema)
+        letters = DeadLetters(self._directory.letters(stream.name))
+        if log.newest is not None:  # a crash may have come between the append and its dead letters
+            letters.keep(log.newest)
+        self._appending[stream.name] = threading.Lock()
+        self.letters[stream.name], self.logs[stream.name] = letters, log
+        self.streams[stream.name] = stream
+        return log
+
+    def log(self, stream: str) -> StreamLog:
+        if stream not in self.logs:
+            raise unknown("stream", stream, self.logs)
+        return self.logs[stream]
+
+    def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int:
+        """Add rows to a stream; durable on return. How many were new and in time."""
+        log = self.log(stream)
+        with self._appending[stream]:
+            before = log.end
+            appended = log.append(rows, self._now(), batch)
+            if appended.rejected:
+                self.letters[stream].keep(appended)
+            return log.end - before
+
+    def keep(self, stream: str, letters: Iterable[Letter]) -> None:
+        """Keep tuples that could not be read or computed with."""
+        with self._appending[stream]:
+            self.letters[stream].add(list(letters))
+
+    def chunks(self, stream: str, first: int, last: int) -> Chunks:
+        """The arrivals of a piece of a log; the marker of a stream's end has no row but takes an offset."""
+        chunks = self.logs[stream].arrivals(first, last)
+        missing = last - first - sum(count for _, count in chunks)
+        return (*chunks, (self._now(), missing)) if missing else tuple(chunks)
+
+    def close(self) -> None:
+        for log in self.logs.values():
+            log.close()

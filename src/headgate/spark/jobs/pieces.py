@@ -1,0 +1,118 @@
+"""A query's plan cut into pieces that run by themselves, with rows waiting between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from headgate.model import Operator, Source, Stream
+from headgate.plan.sharing import Place
+from headgate.spark.jobs.evaluate import Evaluation, evaluation
+from headgate.spark.jobs.inner import Inner, Ref
+from headgate.spark.jobs.reading import sources
+from headgate.spark.jobs.times import asked, window_of
+from headgate.spark.jobs.waiting import Outlet, scope
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a plan: the operators from `place` down to streams or to the results of other pieces."""
+
+    place: Place  # of its last operator in the query's plan
+    evaluation: Evaluation
+    feeds: Inner | None = None  # where its results wait; None: they are the query's
+
+    @property
+    def plan(self) -> Operator:
+        return self.evaluation.plan
+
+    @property
+    def leaves(self) -> dict[Place, Source]:
+        """What it reads, by the place in the query's plan."""
+        return {(*self.place, *local): source for local, source in sources(self.plan)}
+
+    def local(self, place: Place) -> Place:
+        """A place of the query's plan as the piece knows it."""
+        return place[len(self.place) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """Cuts a plan before the operators at some places.
+
+    `known` says for each place under which place the same sub-plan was met first: its results are made once. `name`
+    tells what the results of a place are called as a stream.
+    """
+
+    spark: SparkSession
+    streams: Mapping[str, Stream]
+    tables: Mapping[str, DataFrame]
+    cuts: Collection[Place]
+    known: Mapping[Place, Place]
+    name: Callable[[Place], str]
+
+    def pieces(self, plan: Operator) -> tuple[Piece, ...]:
+        """The pieces, each after those that feed it; the last gives the query's results."""
+        inner: dict[str, Inner] = {}
+        made: dict[Place, Piece] = {}
+        wanted = self._wanted(plan)
+        for place, node in self._below(plan, ()):
+            if place and (place not in self.cuts or self.known[place] != place):
+                continue
+            part = self._part(node, place)
+            streams = {**self.streams, **inner}
+            columns = {name: tuple(frame.columns) for name, frame in self.tables.items()}
+            refs = scope(part, streams, columns)
+            times = tuple(sorted(wanted.get(place, ())))
+            outlet = Outlet.inner(refs, times) if place else Outlet.result(refs)
+            checked = evaluation(self.spark, part, streams, self.tables, outlet)
+            made[place] = Piece(place, checked, self._inner(place, node, checked, times) if place else None)
+            if (feeds := made[place].feeds) is not None:
+                inner[feeds.name] = feeds
+        return tuple(made.values())
+
+    def _inner(self, place: Place, node: Operator, checked: Evaluation, times: tuple[Ref, ...]) -> Inner:
+        assert checked.outlet is not None
+        refs = checked.outlet.refs
+        windows = {ref: found for ref in times if (found := window_of(node, ref, self.streams)) is not None}
+        return Inner(
+            name=self.name(place),
+            below=tuple(leaf for leaf, _ in sources(node)),
+            schema=tuple((ref[-1], "") for ref in refs),
+            refs=refs,
+            types=pa.schema([one.with_nullable(True) for one in checked.schema]),
+            times=times,
+            windows=windows,
+        )
+
+    def _wanted(self, plan: Operator) -> dict[Place, set[Ref]]:
+        """The event times that are asked of each operator, wherever its results are used."""
+        found: dict[Place, set[Ref]] = {}
+
+        def visit(node: Operator, place: Place, refs: set[Ref]) -> None:
+            found.setdefault(self.known[place], set()).update(refs)
+            for port, (child, below) in enumerate(zip(node.inputs, asked(node, refs, self.streams), strict=True)):
+                if isinstance(child, Operator):
+                    visit(child, (*place, port), below)
+
+        visit(plan, (), set())
+        return found
+
+    def _part(self, node: Operator, place: Place) -> Operator:
+        """The operators from a place down to the cuts."""
+
+        def below(child: Operator | Source, at: Place) -> Operator | Source:
+            if isinstance(child, Source):
+                return child
+            return Source(self.name(self.known[at])) if at in self.cuts else self._part(child, at)
+
+        return replace(node, inputs=tuple(below(child, (*place, port)) for port, child in enumerate(node.inputs)))
+
+    def _below(self, node: Operator, place: Place) -> Iterator[tuple[Place, Operator]]:
+        for port, child in enumerate(node.inputs):
+            if isinstance(child, Operator):
+                yield from self._below(child, (*place, port))
+        yield place, node

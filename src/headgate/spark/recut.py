@@ -1,0 +1,77 @@
+"""Cutting a query that has a past, and putting one together again: its results are the same either way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from headgate.model import Level
+from headgate.plan.sharing import Place
+from headgate.spark.cutting import Shape, Shaper
+from headgate.spark.jobs import waiting
+from headgate.spark.jobs.compile import Whole
+from headgate.spark.jobs.pieces import Piece
+from headgate.spark.jobs.rows import Leaf, Range
+from headgate.spark.retention import needed_from
+from headgate.spark.runner import Runner
+from headgate.spark.running import Logs, RunningQuery
+from headgate.spark.share import Share
+
+
+def cut_up(
+    running: RunningQuery, level: Level, epoch: int, shaper: Shaper, runner: Runner, logs: Logs
+) -> tuple[Shape, dict[Place, int]]:
+    """A whole query in pieces, and where they stand. What open windows and joins need of the past waits inside.
+
+    Nothing counts until the shape is announced: rows of an epoch that was not are swept away.
+    """
+    past = needed_from(running, logs)
+    shape = shaper.cut(running.query, level, epoch, dict(running.positions))
+    try:
+        for piece in shape.pieces[:-1]:
+            _fill(running, shape, piece, past, runner, logs)
+    except BaseException:
+        shape.discard()
+        raise
+    leaves = {place: source for piece in shape.pieces for place, source in piece.leaves.items()}
+    inside = {name: log.end for name, log in shape.logs.items()}
+    return shape, {place: inside.get(source.stream, shape.base.get(place, 0)) for place, source in leaves.items()}
+
+
+def left_inside(running: RunningQuery, logs: Logs) -> Iterator[Share]:
+    """What must still run before a query in pieces is whole: each share after those before it are committed."""
+    for piece in running.pieces:
+        taken = {}
+        for place, source in piece.leaves.items():
+            at, log = running.positions[place], running.shape.logs.get(source.stream)
+            taken[place] = Range(at, at if log is None else log.end)
+        if any(offsets.first < offsets.last for offsets in taken.values()):
+            yield Share.of(running, piece, taken, logs)
+
+
+def whole_positions(running: RunningQuery, queues: Mapping[Place, int]) -> dict[Place, int]:
+    """Where a query without rows inside stands in its streams; `queues` are those of its leaves when it is whole."""
+    at = {running.queues[place]: offset for place, offset in running.positions.items()}
+    return {place: at[queue] for place, queue in queues.items()}
+
+
+def _fill(
+    running: RunningQuery, shape: Shape, piece: Piece, past: Mapping[Place, int], runner: Runner, logs: Logs
+) -> None:
+    """Compute what a piece would have left inside, had the query been cut from the start."""
+    assert piece.feeds is not None
+    leaves = {}
+    for place, source in piece.leaves.items():
+        log = shape.logs.get(source.stream)
+        offsets = Range(past[place], shape.base[place]) if log is None else Range(0, log.end)
+        leaves[piece.local(place)] = Leaf(source.stream, offsets)
+    below = {place: running.leaf(place, Range(past[place], at), logs) for place, at in shape.base.items()}
+    whole = Whole(
+        running.query.plan, piece.place, {place: replace(leaf, frontier_old=None) for place, leaf in below.items()}
+    )
+    known = {**logs, **shape.logs}
+    group = f"headgate-cut-{piece.feeds.name}"
+    result, _ = runner.run(group, f"cut {running.name}", lambda: piece.evaluation.run(leaves, known, whole))
+    if result.rows.num_rows:
+        base = [shape.base[(*piece.place, *local)] for local in piece.feeds.below]
+        shape.logs[piece.feeds.name].append(waiting.written(piece.feeds, result.rows, base, base, 0.0), 0.0)

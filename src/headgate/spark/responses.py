@@ -1,0 +1,45 @@
+"""How long results took: from the latest of their tuples, or from the one that closed their window."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headgate.plan.sharing import Place
+from headgate.spark.jobs.rows import Leaf
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES
+from headgate.spark.store.log import StreamLog
+
+
+def response_times(
+    rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog], emission: float
+) -> list[float]:
+    """Seconds from each result's latest tuple, or from the tuple that closed its window, to its emission."""
+    arrivals = rows[ARRIVAL].to_pylist()
+    if rows[CLOSES].null_count < rows.num_rows:
+        ends = rows[CLOSES].cast(pa.int64()).to_pylist()
+        distinct = [end for end in pc.unique(rows[CLOSES].cast(pa.int64())).to_pylist() if end is not None]
+        closing = {end: _closing(end, leaves, logs, emission) for end in distinct}
+        arrivals = [arrival if end is None else closing[end] for arrival, end in zip(arrivals, ends, strict=True)]
+    return [max(0.0, emission - arrival) for arrival in arrivals]
+
+
+def _closing(end: int, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog], emission: float) -> float:
+    """The arrival of the tuple with which all frontiers had passed an event time; a stream's end is no tuple."""
+    latest = max(_passing(end, leaf, logs[leaf.stream]) for leaf in leaves.values())
+    return latest if math.isfinite(latest) else emission
+
+
+def _passing(end: int, leaf: Leaf, log: StreamLog) -> float:
+    low, high = leaf.range.first, leaf.range.last
+    if low == high:
+        return -math.inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        passed = log.frontier_at(middle)
+        low, high = (low, middle) if passed is not None and passed >= end else (middle, high)
+    found = log.arrivals(low, low + 1)
+    return found[0][0] if found else -math.inf

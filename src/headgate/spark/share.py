@@ -1,0 +1,125 @@
+"""One query's share of a run: what it reads, what came of it, and what of that is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from headgate.model import OperatorOutcome, Produced
+from headgate.plan.sharing import Place
+from headgate.spark.jobs import waiting
+from headgate.spark.jobs.compile import Whole
+from headgate.spark.jobs.evaluate import Result
+from headgate.spark.jobs.pieces import Piece
+from headgate.spark.jobs.rows import Leaf, Range
+from headgate.spark.running import Logs, RunningQuery, Taken
+from headgate.spark.store.deadletters import Letter
+from headgate.spark.store.jsonlines import line
+
+
+def key(place: Place) -> str:
+    """A place as commits write it."""
+    return ".".join(map(str, place))
+
+
+@dataclass(slots=True)
+class Share:
+    """A piece of a query and the offsets it takes in one run."""
+
+    running: RunningQuery
+    piece: Piece
+    taken: Taken
+    leaves: dict[Place, Leaf]
+    whole: Whole | None
+    result: Result = field(init=False)
+    handed: pa.Table | None = None  # rows that wait for the next piece
+
+    @classmethod
+    def of(cls, running: RunningQuery, piece: Piece, taken: Taken, logs: Logs) -> Share:
+        return cls(running, piece, taken, *running.read(piece, taken, logs))
+
+    @property
+    def name(self) -> str:
+        return self.running.name
+
+    @property
+    def tuples(self) -> int:
+        """How many tuples it takes; leaves with one queue take the same ones."""
+        return sum(each.last - each.first for each in self._ranges(self.taken).values())
+
+    @property
+    def arrived(self) -> int:
+        """How many of them come from streams."""
+        return sum(each.last - each.first for each in self._ranges(self._of_streams()).values())
+
+    @property
+    def rows(self) -> pa.Table:
+        """The query's results; none where another piece takes them."""
+        own = self.piece.evaluation.schema
+        return self.result.rows.select(own.names) if self.piece.feeds is None else own.empty_table()
+
+    @property
+    def streams_read(self) -> dict[Place, Leaf]:
+        """The streams below, as far as the results reach."""
+        return self.leaves if self.whole is None else dict(self.whole.leaves)
+
+    def evaluate(self, logs: Logs) -> Result:
+        known = {**logs, **self.running.shape.logs}
+        return self.piece.evaluation.run(self.leaves, known, self.whole)
+
+    def done(self, result: Result, now: float) -> None:
+        """The run has ended: what it leaves for the next piece is known."""
+        self.result = result
+        if (feeds := self.piece.feeds) is None:
+            return
+        reached = [self.streams_read[(*self.piece.place, *local)].range for local in feeds.below]
+        if result.rows.num_rows or self._tells():
+            old, new = [each.first for each in reached], [each.last for each in reached]
+            self.handed = waiting.written(feeds, result.rows, old, new, now)
+
+    def positions(self) -> dict[Place, int]:
+        return {place: offsets.last for place, offsets in self.taken.items()}
+
+    def produced(self) -> Iterator[Produced]:
+        """What waits for the next piece now, as the scheduler wants it."""
+        if self.handed is not None and self.piece.feeds is not None:
+            chunks = waiting.arrivals(self.handed)
+            for queue in self.running.readers(self.piece.feeds):
+                yield Produced(queue, chunks)
+
+    def outcome(self, seconds: float) -> Iterator[OperatorOutcome]:
+        """A job's time cannot be split, so the first operator of a piece stands for all of it."""
+        numbers = (number for number, piece in self.running.operators.items() if piece is self.piece)
+        first = min(numbers, default=None)
+        if first is not None and self.tuples:
+            yield OperatorOutcome(first, self.tuples, self.result.rows.num_rows, seconds)
+
+    def letters(self, now: float) -> Iterator[tuple[str, Letter]]:
+        """The tuples on which an expression failed, by stream; a row that waited is told as it was."""
+        for failure in self.result.failures:
+            reason = f"query {self.name}: {failure.reason}"
+            log = self.running.shape.logs.get(failure.stream)
+            if log is None:
+                yield failure.stream, Letter(reason, now, offset=failure.offset)
+            else:
+                (row,) = log.read(failure.offset, failure.offset + 1).select(self._columns(failure.stream)).to_pylist()
+                stream = next(iter(self.streams_read.values())).stream
+                yield stream, Letter(reason, now, text=line(row))
+
+    def _columns(self, stream: str) -> list[str]:
+        (feeds,) = (piece.feeds for piece in self.running.pieces if piece.feeds and piece.feeds.name == stream)
+        return list(feeds.types.names)
+
+    def _tells(self) -> bool:
+        """Whether operators above must know how far this run has read, though it gives no rows."""
+        evaluation = self.piece.evaluation
+        old, new = (evaluation.frontiers(self.leaves, self.whole, cut) for cut in (False, True))
+        return old != new
+
+    def _of_streams(self) -> dict[Place, Range]:
+        return {place: offsets for place, offsets in self.taken.items() if place in self.running.starts}
+
+    def _ranges(self, taken: Taken) -> dict[int, Range]:
+        return {self.running.queues[place]: offsets for place, offsets in taken.items()}
