@@ -44,6 +44,14 @@ POLICIES = (
     "rr-rb, level=path",
     "random",
     "random, level=operator, schedule=2",
+    "baat, train=0.5",
+    "aaat, traversal=min-latency, schedule=2",
+    "aaat, traversal=min-memory",
+    "fixed-priority, schedule=2",
+    "slope-slack",
+    "slope-slack, push=true",
+    "bucketing, partitions=3, schedule=2",
+    "bucketing, push=true, train=all",
 )
 
 
