@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ MIN_LATENCY = (1, 2, 1, 6, 1, 4, 2, 1, 3, 2, 1, 5, 3, 2, 1)
 TABLE_3_3 = {1: (0.9, 2), 2: (0.4, 2), 3: (0.5, 1), 4: (1.0, 2), 5: (0.4, 3), 6: (0.6, 1)}  # selectivity, cost
 
 
-def boxes(numbers: dict[int, tuple[float, float]]) -> list[Box]:
+def boxes(numbers: Mapping[int, tuple[float, float]]) -> list[Box]:
     """The tree's boxes in post-order."""
     found = []
     for number in FEEDS:

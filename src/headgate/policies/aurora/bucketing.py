@@ -48,7 +48,7 @@ class Bucketing(QosAware):
 
     def changed(self, view: View) -> None:
         self._outlooks = Outlooks(view)
-        self._plane = Plane.of(self._outlooks.graphs(), self.partitions)
+        self._plane = Plane.of(self._outlooks.graphs, self.partitions)
         self._buckets = Buckets()
         self._calendar = Calendar(self._plane.width or 1.0)
         self._counting: dict[QueueId, list[UnitId]] = {}  # for which units a queue counts
@@ -85,8 +85,9 @@ class Bucketing(QosAware):
         for queue in self._moved:
             stale.update(self._counting.get(queue, ()))
         self._moved.clear()
-        for number in stale & self._buckets.placed.keys():
-            self._place(view, view.units[number])
+        for number in stale:
+            if number in self._buckets.placed:
+                self._place(view, view.units[number])
 
     def _place(self, view: View, unit: Unit) -> None:
         outlooks = self._outlooks.of(view, unit)

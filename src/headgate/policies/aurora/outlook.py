@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
 from typing import NamedTuple
 
 from headgate.metrics.qos import GRACE
 from headgate.model import QoS, QueueId, Unit, UnitId
 from headgate.policies.contract import View
+
+_NEVER = float("inf")
 
 
 class Outlook(NamedTuple):
@@ -25,6 +27,26 @@ class Outlook(NamedTuple):
         return self.utility, -self.slack
 
 
+class Curve:
+    """A QoS graph with its slopes and critical points looked up beforehand.
+
+    >>> Curve(QoS.of([[0.0, 1.0], [0.5, 1.0], [2.0, 0.25]])).at(1.5)
+    Outlook(utility=0.5, slack=0.5)
+    """
+
+    __slots__ = ("_ends", "_falls", "_starts")
+
+    def __init__(self, graph: QoS) -> None:
+        self._starts = sorted({0.0, *(latency for latency, _ in graph.points)})
+        self._falls = [graph.fall(start) for start in self._starts]
+        self._ends = [start + graph.slack(start) for start in self._starts]
+
+    def at(self, latency: float) -> Outlook:
+        stretch = bisect_right(self._starts, latency) - 1
+        end = self._ends[stretch]
+        return Outlook(self._falls[stretch], end if end == _NEVER else end - latency)  # the latency may be infinite too
+
+
 class Outlooks:
     """The prospects of units, by graphs and costs that are looked up once.
 
@@ -40,17 +62,18 @@ class Outlooks:
     """
 
     def __init__(self, view: View) -> None:
-        self._ways: dict[UnitId, list[tuple[QoS, tuple[tuple[QueueId, float], ...]]]] = {
-            unit.id: [
-                (graph, costs)
-                for name, costs in view.stats.output_costs(unit).items()
-                if (graph := view.stats.qos(name)) is not None
-            ]
+        stats = view.stats
+        ways = [
+            (unit.id, graph, costs)
             for unit in view.units.values()
-        }
-
-    def graphs(self) -> set[QoS]:
-        return {graph for ways in self._ways.values() for graph, _ in ways}
+            for name, costs in stats.output_costs(unit).items()
+            if (graph := stats.qos(name)) is not None
+        ]
+        self.graphs = {graph for _, graph, _ in ways}
+        curves = {graph: Curve(graph) for graph in self.graphs}
+        self._ways: dict[UnitId, list[tuple[Curve, tuple[tuple[QueueId, float], ...]]]] = {}
+        for number, graph, costs in ways:
+            self._ways.setdefault(number, []).append((curves[graph], costs))
 
     def queues(self, unit: Unit) -> set[QueueId]:
         """The queues that count for a unit."""
@@ -58,28 +81,27 @@ class Outlooks:
 
     def latencies(self, view: View, unit: Unit) -> list[float]:
         """The expected output latency for each of the unit's queries."""
-        return [latency for _, latency in self._expected(view, unit)]
+        latency = _latency(view, unit)
+        return [latency + _work(view, costs) for _, costs in self._ways[unit.id]]
 
     def of(self, view: View, unit: Unit) -> list[Outlook]:
         """The outlook of each of the unit's queries."""
-        found = []
-        for graph, latency in self._expected(view, unit):
-            reached = latency + GRACE  # a nanosecond before a critical point is at it
-            found.append(Outlook(graph.fall(reached), graph.slack(reached)))
-        return found
+        latency = _latency(view, unit) + GRACE  # a nanosecond before a critical point is at it
+        return [curve.at(latency + _work(view, costs)) for curve, costs in self._ways[unit.id]]
 
     def best(self, view: View, unit: Unit) -> Outlook:
         """The most urgent outlook of a unit: tuples that several queries await hurry for the one in most need."""
-        return max(self.of(view, unit), key=lambda outlook: outlook.rank)
+        outlooks = self.of(view, unit)
+        return outlooks[0] if len(outlooks) == 1 else max(outlooks, key=lambda outlook: outlook.rank)
 
-    def _expected(self, view: View, unit: Unit) -> Iterator[tuple[QoS, float]]:
-        latency = _latency(view, unit)
-        for graph, costs in self._ways[unit.id]:
-            work = 0.0
-            for queue, each in costs:
-                if waiting := len(view.queue(queue)):  # else an infinite cost times nothing would be no number
-                    work += waiting * each
-            yield graph, latency + work
+
+def _work(view: View, costs: tuple[tuple[QueueId, float], ...]) -> float:
+    """Seconds until what waits on the way to the results is through."""
+    total = 0.0
+    for queue, each in costs:
+        if waiting := len(view.queue(queue)):  # else an infinite cost times nothing would be no number
+            total += waiting * each
+    return total
 
 
 def _latency(view: View, unit: Unit) -> float:
