@@ -17,7 +17,7 @@ import random
 import time
 
 from headgate.core import Arrived, Scheduler
-from headgate.model import Given, Outcome, Query, QueryClass, Run, Select, Source, Stream
+from headgate.model import Given, Outcome, QoS, Query, QueryClass, Run, Select, Source, Stream
 from headgate.plan.network import Network
 from headgate.policies.registry import policies
 
@@ -35,6 +35,7 @@ def network(units: int) -> Network:
                 inputs=(Source("s"),),
                 given=Given(cost=rng.uniform(1e-6, 16e-6), selectivity=rng.uniform(0.1, 1.0)),
             ),
+            qos=QoS.of([[0.0, 1.0], [0.5 + number % 7, 1.0], [10.0, 0.0]]),
         )
         for number in range(units)
     ]

@@ -10,6 +10,7 @@ from headgate.model import (
     Idle,
     Level,
     Outcome,
+    QoS,
     Query,
     QueryClass,
     Run,
@@ -30,6 +31,11 @@ from headgate.stats import Stats
 CLASSES = (QueryClass("gold", 6.0), QueryClass("silver", 3.0), QueryClass("tin", 1.0))
 STREAMS = (Stream(name="s", bytes=2), Stream(name="l", bytes=3), Stream(name="r", bytes=5))
 
+GRAPHS = (
+    QoS.of([[0.0, 1.0], [0.25, 1.0], [0.25, 0.0]]),
+    QoS.of([[0.0, 1.0], [0.5, 1.0], [2.0, 0.0]]),
+    QoS.of([[0.0, 1.0]]),
+)
 SHORTS: Mapping[str, tuple[str, Short]] = {
     "one": ("gold", "select, cost=5ms"),
     "two": ("silver", ["select, cost=2ms, selectivity=0.5", "project, cost=1ms, bytes=7"]),
@@ -42,7 +48,7 @@ SHORTS: Mapping[str, tuple[str, Short]] = {
 
 
 def query(name: str, short: Short, query_class: str = "gold") -> Query:
-    return Query(name=name, query_class=query_class, plan=plan(short))
+    return Query(name=name, query_class=query_class, plan=plan(short), qos=GRAPHS[len(name) % len(GRAPHS)])
 
 
 def _forked() -> Query:
@@ -50,7 +56,7 @@ def _forked() -> Query:
     fork = Split(inputs=(Source("s"),), name="fork")
     a, b = plan("select, cost=1ms, name=fork-a"), plan("select, cost=2ms, name=fork-b")
     branches = tuple(type(each)(inputs=(fork,), name=each.name, given=each.given) for each in (a, b))
-    return Query(name="forked", query_class="silver", plan=Merge(inputs=branches))
+    return Query(name="forked", query_class="silver", plan=Merge(inputs=branches), qos=GRAPHS[0])
 
 
 QUERIES: tuple[Query, ...] = (*(query(name, short, of) for name, (of, short) in SHORTS.items()), _forked())

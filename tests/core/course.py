@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from random import Random
+from statistics import fmean
 
+import pytest
 from tests.core.builders import CLASSES, QUERIES
 
 from headgate.core import (
@@ -44,6 +46,14 @@ POLICIES = (
     "rr-rb, level=path",
     "random",
     "random, level=operator, schedule=2",
+    "baat, train=0.5",
+    "aaat, traversal=min-latency, schedule=2",
+    "aaat, traversal=min-memory",
+    "fixed-priority, schedule=2",
+    "slope-slack",
+    "slope-slack, push=true",
+    "bucketing, partitions=3, schedule=2",
+    "bucketing, push=true, train=all",
 )
 
 
@@ -182,6 +192,8 @@ class Course:
             free = self.may_be_taken(queue.id)
             assert len(queue) == len(free)
             assert queue.head == (free[0] if free else math.inf)
+            assert queue.mean == (pytest.approx(fmean(free)) if free else math.inf)
+            assert self.view.queue(queue.id) is queue
             assert queue.nbytes == len(free) * queue.log.size
         for unit in self.view.units.values():
             free = [arrival for queue in unit.queues for arrival in self.may_be_taken(queue)[:1]]

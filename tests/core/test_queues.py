@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import fmean
 
 import pytest
 from hypothesis import given, settings
@@ -51,6 +52,7 @@ def test_queues_answer_as_lists_do(acts: list[tuple[str, int, int]]) -> None:
             free = arrivals[passed[number] : upto[number]]
             assert len(queue) == len(free)
             assert queue.head == (free[0] if free else math.inf)
+            assert queue.mean == (pytest.approx(fmean(free)) if free else math.inf)
             assert queue.nbytes == 3 * len(free)
             if free:
                 assert queue.ahead == free.count(free[0])
@@ -68,6 +70,20 @@ def test_an_append_wakes_only_queues_at_the_end() -> None:
     late.take(2)
     assert log.append(1.0, 1) == [late]
     assert (early.head, late.head) == (0.0, 1.0)
+
+
+def test_the_mean_arrival_is_right_in_a_log_that_is_trimmed() -> None:
+    log = Log(1)
+    queue = TupleQueue(0, log)
+    arrivals: list[float] = []
+    for step in range(10_000):
+        log.append(1e6 + step / 8, 1 + step % 3)
+        arrivals += [1e6 + step / 8] * (1 + step % 3)
+        if step % 100 == 99:
+            _, first, behind = queue.take(len(queue) // 2)
+            del arrivals[: behind - first]
+            assert queue.mean == pytest.approx(fmean(arrivals), abs=1e-6)
+    assert log.base > 0
 
 
 def test_a_queue_begins_at_the_end_of_the_log() -> None:

@@ -16,7 +16,7 @@ from headgate.policies.registry import policies
 from headgate.sim import simulate
 from headgate.workload import Workload
 
-QUERIES = {
+QUERIES: dict[str, dict[str, Any]] = {
     "a": {"operators": ["select, from=s, name=hot, cost=3ms, selectivity=0.5", "project, cost=2ms"], "class": "x"},
     "b": {"operators": ["select, from=s, name=hot, cost=3ms, selectivity=0.5", "select, cost=9ms"], "class": "y"},
     "c": {
@@ -26,6 +26,8 @@ QUERIES = {
     "d": {"operators": ["select, from=s, cost=1ms"], "class": "x", "start": "500 ms", "end": "1500 ms"},
     "e": {"operators": ["aggregate, from=t, cost=1ms, window=250ms"], "class": "x", "qos": [[0.0, 1.0], [1.0, 0.0]]},
 }
+for number, about in enumerate(QUERIES.values()):
+    about.setdefault("qos", [[0.0, 1.0], [0.01 * (number + 1), 1.0], [0.1, 0.0]])
 STREAMS = {"s": "poisson, rate=40", "t": {"arrivals": "onoff, rate=20", "bytes": 8, "source_cost": "2 ms"}}
 CHANGES = [
     {"at": "400 ms", "class": "y", "priority": 9.0},

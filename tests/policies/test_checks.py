@@ -21,6 +21,13 @@ VARIANTS = (
     "wrr, quantum=0",
     "wrr, quantum=1s, leaf=0.5, join=4.0",
     "rr-rb, schedule=2, train=all",
+    "aaat, traversal=min-latency",
+    "aaat, traversal=min-memory, schedule=2",
+    "fixed-priority, push=true",
+    "slope-slack, push=true, schedule=2",
+    "bucketing, partitions=1",
+    "bucketing, partitions=1000, schedule=3",
+    "bucketing, push=true, train=all",
 )
 
 

@@ -18,7 +18,13 @@ OPERATORS = {
     "dear": ["select, cost=9ms, selectivity=0.7", "table-join, cost=5ms, selectivity=0.8", "select, cost=3ms"],
     "plain": ["select, cost=4ms"],
 }
-MIXED = workload(OPERATORS, "onoff, rate=30, on=200ms, off=300ms", duration="4 s")
+GRAPHS = {
+    "cheap": [[0.0, 1.0], [0.01, 1.0], [0.05, 0.0]],
+    "dear": [[0.0, 1.0], [0.5, 1.0], [0.5, 0.0]],
+    "plain": [[0.0, 1.0], [0.2, 0.0]],
+}
+QUERIES = {name: {"operators": operators, "qos": GRAPHS[name]} for name, operators in OPERATORS.items()}
+MIXED = workload(QUERIES, "onoff, rate=30, on=200ms, off=300ms", duration="4 s")
 # Every policy so far is never idle while something waits.
 AT_QUERY_LEVEL = sorted(name for name, policy in policies().items() if Level.QUERY in policy.levels)
 AT_OPERATOR_LEVEL = sorted(name for name, policy in policies().items() if Level.OPERATOR in policy.levels)
@@ -47,7 +53,7 @@ def fcfs() -> list[str]:
 @pytest.mark.parametrize("policy", AT_QUERY_LEVEL)
 def test_the_unfinished_work_is_the_same_under_every_policy(policy: str, fcfs: list[str]) -> None:
     """Work arrives as drawn beforehand, so equal busy periods are an equal curve of unfinished work."""
-    records, lines = traced(MIXED, f"{policy}, level=query")
+    records, lines = traced(MIXED, f"{policy}, level=query, train=1")
     assert work_of_runs(lines) == work_of_runs(fcfs)
     found, expected = busy_periods(lines), busy_periods(fcfs)
     assert len(found) == len(expected) > 10
@@ -67,7 +73,7 @@ def test_idle_periods_are_the_same_at_operator_level(policy: str, fcfs: list[str
 @pytest.mark.parametrize("policy", sorted(policies()))
 @pytest.mark.parametrize("cores", [1, 3])
 def test_the_results_are_the_same_under_every_policy(policy: str, cores: int) -> None:
-    given = workload(OPERATORS, "onoff, rate=30, on=200ms, off=300ms", duration="2 s", cores=cores)
+    given = workload(QUERIES, "onoff, rate=30, on=200ms, off=300ms", duration="2 s", cores=cores)
     records = simulate(given, policy)
     assert results(records) == results(simulate(given, "fcfs"))
     assert records.unfinished == 0

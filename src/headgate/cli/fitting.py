@@ -10,8 +10,9 @@ def misfit(policy: type[Policy], workload: Workload) -> str | None:
     """Why a policy does not fit a workload; None: it does."""
     if "class_priority" in policy.needs and not _has_priorities(workload):
         return "all classes have the same priority"
-    if "qos" in policy.needs and not any(query.qos for query in workload.queries):
-        return "no query has a QoS graph"
+    if "qos" in policy.needs and (without := [query.name for query in workload.queries if query.qos is None]):
+        everywhere = len(without) == len(workload.queries)
+        return "no query has a QoS graph" if everywhere else f"query '{without[0]}' has no QoS graph"
     return None
 
 

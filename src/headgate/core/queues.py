@@ -6,6 +6,8 @@ no data, only when its tuples arrived, in chunks of equal arrival time.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from headgate.core.units import UnitState
 from headgate.model import QueueId, Take
 
@@ -16,7 +18,7 @@ _TRIM = 4096  # chunks; trimming looks at every queue, so not on every append
 class Log:
     """An append-only sequence of arrival times and the queues that read it."""
 
-    __slots__ = ("_trim_at", "arrivals", "asleep", "base", "end", "ends", "queues", "size")
+    __slots__ = ("_sums", "_trim_at", "arrivals", "asleep", "base", "end", "ends", "queues", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size  # bytes of a tuple
@@ -26,6 +28,7 @@ class Log:
         self.queues: list[TupleQueue] = []
         self.asleep: list[TupleQueue] = []  # queues at the end: the next tuple wakes them
         self.base = 0  # how many chunks have been dropped
+        self._sums = [0.0, 0.0]  # of the arrivals before each chunk but for the first's, as far as somebody has asked
         self._trim_at = _TRIM
 
     @property
@@ -54,6 +57,24 @@ class Log:
                 queue.head = arrival
         return woken
 
+    def mean(self, chunk: int, first: int, behind: int) -> float:
+        """The mean arrival of some tuples, the first of which is in that chunk.
+
+        Sums are kept from one question to the next, so that a long queue is not gone through again and again. They
+        count from the first chunk that is kept: small numbers lose no precision.
+        """
+        arrivals, ends, sums = self.arrivals, self.ends, self._sums
+        start = chunk - self.base
+        last = bisect_right(ends, behind - 1, lo=start)
+        if start == last:
+            return arrivals[start]
+        origin = arrivals[0]
+        for place in range(len(sums), last + 1):
+            sums.append(sums[-1] + (arrivals[place - 1] - origin) * (ends[place - 1] - ends[place - 2]))
+        total = (arrivals[start] - origin) * (ends[start] - first) + sums[last] - sums[start + 1]
+        total += (arrivals[last] - origin) * (behind - ends[last - 1])
+        return origin + total / (behind - first)
+
     def _trim(self) -> None:
         """Drop the chunks that every queue is past; what is held stays."""
         keep = min((queue.chunk for queue in self.queues if queue.position < self.end), default=self.chunks - 1)
@@ -62,6 +83,7 @@ class Log:
             del self.arrivals[:drop]
             del self.ends[:drop]
             self.base = keep
+            self._sums = [0.0, 0.0]
         self._trim_at = max(_TRIM, 2 * len(self.ends))
 
 
@@ -92,6 +114,11 @@ class TupleQueue:
     @property
     def nbytes(self) -> int:
         return len(self) * self.log.size
+
+    @property
+    def mean(self) -> float:
+        """Mean arrival of the waiting tuples; inf if none waits."""
+        return _NONE if self.head == _NONE else self.log.mean(self.chunk, self.position, self.limit)
 
     @property
     def ahead(self) -> int:

@@ -241,7 +241,10 @@ class Scheduler:
             held.blocked += 1
             ready.pop(held.id, None)
         self.runs = number = self.runs + 1
-        run = self.running[worker] = _new(Run, (number, worker, units, takes, choice.calls or unit.calls, now))
+        calls = unit.calls
+        if choice.calls:
+            calls = tuple(call for call in choice.calls if call in unit.calls)
+        run = self.running[worker] = _new(Run, (number, worker, units, takes, calls, now))
         return run
 
     def _start_together(self, choice: Choice, worker: WorkerId, now: float) -> Run:
@@ -294,7 +297,9 @@ class Scheduler:
 
     def _use(self, policy: str | Policy, now: float) -> None:
         """Let a policy decide from now on."""
-        self.policy = create(policy) if isinstance(policy, str) else policy
+        chosen = create(policy) if isinstance(policy, str) else policy
+        chosen.check(self.network)
+        self.policy = chosen
         self.policy.seed(self.seed)
         self._choose = self.policy.choose
         self._tell = self.policy.ready
@@ -303,6 +308,7 @@ class Scheduler:
 
     def _rewire(self, network: Network, now: float, backlog: tuple[Produced, ...] = ()) -> None:
         """Go over to a changed network; queues that stay keep what waits in them."""
+        self.policy.check(network)
         self._follow(network, dict(backlog))
         self._regroup(now)
 
@@ -349,7 +355,7 @@ class Scheduler:
         self._ready = {
             number: state.unit for number, state in self._states.items() if not state.blocked and state.oldest != _NONE
         }
-        self._view = CoreView(self._states, self._ready, self.running, stats, now)
+        self._view = CoreView(self._states, self._queues, self._ready, self.running, stats, now)
         self._tell_all()
 
     def _hold_again(self) -> None:

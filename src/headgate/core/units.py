@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from headgate.model import OperatorId, Run, Take, Train, Unit, UnitId, WorkerId
+from headgate.model import OperatorId, Queue, QueueId, Run, Take, Train, Unit, UnitId, WorkerId
 from headgate.stats import CostModel, Stats
 
 if TYPE_CHECKING:
@@ -77,11 +77,12 @@ class UnitState:
 class CoreView:
     """What policies see of the scheduler."""
 
-    __slots__ = ("_states", "now", "ready", "running", "stats", "units")
+    __slots__ = ("_queues", "_states", "now", "ready", "running", "stats", "units")
 
     def __init__(
         self,
         states: Mapping[UnitId, UnitState],
+        queues: Mapping[QueueId, TupleQueue],
         ready: Mapping[UnitId, Unit],
         running: Mapping[WorkerId, Run],
         stats: Stats,
@@ -93,6 +94,10 @@ class CoreView:
         self.running = running
         self.stats = stats
         self._states = states
+        self._queues = queues
+
+    def queue(self, number: QueueId) -> Queue:
+        return self._queues[number]
 
     def waiting(self, unit: Unit) -> int:
         return self._states[unit.id].waiting
@@ -138,6 +143,9 @@ class PartView:
     @property
     def stats(self) -> Stats:
         return self._whole.stats
+
+    def queue(self, number: QueueId) -> Queue:
+        return self._whole.queue(number)
 
     def waiting(self, unit: Unit) -> int:
         return self._whole.waiting(unit)

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isclose
 
 from headgate.model.errors import HeadgateError
 
@@ -34,13 +35,51 @@ class QoS:
         return cls(pairs)
 
     def utility(self, latency: float) -> float:
-        after = bisect_right(self.points, (latency, float("inf")))
+        after = self._after(latency)
         if after == 0:
             return self.points[0][1]
         if after == len(self.points):
             return self.points[-1][1]
         (x0, y0), (x1, y1) = self.points[after - 1], self.points[after]
         return y0 + (y1 - y0) * (latency - x0) / (x1 - x0)
+
+    def fall(self, latency: float) -> float:
+        """How much utility a second longer costs there; 0 where the graph is level or rises.
+
+        >>> graph = QoS.of([[0.0, 1.0], [0.5, 1.0], [2.0, 0.25]])
+        >>> graph.fall(0.2), graph.fall(0.5), graph.fall(2.0)
+        (0.0, 0.5, 0.0)
+        """
+        return max(0.0, -self._slope(self._after(latency)))
+
+    def slack(self, latency: float) -> float:
+        """Seconds to the next critical point, where the slope changes or the graph drops; inf behind the last.
+
+        >>> graph = QoS.of([[0.0, 1.0], [0.5, 1.0], [2.0, 0.25]])
+        >>> graph.slack(0.25), graph.slack(0.5), graph.slack(2.0)
+        (0.25, 1.5, inf)
+        """
+        after = self._after(latency)
+        here = self._slope(after)
+        for place in range(after, len(self.points)):
+            if self._drops(place) or not isclose(self._slope(place + 1), here, abs_tol=1e-12):
+                return self.points[place][0] - latency
+        return float("inf")
+
+    def _after(self, latency: float) -> int:
+        """The place of the first point beyond a latency."""
+        return bisect_right(self.points, (latency, float("inf")))
+
+    def _slope(self, place: int) -> float:
+        """The slope of the stretch that ends at a point; there is none before the first and behind the last."""
+        if not 0 < place < len(self.points) or self._drops(place - 1):
+            return 0.0
+        (x0, y0), (x1, y1) = self.points[place - 1], self.points[place]
+        return (y1 - y0) / (x1 - x0)
+
+    def _drops(self, place: int) -> bool:
+        """Whether the next point stands right above or below this one."""
+        return place + 1 < len(self.points) and self.points[place + 1][0] == self.points[place][0]
 
     @property
     def deadline(self) -> float:

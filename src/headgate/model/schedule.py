@@ -38,6 +38,10 @@ class Queue(Protocol):
     @property
     def nbytes(self) -> int: ...
 
+    @property
+    def mean(self) -> float:
+        """Mean arrival of the waiting tuples; inf if none waits."""
+
     def __len__(self) -> int: ...
 
 
@@ -97,7 +101,8 @@ class Choice:
     """A policy's decision: these units, each on such a train.
 
     `together` makes them one run; otherwise they run one after another before the policy is asked again.
-    `calls` replaces the units' default order of operator calls (a traversal).
+    `calls` replaces the units' default order of operator calls (a traversal); of units that run one after another
+    each makes those of its own operators.
     """
 
     units: tuple[Unit, ...]

@@ -20,6 +20,8 @@ from headgate.model import (
     Idle,
     Level,
     Outcome,
+    Queue,
+    QueueId,
     Run,
     Spec,
     Train,
@@ -52,6 +54,9 @@ class View(Protocol):
     @property
     def stats(self) -> Stats: ...
 
+    def queue(self, number: QueueId) -> Queue:
+        """What waits before one input of an operator; a unit's own are in `unit.queues`."""
+
     def waiting(self, unit: Unit) -> int:
         """How many tuples wait in the unit's queues."""
 
@@ -82,6 +87,7 @@ class Policy(ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     levels: ClassVar[tuple[Level, ...]] = (Level.QUERY, Level.OPERATOR)  # the first is the default
     settings: ClassVar[tuple[Setting, ...]] = ()  # its own; level and train settings come on top
+    usual_train: ClassVar[Train | None] = None  # where none is given; None: the driver's default
     rule: ClassVar[str] = ""  # what wins, in a few words
 
     level: Level
@@ -97,7 +103,7 @@ class Policy(ABC):
         Spec(self.name, settings).only(values)
         self.level = Level(values.pop("level"))
         self.schedule = values.pop("schedule")
-        self.train = read_train(values)
+        self.train = read_train(values) or self.usual_train
         for setting in self.settings:
             setattr(self, setting.name, values[setting.name])
         self.tally = Tally()
@@ -114,6 +120,9 @@ class Policy(ABC):
 
     def seed(self, seed: int) -> None:
         """Start the policy's own randomness; only policies that draw have one."""
+
+    def check(self, network: Network) -> None:
+        """Refuse a network that lacks what the policy decides by; nothing has changed yet, and nothing will."""
 
     def regroup(self, network: Network, stats: Stats) -> Sequence[Unit] | None:
         """Units of the policy's own making, where they depend on statistics; None: those of its level."""

@@ -28,6 +28,7 @@ from headgate.model import (
     Unit,
 )
 from headgate.plan.network import Network, Node
+from headgate.stats.boxes import Box
 from headgate.stats.cost import CostModel
 from headgate.stats.measured import Measured
 
@@ -103,6 +104,31 @@ class Stats:
             if name in self._node(queue).queries
         )
 
+    def remaining_times(self, unit: Unit) -> dict[QueryId, float]:
+        """Seconds of processing, filters aside, from here to a result of each query, along the longest way."""
+        return {
+            name: max(
+                self._remaining(queue, name, _reach(unit))
+                for entry in unit.entries
+                for queue in entry
+                if name in self._node(queue).queries
+            )
+            for name in unit.queries
+        }
+
+    def output_costs(self, unit: Unit) -> dict[QueryId, tuple[tuple[QueueId, float], ...]]:
+        """For each query: the queues from here to its results, and the seconds spent behind each per result."""
+        return {name: self._output_costs(unit, name) for name in unit.queries}
+
+    def _output_costs(self, unit: Unit, name: QueryId) -> tuple[tuple[QueueId, float], ...]:
+        entered = {self._node(queue).id for entry in unit.entries for queue in entry}
+        nodes = [node for node in self._downstream(entered) if name in node.queries]
+        return tuple(
+            (queue, _ratio(self._each(node.id), self._results(queue, name, None)))
+            for node in nodes
+            for queue in node.queues
+        )
+
     def output_rate(self, unit: Unit) -> float:
         """S/C: results per second of processing."""
         return _ratio(self.global_selectivity(unit), self.global_cost(unit))
@@ -123,6 +149,33 @@ class Stats:
         first = unit.queues[0]
         paths = [(before, after) for before in self._below(first) for after in self._above(first)]
         return tuple((self._chart((*before, *after)), len(before)) for before, after in paths)
+
+    def boxes(self, unit: Unit) -> tuple[Box, ...]:
+        """The unit's operators one by one, in its order of calls."""
+        return tuple(self._box(unit, operator) for operator in unit.calls)
+
+    def _box(self, unit: Unit, operator: OperatorId) -> Box:
+        node, cost = self._network.nodes[operator], self._each(operator)
+        results = self._by_rate(
+            node.queues, lambda queue: sum(self._results(queue, name, None) for name in node.queries)
+        )
+        return Box(
+            operator,
+            tuple(each.id for each in self._downstream({operator}) if each.id in unit.calls),
+            cost,
+            self._by_rate(node.queues, lambda queue: self._leaving(queue, (operator,))),
+            _ratio(cost, results),
+            self._by_rate(node.queues, self._size),
+        )
+
+    def _downstream(self, operators: Collection[OperatorId]) -> list[Node]:
+        """Some operators and all they feed, each after those that feed it: an operator's number is above theirs."""
+        reached, beyond = set(operators), list(operators)
+        while beyond:
+            fed = {self._network.edges[queue].operator for queue in self._network.nodes[beyond.pop()].consumers}
+            beyond += fed - reached
+            reached |= fed
+        return [self._network.nodes[number] for number in sorted(reached)]
 
     def _below(self, queue: QueueId) -> list[tuple[QueueId, ...]]:
         """The ways from the leaves to a queue, the queue itself left out."""
@@ -171,16 +224,16 @@ class Stats:
 
     def _of_entries(self, unit: Unit, value: Callable[[QueueId], float]) -> float:
         """Sum over the queries of a group; within a query the mean over its entries, by their rates."""
-        total = 0.0
-        for entry in unit.entries:
-            if len(entry) == 1:
-                total += value(entry[0])
-                continue
-            weights = [self._rate(queue) for queue in entry]
-            if not sum(weights):
-                weights = [1.0] * len(entry)
-            total += sum(w * value(queue) for w, queue in zip(weights, entry, strict=True)) / sum(weights)
-        return total
+        return sum(self._by_rate(entry, value) for entry in unit.entries)
+
+    def _by_rate(self, queues: Collection[QueueId], value: Callable[[QueueId], float]) -> float:
+        """The mean over some queues, weighted by their rates."""
+        if len(queues) == 1:
+            return value(*queues)
+        weights = [self._rate(queue) for queue in queues]
+        if not sum(weights):
+            weights = [1.0] * len(queues)
+        return sum(w * value(queue) for w, queue in zip(weights, queues, strict=True)) / sum(weights)
 
     def _per_query(self, unit: Unit) -> dict[QueryId, float]:
         """S of each query of the unit."""

@@ -5,12 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from statistics import fmean
 
 from headgate.model import QueueId, Run, Unit, UnitId, WorkerId
 from headgate.plan.network import Network
 from headgate.stats import Measured, Stats
 
 Arrivals = dict[QueueId, list[float]]  # of the tuples that wait in each queue, in their order
+
+
+class Waiting:
+    """One of its queues."""
+
+    def __init__(self, number: QueueId, arrivals: list[float]) -> None:
+        self.id = number
+        self.head = arrivals[0] if arrivals else math.inf
+        self.mean = fmean(arrivals) if arrivals else math.inf
+        self.nbytes = len(arrivals)
+        self._arrivals = arrivals
+
+    def __len__(self) -> int:
+        return len(self._arrivals)
 
 
 class Moment:
@@ -45,6 +60,9 @@ class Moment:
         if unit.id in self.taken or not self.waiting(unit):
             return False
         return not any(set(unit.calls) & set(run.calls) for run in self.running.values())
+
+    def queue(self, number: QueueId) -> Waiting:
+        return Waiting(number, self.queues[number])
 
     def waiting(self, unit: Unit) -> int:
         return sum(len(self.queues[queue]) for queue in unit.queues)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headgate.model import Choice, Query, QueryClass, QueryId, QueueId, Stream, streams
+from headgate.model import Choice, QoS, Query, QueryClass, QueryId, QueueId, Stream, streams
 from headgate.plan.network import Network
 from headgate.plan.units import units
 from headgate.policies.checks.moment import Arrivals, Moment
@@ -37,6 +37,7 @@ class Situation:
     queries: Mapping[QueryId, Short]
     waiting: Mapping[QueryId, PerOperator] = field(default_factory=dict)
     heads: Mapping[QueryId, PerOperator] = field(default_factory=dict)
+    qos: Mapping[QueryId, Sequence[Sequence[float]]] = field(default_factory=dict)  # points (latency, utility)
     classes: Mapping[QueryId, str] = field(default_factory=dict)
     priorities: Mapping[str, float] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)  # tuples per second, by stream
@@ -46,7 +47,7 @@ class Situation:
 
     def network(self) -> Network:
         queries = [
-            Query(name=name, query_class=self.classes.get(name, "all"), plan=plan(short))
+            Query(name=name, query_class=self.classes.get(name, "all"), plan=plan(short), qos=self._graph(name))
             for name, short in self.queries.items()
         ]
         classes = dict.fromkeys(query.query_class for query in queries)
@@ -57,6 +58,9 @@ class Situation:
             [QueryClass(name, self.priorities.get(name, 1.0)) for name in classes],
         )
 
+    def _graph(self, name: QueryId) -> QoS | None:
+        return QoS.of(self.qos[name]) if name in self.qos else None
+
     def stats(self) -> Stats:
         """All statistics, whatever a policy declares."""
         network = self.network()
@@ -65,6 +69,7 @@ class Situation:
     def view(self, policy: Policy) -> Moment:
         """What a policy sees of the situation: units of its level, the statistics that it declares."""
         network = self.network()
+        policy.check(network)
         measured = self._measured(network)
         stats = Stats(network, measured)
         made = policy.regroup(network, stats)

@@ -1,0 +1,1 @@
+"""Aurora's policies (Carney 2005): operators and tuples in batches, and orders that follow QoS graphs."""

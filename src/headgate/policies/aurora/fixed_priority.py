@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from headgate.model import Unit
+from headgate.policies.aurora.qos_aware import QosAware
+from headgate.policies.linear import Linear
+from headgate.policies.order import Line
+from headgate.policies.registry import register
+from headgate.stats import Stats
+
+
+@register("fixed-priority")
+class FixedPriority(QosAware, Linear):
+    """The least slack first: the QoS graph's deadline less the time that a tuple takes to the output from here.
+
+    The order is known beforehand, so a decision is cheap. It knows nothing of what waits: under overload it goes on
+    with queries whose tuples are late already, and those with more time become late too.
+
+    >>> from headgate.policies.checks import Situation
+    >>> chains = {"soon": ["select, cost=1s, name=b2", "select, cost=1s, name=b1"], "later": "select, cost=1s, name=b3"}
+    >>> situation = Situation(chains, qos={"soon": [[0, 1], [4, 1], [5, 0]], "later": [[0, 1], [8, 1], [9, 0]]})
+    >>> policy = FixedPriority()
+    >>> view = situation.view(policy)
+    >>> {str(unit): policy.slack(unit, view.stats) for unit in view.units.values()}
+    {'b2': 2.0, 'b1': 3.0, 'b3': 7.0}
+    >>> situation.order("fixed-priority")
+    ['b2', 'b1', 'b3']
+
+    An operator of several queries has the least slack of them.
+    """
+
+    source = "Carney 2005, sections 4.2.1 and 4.5"
+    rule = "least slack before the deadline"
+    needs = frozenset({"qos", "remaining_times"})
+
+    def line(self, unit: Unit, stats: Stats) -> Line:
+        return -self.slack(unit, stats), 0.0
+
+    def slack(self, unit: Unit, stats: Stats) -> float:
+        """Seconds that a tuple may wait here and still be in time; inf where no latency is too long."""
+        graphs = ((stats.qos(name), seconds) for name, seconds in stats.remaining_times(unit).items())
+        return min(graph.deadline - seconds for graph, seconds in graphs if graph is not None)
