@@ -2,8 +2,9 @@
 
     python -m tests.engine.kill --kills 200 --seed 1
 
-A life is a process with a Spark of its own that appends and runs three queries until it is killed, at a random moment
-or at a named point. The last life is left in peace: it ends the stream, and compares all results with one Spark batch.
+A life is a process with a Spark of its own that appends and runs twelve queries until it is killed, at a random moment
+or at a named point. Lives differ in policy and level, so that queries are cut and put together in between. The last
+one is left in peace: it ends the stream, and compares all results with one Spark batch.
 """
 
 from __future__ import annotations
@@ -50,18 +51,32 @@ POINTS = (
     "sink.compact.some",
 )
 _JOIN = "FROM a x JOIN a y ON x.id = y.id AND y.ts BETWEEN x.ts AND x.ts + INTERVAL 1 SECOND"
+_NEAR = "FROM a x JOIN a y ON x.v = y.v AND y.ts BETWEEN x.ts - INTERVAL 1 SECOND AND x.ts"
 _QUERIES = {
     "filter": "SELECT id, v, ts FROM a WHERE v > 1",
+    "copy": "SELECT * FROM a",
+    "expressions": "SELECT id + v AS total, coalesce(v, -1) AS v, upper(s) AS s FROM a WHERE id IS NOT NULL",
+    "union": "SELECT id, v FROM a WHERE v = 0 UNION ALL SELECT v, id FROM a WHERE id = 1",
+    "tumbling": "SELECT window.start AS t, count(*) AS n FROM a GROUP BY window(ts, '3 seconds')",
     "window": "SELECT window.start AS t, id, count(*) AS n, sum(v) AS total FROM a "
     "GROUP BY window(ts, '4 seconds', '2 seconds'), id",
+    "having": "SELECT window.end AS t, v, count(*) AS n FROM a WHERE id > 1 GROUP BY window(ts, '2 seconds'), v "
+    "HAVING count(*) > 2",
+    "distinct": "SELECT DISTINCT window(ts, '4 seconds') AS w, v FROM a",
+    "nested": "SELECT window.start AS t, max(n) AS most FROM (SELECT window.start AS began, id, count(*) AS n FROM a "
+    "GROUP BY window(ts, '2 seconds'), id) GROUP BY window(began, '6 seconds')",
     "join": f"SELECT x.id, x.v, y.v AS w {_JOIN}",
+    "filtered join": f"SELECT x.id, y.id AS other {_NEAR} WHERE x.id = 2 AND y.id = 3",
+    "counted join": f"SELECT window.start AS t, count(*) AS n {_JOIN} GROUP BY window(x.ts, '4 seconds')",
 }
+POLICIES = ("random, train=90", "random, level=operator, train=90", "hnr", "random, level=operator", "path-capacity")
 CASES = [Case(name, sql, sql) for name, sql in _QUERIES.items()]
 READY = "ready"
 LONGEST = 4.0  # seconds that a life lasts once it runs
 NAMED = 20.0  # seconds that it has to come to a named point
 STARTING = 120.0  # seconds that it may take to get there
 PER_LIFE = 40  # batches
+MOST = 70  # rows of a batch
 
 
 def batch(index: int) -> list[Row]:
@@ -69,8 +84,8 @@ def batch(index: int) -> list[Row]:
     chance = random.Random(index)
     back = (0, 0, 0, 1_000_000, 2_500_000, 9_000_000)
     return [
-        (chance.choice((1, 2, 3, None)), chance.choice((0, 1, 2, 3, None)), "s", BASE + index * 500_000 - late)
-        for late in chance.choices(back, k=chance.randint(1, 6))
+        (chance.choice((1, 2, 3, None)), chance.choice((0, 1, 2, 3, None)), "s", BASE + index * 2_000_000 + chance.randrange(2_000_000) - late)
+        for late in chance.choices(back, k=chance.randint(1, MOST))
     ]
 
 
@@ -89,7 +104,8 @@ def opened(folder: Path, seed: int) -> Session:
     engine.CHECKPOINT, filesink.FAN = 10, 4
     spark = builder("local[2]", "headgate-kill").config("spark.driver.host", "127.0.0.1").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    session = Session(spark=spark, directory=folder / "data", policy="random, train=9", workers=2, seed=seed)
+    policy = POLICIES[seed % len(POLICIES)]
+    session = Session(spark=spark, directory=folder / "data", policy=policy, workers=2, seed=seed)
     session.add_stream(STREAMS["a"])
     for case in CASES:
         session.query(case.name, case.sql, from_start=True)
@@ -211,7 +227,8 @@ def campaign(kills: int, seed: int) -> int:
         told = json.loads(output.splitlines()[-1])
     named = deaths.total() - deaths["random"] - deaths["random, early"]
     print(
-        f"{deaths.total()} kills, {named} of them at named points; {told['tuples']} tuples, {told['late']} late, "
+        f"{deaths.total()} kills, {named} of them at named points; {len(CASES)} queries, {told['tuples']} tuples, "
+        f"{told['late']} late, "
         f"{told['results']} results, {time.monotonic() - began:.0f} s: "
         f"{'; '.join(told['wrong']) or 'none lost, none doubled'}"
     )

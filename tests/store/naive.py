@@ -16,11 +16,13 @@ class NaiveLog:
     rows: list[Row] = field(default_factory=list)
     batches: dict[str, tuple[int, int]] = field(default_factory=dict)
     start: int = 0
+    ends: list[int] = field(default_factory=list)  # of the appends
 
     def frontier(self, offset: int) -> int | float | None:
         if None in self.rows[:offset]:
             return math.inf
-        return max((row[1] - DELAY for row in self.rows[:offset] if row), default=None)
+        settled = max((end for end in self.ends if end <= offset), default=0)
+        return max((row[1] - DELAY for row in self.rows[:settled] if row), default=None)
 
     def append(self, given: pa.Table, arrival: float, batch: str | None) -> tuple[int, int, list[int]]:
         """First, last and the ids of the rejected."""
@@ -32,6 +34,7 @@ class NaiveLog:
                 rejected.append(each)
             else:
                 self.rows.append((each, time, arrival))
+        self.ends.append(len(self.rows))
         if batch is not None:
             self.batches[batch] = (first, len(self.rows))
         return first, len(self.rows), sorted(rejected)

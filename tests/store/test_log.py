@@ -131,6 +131,19 @@ def test_memory_stays_within_the_budget(tmp_path: Path) -> None:
     assert log.cached_bytes <= budget
 
 
+def test_inside_an_append_its_rows_do_not_move_the_frontier(tmp_path: Path) -> None:
+    """They were all let in by what came before: a later one of them may be far behind an earlier one."""
+    log = opened(tmp_path)
+    log.append(rows([100, 150]), 0.0)
+    log.append(rows([900, 140, 500], 2), 0.0)
+    for seal in (False, True):
+        if seal:
+            log.seal()
+        for each in (log, opened(tmp_path)):
+            found = [each.frontier_at(offset) for offset in range(6)]
+            assert found == [None, None, 150 - DELAY, 150 - DELAY, 150 - DELAY, 900 - DELAY]
+
+
 def test_dropping_keeps_the_frontier_and_refuses_old_offsets(tmp_path: Path) -> None:
     log = opened(tmp_path)
     log.append(rows([500, 100]), 0.0)

@@ -72,16 +72,20 @@ class Index:
             return [segment for segment in self.segments[begin:end] if segment.rows]
 
     def highest_before(self, offset: int) -> int | None:
-        """The largest event time of the rows before an offset: known between segments, looked up inside one."""
+        """The largest event time of the appends that are whole before an offset.
+
+        Lateness is decided for an append as a whole, so inside one its own rows do not count yet.
+        """
         with self._lock:
             self._check_range(offset, offset)
             found = bisect_right(self.segments, offset, key=_end)
             if found == len(self.segments):
                 return self.high
             segment = self.segments[found]
-        if segment.first == offset:
+        settled = segment.settled(offset)
+        if segment.first == settled:
             return segment.before
-        return highest(segment.before, bounds(self.cut(segment, segment.first, offset), self.event_time)[1])
+        return highest(segment.before, bounds(self.cut(segment, segment.first, settled), self.event_time)[1])
 
     def load(self, segment: Segment) -> pa.Table:
         """All rows of a segment, with offsets and arrivals."""

@@ -160,9 +160,9 @@ class StreamLog:
         return chunks
 
     def frontier_at(self, offset: int) -> Moment | None:
-        """The frontier after the rows before `offset`: their largest event time less the watermark, in microseconds.
+        """The frontier at an offset: the largest event time of the appends before it less the watermark, in microseconds.
 
-        None before the first row, infinity behind the stream's end.
+        None before the first append is whole, infinity behind the stream's end.
         """
         high = self._index.highest_before(offset)
         if self._index.finish is not None and offset > self._index.finish:

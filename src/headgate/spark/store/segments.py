@@ -17,6 +17,7 @@ import json
 import re
 import struct
 import zlib
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +52,7 @@ class Segment:
     before: int | None = None  # the largest event time of all that precedes the segment
     finish: int | None = None  # the offset of the stream's end
     arrival: float | None = None  # None where it holds several
+    ends: tuple[int, ...] = ()  # of the appends in it but the last
     batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     path: Path | None = None  # the Parquet file of a sealed one
     file: FrameFile | None = field(default=None, repr=False)
@@ -59,6 +61,18 @@ class Segment:
     @property
     def sealed(self) -> bool:
         return self.path is not None
+
+    def settled(self, offset: int) -> int:
+        """The end of the last append that is whole before an offset inside the segment; its first offset if none is.
+
+        >>> segment = Segment(1, 3, first=10, end=40, rows=30, ends=(20, 25))
+        >>> [segment.settled(offset) for offset in (10, 19, 20, 24, 39, 40)]
+        [10, 10, 20, 20, 25, 40]
+        """
+        if offset >= self.end:
+            return self.end
+        whole = bisect_right(self.ends, offset)
+        return self.ends[whole - 1] if whole else self.first
 
     def overlaps(self, low: Moment, high: Moment) -> bool:
         """Whether a row may have its event time in [low, high]."""
@@ -69,7 +83,9 @@ class Segment:
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high
 
 
-_TOLD = ("number", "last_number", "first", "end", "rows", "low", "high", "before", "finish", "arrival", "batches")
+_TOLD = (
+    *("number", "last_number", "first", "end", "rows", "low", "high", "before", "finish", "arrival", "ends", "batches"),
+)
 
 
 def describe(segment: Segment) -> dict[str, Any]:
@@ -80,7 +96,8 @@ def describe(segment: Segment) -> dict[str, Any]:
 def described(told: Mapping[str, Any], **more: Any) -> Segment:
     """A segment from its description on disk."""
     batches = {batch: (first, last) for batch, (first, last) in told["batches"].items()}
-    return Segment(**{name: told[name] for name in _TOLD if name != "batches"}, batches=batches, **more)
+    plain = {name: told[name] for name in _TOLD if name not in ("ends", "batches")}
+    return Segment(**plain, ends=tuple(told["ends"]), batches=batches, **more)
 
 
 def to_arrow(table: pa.Table) -> bytes:
@@ -165,6 +182,7 @@ def seal(folder: Path, parts: Sequence[Segment], table: pa.Table) -> Segment:
         high=high,
         before=parts[0].before,
         finish=next((part.finish for part in parts if part.finish is not None), None),
+        ends=tuple(part.end for part in parts[:-1]),
         batches={batch: offsets for part in parts for batch, offsets in part.batches.items()},
     )
     data = _parquet(table, whole)
