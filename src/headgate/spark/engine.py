@@ -55,6 +55,7 @@ from headgate.spark.jobs.evaluate import Result, evaluation
 from headgate.spark.jobs.rows import Leaf
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, arrow_schema
 from headgate.spark.jobs.tables import read_table
+from headgate.spark.replay import Replayed, complete, replay
 from headgate.spark.retention import keep_from
 from headgate.spark.running import RunningQuery, response_times
 from headgate.spark.store.deadletters import DeadLetters, Letter
@@ -138,8 +139,7 @@ class Engine:
             self.streams[stream.name] = stream
             self.logs[stream.name] = log
             self.letters[stream.name] = DeadLetters(self.directory.letters(stream.name))
-            if log.newest is not None:  # a crash may have come between the append and its dead letters
-                self.letters[stream.name].keep(log.newest)
+            complete(log, self.letters[stream.name], self.now())
             self._appending[stream.name] = threading.Lock()
             self._ends[stream.name] = log.end
             self._tell(Declared(stream=stream))
@@ -280,6 +280,14 @@ class Engine:
         now = self.now()
         with self._appending[stream]:
             self.letters[stream].add([Letter(reason, now, text=raw) for raw, reason in bad])
+
+    def replay(self, stream: str, reason: str = "") -> Replayed:
+        """Give a stream its dead letters again, all or those whose reason contains a text."""
+        log = self._log(stream)
+        with self._appending[stream]:
+            done = replay(log, self.letters[stream], self.now(), reason)
+        self._arrived(stream)
+        return done
 
     def _arrived(self, stream: str) -> None:
         """Tell the scheduler what it does not know of a log yet."""

@@ -18,6 +18,7 @@ from headgate.spark.engine import Engine
 from headgate.spark.feeding import Feeding
 from headgate.spark.jobs.tables import stored
 from headgate.spark.jobs.tuning import SETTINGS, builder
+from headgate.spark.replay import Replayed
 from headgate.spark.running import RunningQuery
 from headgate.spark.sources import open_source, to_table
 from headgate.spark.status import Line, Status, status
@@ -144,6 +145,13 @@ class Session:
             if bad:
                 self.engine.reject(stream, tuple(bad))
         return self.engine.append(stream, rows)
+
+    def replay(self, stream: str, reason: str = "") -> Replayed:
+        """Give a stream its dead letters again, all or those whose reason contains a text.
+
+        They go through the checks of any append: one that came too late is too late again.
+        """
+        return self.engine.replay(stream, reason)
 
     def finish(self, stream: str) -> None:
         """A stream has ended: its windows close."""

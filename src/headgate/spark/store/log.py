@@ -86,6 +86,11 @@ class StreamLog:
             logfiles.create(folder, stream, schema)
         return cls(folder, stream, schema, memory_budget, seal_rows)
 
+    @classmethod
+    def reopen(cls, folder: Path) -> StreamLog:
+        """Open a log that exists, as the stream that it was made for."""
+        return cls.open(folder, *logfiles.stored(folder))
+
     def close(self) -> None:
         self._tail.close()
 
