@@ -107,7 +107,7 @@ class Engine:
         self._threads: list[threading.Thread] = []
         self.directory = DataDirectory(directory)
         try:
-            self.ledger = recover(self.directory, self._sink)
+            self.ledger = recover(self.directory, self._sink, lambda query, error: self._suspend(query, _told(error)))
         except BaseException:
             self.directory.close()
             raise
@@ -203,6 +203,7 @@ class Engine:
         sink = self.ledger.sinks.get(name)
         if isinstance(sink, Calling):
             sink.roll_forward_all(())
+        self.ledger.forward()  # what a sink that failed has not taken
 
     def query(self, name: str) -> RunningQuery:
         if name not in self.queries:
