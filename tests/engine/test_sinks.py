@@ -14,6 +14,7 @@ from tests.engine.workload import PATIENCE, declare
 
 from headgate.spark.session import Session
 from headgate.spark.store import filesink
+from headgate.spark.store.files import write_atomic
 
 
 @pytest.fixture
@@ -26,12 +27,12 @@ def session(opened: Open) -> Session:
 def test_a_full_disk_suspends_the_query_whose_files_are_there(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full, write = [True], filesink.write_atomic
+    full = [True]
 
     def limited(path: Path, *given: Any, **more: Any) -> None:
         if full[0] and path.parent.name == "bad":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(path, *given, **more)
+        write_atomic(path, *given, **more)
 
     monkeypatch.setattr(filesink, "write_atomic", limited)
     bad, good = (session.query(name, COPY, query_class="low") for name in ("bad", "good"))

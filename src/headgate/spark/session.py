@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -170,8 +171,8 @@ class Session:
         self.engine.set_priority(query_class, float(priority))
 
     def status(self) -> Status:
-        """Every class and query in numbers, and what each worker does."""
-        return status(self.engine, self._began)
+        """Every class and query in numbers, what each worker does, and which sources have failed."""
+        return replace(status(self.engine, self._began), source_errors=dict(self.feeding.errors))
 
     def close(self) -> None:
         """Let running work end, bring results to their sinks, and let go."""
