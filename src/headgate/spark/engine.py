@@ -65,6 +65,7 @@ from headgate.spark.store.log import StreamLog
 from headgate.spark.store.records import Commit, Output
 from headgate.spark.store.recovery import recover
 from headgate.spark.store.sinks import Call, Sink, open_sink, parse_sink
+from headgate.spark.tablesink import Appending, check_sink, table_of
 from headgate.stats import Measured
 
 CHECKPOINT = 200  # commits between two checkpoints
@@ -159,6 +160,7 @@ class Engine:
         if call is not None:
             self._callbacks[query.name] = call
         checked = evaluation(self.spark, query.plan, self.streams, self.tables)
+        check_sink(self.spark, query.sink, checked.schema)
         known = self.ledger.queries.get(query.name)
         if known is not None and known.get("sql") != query.sql:
             raise HeadgateError(
@@ -585,6 +587,8 @@ class Engine:
 
     def _sink(self, query: str, told: Mapping[str, Any]) -> Sink:
         text, folder, call = str(told.get("sink", "parquet")), self.directory.result(query), self._callbacks.get(query)
+        if (table := table_of(text)) is not None:
+            return open_sink(text, folder, Appending(self.spark, table))
         if parse_sink(text).name != "callback":
             return open_sink(text, folder)
         if call is None:

@@ -40,11 +40,11 @@ def recover(directory: DataDirectory, sink_of: SinkOf | None = None, failed: Fai
 
 
 def stored_sinks(directory: DataDirectory) -> SinkOf:
-    """Sinks as the commits name them; a callback that nobody gave goes nowhere."""
+    """Sinks as the commits name them; what nobody gave a function for, a callback or a table, goes nowhere."""
 
     def sink_of(query: str, told: Mapping[str, Any]) -> Sink:
         text = str(told.get("sink", "parquet"))
-        if parse_sink(text).name == "callback":
+        if parse_sink(text).name in ("callback", "table"):
             text = "blackhole"
         return open_sink(text, directory.result(query))
 
