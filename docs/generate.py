@@ -9,6 +9,7 @@ right after a python block is what that prints.
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import re
 import shlex
@@ -17,7 +18,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import chdir
+from itertools import groupby
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from typer.testing import CliRunner
 
@@ -112,6 +116,51 @@ def _setting(setting: Setting) -> tuple[str, str, str]:
     return f"`{setting.name}`", f"`{setting.default}`", setting.meaning
 
 
+def _sql_cases() -> ModuleType:
+    """The list of queries that the tests execute, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location("accepted_sql", ROOT / "tests" / "jobs" / "accepted.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _sql_streams() -> str:
+    cases = _sql_cases()
+    rows = [
+        (f"`{name}`", "stream", _columns(stream.schema), f"`{stream.event_time}`" if stream.event_time else "–")
+        for name, stream in cases.STREAMS.items()
+    ]
+    tables = [(f"`{name}`", "stored table", _columns(table.schema), "–") for name, table in cases.TABLES.items()]
+    return _table(("name", "is a", "columns", "event time"), [*rows, *tables])
+
+
+def _sql_accepted() -> str:
+    return _topics("accepted", ("what", "SQL"), lambda case: (case.what, _code(case.sql)))
+
+
+def _sql_refused() -> str:
+    return _topics("refused", ("what", "SQL", "why"), lambda case: (case.what, _code(case.sql), case.other))
+
+
+def _topics(name: str, head: tuple[str, ...], row: Callable[[Any], tuple[str, ...]]) -> str:
+    """A heading and a table for each topic."""
+    parts = [
+        f"\n### {topic}\n\n{_table(head, map(row, found))}"
+        for topic, found in groupby(_sql_cases().cases(name), key=lambda case: case.topic)
+    ]
+    return "".join(parts) + "\n"
+
+
+def _columns(schema: Iterable[tuple[str, str]]) -> str:
+    return _code(", ".join(f"{name} {kind}" for name, kind in schema))
+
+
+def _code(text: str) -> str:
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
 def _summary(documented: object) -> str:
     written = inspect.getdoc(documented) or ""
     return " ".join(written.partition("\n\n")[0].split()).rstrip(".")
@@ -128,6 +177,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "statistics": _statistics,
     "checks": _checks,
     "settings": _settings,
+    "sql-streams": _sql_streams,
+    "sql-accepted": _sql_accepted,
+    "sql-refused": _sql_refused,
 }
 
 

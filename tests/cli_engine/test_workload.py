@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from rich.console import Console
 
+from headgate.cli.run import _picture
 from headgate.cli.tables import status_table
 from headgate.spark.session import Session
 from headgate.spark.status import Line, ResponseTime, Status
@@ -103,3 +104,14 @@ def test_the_table_shows_states_that_differ() -> None:
     assert "state" in written.getvalue()
     assert "query-number-0  suspended" in written.getvalue()
     assert "query-number-1  running" in written.getvalue()
+
+
+def test_a_failed_source_is_in_the_status() -> None:
+    failed = replace(status(), dead_letters={"s": 3, "t": 0}, source_errors={"s": "the port is taken"})
+    assert failed.to_json()["streams"] == {
+        "s": {"dead_letters": 3, "error": "the port is taken"},
+        "t": {"dead_letters": 0},
+    }
+    written = io.StringIO()
+    Console(width=100, file=written).print(_picture(failed, 1.0, 40))
+    assert "the source of stream 's' failed: the port is taken" in written.getvalue()

@@ -24,6 +24,7 @@ WRONG = {
     "run costs.toml": "query 'q' is given by the costs of its operators, which only the simulator can run; write it as",
     "run bare.toml": "stream 'readings' has no schema, which the engine needs; write for example schema",
     "run sink.toml": "unknown sink 'parket'; did you mean 'parquet'",
+    "run table.toml": "'db alerts' is not a name of a table",
     "run w.toml --dir old": "old/headgate.json: the data directory has format 0, this Headgate reads format 1",
     "run w.toml --dir taken": "taken: the data directory is in use by process",
     "run w.toml --dir full": "the folder is not a data directory and not empty: it holds 'file'",
@@ -51,6 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "WHERE temp >= 50", ""
         ),
         "sink.toml": small.replace('sink = "jsonl"', 'sink = "parket"'),
+        "table.toml": small.replace('sink = "jsonl"', 'sink = "table, name=db alerts"'),
     }
     for name, text in files.items():
         Path(name).write_text(text, encoding="utf-8")

@@ -83,10 +83,11 @@ def batch(index: int) -> list[Row]:
     """The same rows whenever this batch is sent; some are late."""
     chance = random.Random(index)
     back = (0, 0, 0, 1_000_000, 2_500_000, 9_000_000)
-    return [
-        (chance.choice((1, 2, 3, None)), chance.choice((0, 1, 2, 3, None)), "s", BASE + index * 2_000_000 + chance.randrange(2_000_000) - late)
-        for late in chance.choices(back, k=chance.randint(1, MOST))
-    ]
+    rows = []
+    for late in chance.choices(back, k=chance.randint(1, MOST)):
+        moment = BASE + index * 2_000_000 + chance.randrange(2_000_000) - late
+        rows.append((chance.choice((1, 2, 3, None)), chance.choice((0, 1, 2, 3, None)), "s", moment))
+    return rows
 
 
 def in_time(batches: int) -> list[Row]:

@@ -46,7 +46,7 @@ FAVOURED = {
 }
 
 
-def fork(work: Callable[[], None]) -> int:
+def fork(work: Callable[[], object]) -> int:
     """A child that does the work; 0 is a good end."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Arrow's idle threads, which know about forks

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from tests.store.builders import SCHEMA, rows
 
 from headgate.model import Stream
+from headgate.spark.replay import complete, replay
 from headgate.spark.store.deadletters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log import StreamLog
@@ -74,10 +75,7 @@ class Life:
         self.letters = DeadLetters(self.directory.letters("s"))
         self.runs = count(self.ledger.commits.state.run + 1)
         self._check_promises()
-        if self.log.newest is not None:
-            self.letters.keep(self.log.newest)
-        if self.letters.unsettled() is not None:
-            self.replay()
+        complete(self.log, self.letters, 0.0)
         if not self.ledger.queries:
             self.ledger.commit(Commit(queries={query: {"sink": sink} for query, sink in SINKS.items()}))
         sent = [int(name[1:]) for name in self.log.batches if name.startswith("b")]
@@ -133,9 +131,7 @@ class Life:
 
     def replay(self) -> None:
         """Rejected rows are tried again, and are rejected again: there must be as many as before."""
-        taken = self.letters.take()
-        self.letters.keep(self.log.append(taken.rows(SCHEMA), 0.0, taken.batch))
-        self.letters.settle(taken)
+        replay(self.log, self.letters, 0.0)
 
     def _aside(self, number: int, result: pa.Table) -> Output:
         folder = f"run-{number}-{os.getpid()}"

@@ -6,6 +6,7 @@ import pytest
 from tests.store.builders import SCHEMA, ids, opened, rows
 
 from headgate.model import HeadgateError
+from headgate.spark.store import deadletters
 from headgate.spark.store.deadletters import DeadLetters, Letter
 from headgate.spark.store.log import LATE, NO_EVENT_TIME
 
@@ -56,6 +57,7 @@ def test_letters_are_taken_replayed_and_settled(tmp_path: Path) -> None:
     letters.add([Letter("broken JSON", 2.0, text='{"id": ')])
     assert letters.unsettled() is None
     taken = letters.take()
+    assert taken is not None
     assert ids(taken.rows(SCHEMA)) == [1, 2]
     assert taken.rows(SCHEMA).schema == SCHEMA
     assert [letter.text for letter in taken.letters] == [None, None, '{"id": ']
@@ -66,8 +68,44 @@ def test_letters_are_taken_replayed_and_settled(tmp_path: Path) -> None:
     assert again.keep(log.newest) == 0  # also the one taken is known
     again.settle(taken)
     again.settle(taken)
-    assert DeadLetters(path).unsettled() is None
-    assert DeadLetters(path).take().batch != taken.batch
+    assert (DeadLetters(path).unsettled(), DeadLetters(path).take()) == (None, None)
+    again.add([Letter("late", 3.0, row={"id": 3})])
+    following = DeadLetters(path).take()
+    assert following is not None
+    assert following.batch != taken.batch
+
+
+def test_letters_that_are_not_chosen_stay(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    log = opened(tmp_path)
+    log.append(rows([100]), 0.0)
+    done = log.append(rows([1, None, 2], 1), 1.0)
+    letters = DeadLetters(path)
+    letters.keep(done)
+    taken = letters.take(lambda letter: letter if letter.reason == LATE else None)
+    assert taken is not None
+    assert [letter.reason for letter in taken.letters] == [LATE, LATE]
+    for each in (letters, DeadLetters(path)):
+        assert [letter.reason for letter in each.letters()] == [NO_EVENT_TIME]
+        assert (each.count(), each.count(LATE)) == (1, 0)
+        assert each.keep(done) == 0  # also what was taken of it is known
+
+
+def test_taking_that_was_broken_off_never_happened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.jsonl"
+    letters = DeadLetters(path)
+    letters.add([Letter("late", 1.0, row={"id": each}) for each in range(3)])
+
+    def crash(point: str) -> None:
+        if point == "letters.take.written":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(deadletters, "at", crash)
+    with pytest.raises(KeyboardInterrupt):
+        letters.take()
+    assert len(list(tmp_path.iterdir())) == 2
+    again = DeadLetters(path)
+    assert (again.count(), again.unsettled()) == (3, None)
 
 
 def test_a_file_that_is_something_else_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from headgate.spark.store import filesink
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.records import Commit, Output
@@ -79,6 +82,125 @@ def test_a_sink_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pytest.Mo
         ledger.commit(Commit(2, outputs={"q": Output.inline(table(2))}))
         ledger.checkpoint()
         assert read(directory.result("q"))["x"].to_pylist() == [1, 2]
+
+
+class Disk:
+    """Makes the sinks of some queries fail as a full disk would, after so many files."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.full: dict[str, int] = {}
+        self.told: list[tuple[str, str]] = []
+        for name in ("_write", "_move"):
+            monkeypatch.setattr(FileSink, name, self._watched(getattr(FileSink, name)))
+
+    def _watched(self, method: Callable[..., None]) -> Callable[..., None]:
+        def write(sink: FileSink, *given: object) -> None:
+            query = sink.folder.name
+            if query in self.full:
+                if not self.full[query]:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                self.full[query] -= 1
+            method(sink, *given)
+
+        return write
+
+    def failed(self, query: str, error: Exception) -> None:
+        self.told.append((query, str(error)))
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+FULL = ("bad", "[Errno 28] No space left on device")
+
+
+def values(directory: DataDirectory, query: str) -> list[int]:
+    folder = directory.result(query)
+    found: list[int] = read(folder)["x"].to_pylist() if folder.is_dir() and list(folder.glob("*-*")) else []
+    return found
+
+
+def test_a_sink_that_fails_holds_back_its_own_query_only(tmp_path: Path, disk: Disk) -> None:
+    with DataDirectory(tmp_path) as directory:
+        ledger = recover(directory, failed=disk.failed)
+        disk.full = {"bad": 0}
+        for value in (1, 2, 3):
+            output = Output.inline(table(value))
+            ledger.commit(Commit(value, outputs={"bad": output, "good": output}))
+            ledger.forward()
+        ledger.commit(Commit(4, outputs={"good": Output.inline(table(4))}))
+        ledger.checkpoint()
+        assert disk.told == [FULL] * 4
+        assert (values(directory, "good"), values(directory, "bad")) == ([1, 2, 3, 4], [])
+        assert ledger.commits.base().number == 0  # the commits that the failing one needs are kept
+        disk.full = {}
+        ledger.checkpoint()
+        assert (values(directory, "good"), values(directory, "bad")) == ([1, 2, 3, 4], [1, 2, 3])
+        assert ledger.commits.base().number == 4
+        assert disk.told == [FULL] * 4
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_files_aside_wait_with_their_query(tmp_path: Path, disk: Disk, crash: bool) -> None:
+    """A run of two queries whose files lie in one folder; one of the failing query's two files is in place."""
+    with DataDirectory(tmp_path) as directory:
+        ledger = recover(directory, failed=disk.failed)
+        for value in range(filesink.FAN):
+            ledger.commit(Commit(outputs={"bad": Output.inline(table(value))}))
+            ledger.forward()
+        disk.full = {"bad": 1}
+        (directory.aside / "run").mkdir()
+        names = [f"run/part-{value}.parquet" for value in (90, 91, 92)]
+        for value, name in zip((90, 91, 92), names, strict=True):
+            pq.write_table(table(value), directory.aside / name)
+        ledger.commit(Commit(outputs={"bad": Output(2, files=tuple(names[:2])), "good": Output(1, files=(names[2],))}))
+        ledger.checkpoint()
+        assert disk.told == [FULL]
+        assert values(directory, "good") == [92]
+        if crash:
+            ledger = recover(directory, failed=disk.failed)
+            assert disk.told == [FULL] * 2
+            ledger.checkpoint()
+        ledger.commit(Commit(outputs={"bad": Output.inline(table(93))}))
+        ledger.forward()
+        disk.full = {}
+        ledger.checkpoint()
+        assert values(directory, "bad") == [*range(filesink.FAN), 90, 91, 93]
+        assert list(directory.aside.iterdir()) == []
+
+
+def test_a_removed_query_waits_for_its_sink(tmp_path: Path, disk: Disk) -> None:
+    with DataDirectory(tmp_path) as directory:
+        ledger = recover(directory, failed=disk.failed)
+        disk.full = {"bad": 0}
+        ledger.commit(Commit(queries={"bad": {"sink": "jsonl"}}, outputs={"bad": Output.inline(table(1))}))
+        ledger.commit(Commit(queries={"bad": None}))
+        ledger.forward()
+        assert list(ledger.sinks) == ["bad"]
+        ledger = recover(directory, failed=disk.failed)
+        assert list(ledger.sinks) == ["bad"]
+        disk.full = {}
+        ledger.close()
+        assert values(directory, "bad") == [1]
+        assert ledger.sinks == {}
+
+
+def test_names_that_cannot_be_forced_to_disk_keep_the_commits(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with DataDirectory(tmp_path) as directory:
+        ledger = recover(directory, failed=disk.failed)
+        ledger.commit(Commit(outputs={"bad": Output.inline(table(1))}))
+
+        def fail(*_: object) -> None:
+            raise OSError(errno.EIO, "I/O error")
+
+        monkeypatch.setattr(FileSink, "sync", fail)
+        ledger.checkpoint()
+        assert disk.told == [("bad", "[Errno 5] I/O error")]
+        assert ledger.commits.base().number == 0
 
 
 def test_a_removed_query_leaves_its_results_in_its_own_sink(tmp_path: Path) -> None:

@@ -197,6 +197,13 @@ def test_console_and_blackhole(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("memory, rows=0", "rows must be a whole number from 1, found 0"),
         ("memory, rows=1.5", "found 1.5"),
         ("callback", "needs a function"),
+        ("table, name=t", "needs a function"),
+        ("table", 'a table sink needs the name of a table; write "table, name=db.alerts"'),
+        ("table, name=7", "'7' is not a name of a table; letters, digits and _"),
+        ("table, name=a b", "'a b' is not a name of a table"),
+        ("table, name=x.y.z.w", "'x.y.z.w' is not a name of a table"),
+        ("table, name=`t`; DROP", "is not a name of a table"),
+        ("table, nam=t", "unknown setting 'nam' of 'table'"),
     ],
 )
 def test_wrong_sinks_are_refused(tmp_path: Path, text: str, says: str) -> None:

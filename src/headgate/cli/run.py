@@ -97,20 +97,20 @@ def run(
     place = Path("out") / workload.name if directory is None else directory
     DataDirectory(place).close()  # refuses one that is in use or not ours before Spark takes its time to start
     settings = {"directory": place, "workers": workers, **({} if policy is None else {"policy": policy})}
-    status, session, stopped = _run(workload, master, settings, limit, record, quiet=as_json)
+    status, stopped = _run(workload, master, settings, limit, record, quiet=as_json)
     if as_json:
         show_json(status.to_json())
     else:
         _show(workload, status)
-    _tell(session, status, place, record)
+    _tell(status, place, record)
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
 
 def _run(
     workload: Workload, master: str, settings: dict[str, Any], limit: float, record: Path | None, *, quiet: bool
-) -> tuple[Status, Session, bool]:
-    """The last status, the closed session, and whether Ctrl-C ended it."""
+) -> tuple[Status, bool]:
+    """The last status, and whether Ctrl-C ended it."""
     from headgate.spark.workload import Schedule, ended_before, left_out, open_workload
 
     interrupts = Interrupts()
@@ -132,7 +132,7 @@ def _run(
             seconds = _watch(session, Schedule.of(workload), limit, interrupts, quiet=quiet)
             if interrupts.seen:
                 note("stopping: running jobs end first")
-        return replace(session.status(), seconds=seconds), session, interrupts.seen
+        return replace(session.status(), seconds=seconds), interrupts.seen
 
 
 def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Interrupts, *, quiet: bool) -> float:
@@ -159,10 +159,15 @@ def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Inter
 
 def _picture(status: Status, seconds: float, height: int) -> Group:
     workers = [Text(f"worker {number}: {doing or 'idle'}") for number, doing in enumerate(status.doing)]
-    table = status_table(status, height - len(workers) - _BESIDE)
+    failures = [Text(each) for each in _source_failures(status)]
+    table = status_table(status, height - len(workers) - len(failures) - _BESIDE)
     running = sum(line.state == "running" for line in status.queries)
     head = Text(f"{seconds:.0f} s under {status.policy}, {_counted(status)}, {running} queries running")
-    return Group(head, table, Text(), *workers)
+    return Group(head, table, Text(), *workers, *failures)
+
+
+def _source_failures(status: Status) -> list[str]:
+    return [f"the source of stream '{stream}' failed: {error}" for stream, error in status.source_errors.items()]
 
 
 class Interrupts:
@@ -232,10 +237,10 @@ def _counted(status: Status) -> str:
     return f"{status.runs:,} runs, {status.spark_jobs:,} Spark jobs"
 
 
-def _tell(session: Session, status: Status, place: Path, record: Path | None) -> None:
+def _tell(status: Status, place: Path, record: Path | None) -> None:
     """What went wrong, and where things are."""
-    for stream, error in session.feeding.errors.items():
-        note(f"the source of stream '{stream}' failed: {error}")
+    for failure in _source_failures(status):
+        note(failure)
     for line in status.queries:
         if line.error:
             note(f"query '{line.name}' is suspended: {line.error}")

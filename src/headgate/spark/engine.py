@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,6 @@ from headgate.model import (
 )
 from headgate.plan.network import Network
 from headgate.policies.registry import create
-from headgate.spark.calling import Calling, UndeliveredError
 from headgate.spark.cutting import FINE, Shape, Shaper, sweep, waiting_folder
 from headgate.spark.followers import Followers
 from headgate.spark.intake import Intake
@@ -57,6 +56,7 @@ from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.problems import one_line
 from headgate.spark.jobs.tables import read_table
 from headgate.spark.recut import cut_up, left_inside, whole_positions
+from headgate.spark.replay import Replayed
 from headgate.spark.responses import response_times
 from headgate.spark.retention import forget_inside, keep_from
 from headgate.spark.runner import Runner
@@ -64,12 +64,12 @@ from headgate.spark.running import RunningQuery, has_windows, stream_leaves
 from headgate.spark.share import Share, key
 from headgate.spark.store.deadletters import Letter
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.ledger import forward
 from headgate.spark.store.log import StreamLog
 from headgate.spark.store.records import Commit, Output
 from headgate.spark.store.recovery import recover
 from headgate.spark.store.sinks import Call, Sink, open_sink, parse_sink
 from headgate.spark.store.waitingrows import WaitingRows
+from headgate.spark.tablesink import Appending, check_sink, table_of
 from headgate.stats import Measured
 
 CHECKPOINT = 200  # commits between two checkpoints
@@ -109,7 +109,7 @@ class Engine:
         self._threads: list[threading.Thread] = []
         self.directory = DataDirectory(directory)
         try:
-            self.ledger = recover(self.directory, self._sink)
+            self.ledger = recover(self.directory, self._sink, self._sink_failed)
             self._let_go_of_waiting()
         except BaseException:
             self.directory.close()
@@ -153,14 +153,13 @@ class Engine:
         if call is not None:
             self._callbacks[query.name] = call
         checked = evaluation(self.spark, query.plan, self.streams, self.tables)
+        check_sink(self.spark, query.sink, checked.schema)
         known = self.ledger.queries.get(query.name)
         if known is not None and known.get("sql") != query.sql:
             raise HeadgateError(
                 f"query '{query.name}' is in '{self.directory.path}' with other SQL",
                 hint="give it another name, or choose another directory",
             )
-        if call is not None and known is not None:
-            self._call_again(query.name, known)
         with self.lock:
             running = RunningQuery(query, Piece((), checked))
             self._place(running, known or {}, from_start)
@@ -169,6 +168,8 @@ class Engine:
                 self._announce(running)
             self.queries[query.name] = running
             self._enter(running)
+        if call is not None and known is not None:
+            self._call_again(query.name, known)
         return running
 
     def remove_query(self, name: str) -> None:
@@ -190,16 +191,16 @@ class Engine:
             running.state = "paused"
 
     def resume(self, name: str) -> None:
-        """Go on where a paused or suspended query stands."""
+        """Go on where a paused or suspended query stands, first with what its sink has not taken."""
         with self.lock:
             running = self._at_rest(name)
-            if running.state != "running":
-                self.ledger.forward()
-                running.state, running.error = "running", ""
+            if running.state == "running":
+                return
+            running.error = ""
+            self.ledger.forward()
+            if not running.error:
+                running.state = "running"
                 self._enter_again(running)
-        sink = self.ledger.sinks.get(name)
-        if isinstance(sink, Calling):
-            sink.roll_forward_all(())
 
     def query(self, name: str) -> RunningQuery:
         if name not in self.queries:
@@ -272,6 +273,12 @@ class Engine:
         now = self.now()
         self.intake.keep(stream, [Letter(reason, now, text=raw) for raw, reason in bad])
 
+    def replay(self, stream: str, reason: str = "") -> Replayed:
+        """Give a stream its dead letters again, all or those whose reason contains a text."""
+        done = self.intake.replay(stream, reason)
+        self._arrived(stream)
+        return done
+
     def _arrived(self, stream: str) -> None:
         """Tell the scheduler what it does not know of a log yet."""
         with self.lock:
@@ -324,8 +331,7 @@ class Engine:
         for name in self.queries:
             self.followers.end(name)
         try:
-            with suppress(UndeliveredError):  # the commits stay: the callback gets them after the next start
-                self.ledger.checkpoint()
+            self.ledger.checkpoint()
             self.ledger.close()
         finally:
             for log in self._waiting.values():
@@ -417,8 +423,7 @@ class Engine:
 
     def _tidy(self) -> None:
         """Merge small files, shorten the commit log, and drop what no query will read again."""
-        with suppress(UndeliveredError):
-            self.ledger.checkpoint()
+        self.ledger.checkpoint()
         with self.lock:
             if self.ledger.queries.keys() - self.queries.keys():
                 return  # a query of a former life has not come back yet
@@ -453,10 +458,11 @@ class Engine:
     def _suspend(self, name: str, text: str) -> None:
         with self.lock:
             running = self.queries.get(name)
-            if running is not None and running.state == "running":
-                running.state, running.error = "suspended", text
-                if name in self.scheduler.network.queries:
-                    self._leave(running)
+            if running is None:
+                return
+            if running.state == "running" and name in self.scheduler.network.queries:
+                self._leave(running)
+            running.state, running.error = "suspended", text
 
     # -- entering and leaving the scheduler --------------------------------------------------------------------
 
@@ -614,19 +620,22 @@ class Engine:
         if "#" in query:
             return WaitingRows(query, waiting_folder(self.directory.waiting, query), self._waiting.get(query))
         text, folder, call = str(told.get("sink", "parquet")), self.directory.result(query), self._callbacks.get(query)
-        if parse_sink(text).name != "callback":
-            return open_sink(text, folder)
-        if call is None:
-            return open_sink("blackhole", folder)
-        return Calling(folder, call, lambda error: self._suspend(query, one_line(error)))
+        if (table := table_of(text)) is not None:
+            call = Appending(self.spark, table)
+        if call is None and parse_sink(text).name == "callback":
+            text = "blackhole"
+        return open_sink(text, folder, call)
+
+    def _sink_failed(self, name: str, error: Exception) -> None:
+        self._suspend(name.rpartition("#")[0] or name, one_line(error))
 
     def _call_again(self, query: str, told: Mapping[str, Any]) -> None:
         """Give a callback what it may have missed in a crash: recovery did not know it yet."""
         self.ledger.sinks.pop(query, None)
-        sink = self.ledger.sink(query, told)
+        self.ledger.sink(query, told)
         for number, commit in self.ledger.commits.commits():
-            if query in commit.outputs:
-                forward(sink, [(number, commit.outputs[query])], self.directory.aside)
+            self.ledger.wait(number, commit, (query,))
+        self.ledger.forward()
 
 
 def _scheduler(policy: str, seed: int, record: Callable[[str], Any] | None) -> Scheduler:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import dataclass, field
 
@@ -36,28 +37,29 @@ class Feeding:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        for reader in self.readers.values():
-            reader.close()
+        for stream, reader in self.readers.items():
+            self._let_go(stream, reader)
 
     def _loop(self) -> None:
         while not self._stop.is_set():
             due = self.engine.now() + _LONGEST
             for stream, reader in list(self.readers.items()):
-                self._read(stream, reader)
-                due = min(due, reader.due(self.engine.now()))
+                due = min(due, self._serve(stream, reader))
             self._stop.wait(max(0.001, due - self.engine.now()))
 
-    def _read(self, stream: str, reader: Reader) -> None:
+    def _serve(self, stream: str, reader: Reader) -> float:
+        """Append what a source has, and say when to look again; one that fails, in whatever it does, is given up."""
         try:
             for batch in reader.read(self.engine.now()):
                 self._append(stream, reader, batch)
-        except Exception as error:
-            self.errors[stream] = " ".join(str(error).split()) or type(error).__name__
-            self._drop(stream, reader)
-            return
-        if reader.done:
+            if not reader.done:
+                return reader.due(self.engine.now())
             self.engine.finish(stream)
-            self._drop(stream, reader)
+        except Exception as error:
+            self._failed(stream, error)
+        self.readers = {name: each for name, each in self.readers.items() if name != stream}
+        self._let_go(stream, reader)
+        return math.inf
 
     def _append(self, stream: str, reader: Reader, batch: Batch) -> None:
         """Append a batch and say so; what was bad in a batch that comes again has been kept already."""
@@ -69,6 +71,12 @@ class Feeding:
         if batch.batch is not None:
             reader.appended(batch.batch)
 
-    def _drop(self, stream: str, reader: Reader) -> None:
-        self.readers = {name: each for name, each in self.readers.items() if name != stream}
-        reader.close()
+    def _let_go(self, stream: str, reader: Reader) -> None:
+        try:
+            reader.close()
+        except Exception as error:
+            self._failed(stream, error)
+
+    def _failed(self, stream: str, error: Exception) -> None:
+        """Note why; what went wrong first is the reason, the rest may follow from it."""
+        self.errors.setdefault(stream, " ".join(str(error).split()) or type(error).__name__)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from headgate.model import HeadgateError, Stream, unknown
 from headgate.spark.jobs.schemas import arrow_schema
+from headgate.spark.replay import Replayed, complete, replay
 from headgate.spark.store.deadletters import DeadLetters, Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log import StreamLog
@@ -33,8 +34,7 @@ class Intake:
         schema = arrow_schema(stream)
         log = StreamLog.open(self._directory.stream(stream.name), stream, schema)
         letters = DeadLetters(self._directory.letters(stream.name))
-        if log.newest is not None:  # a crash may have come between the append and its dead letters
-            letters.keep(log.newest)
+        complete(log, letters, self._now())
         self._appending[stream.name] = threading.Lock()
         self.letters[stream.name], self.logs[stream.name] = letters, log
         self.streams[stream.name] = stream
@@ -59,6 +59,12 @@ class Intake:
         """Keep tuples that could not be read or computed with."""
         with self._appending[stream]:
             self.letters[stream].add(list(letters))
+
+    def replay(self, stream: str, reason: str = "") -> Replayed:
+        """Give a stream its dead letters again, all or those whose reason contains a text."""
+        log = self.log(stream)
+        with self._appending[stream]:
+            return replay(log, self.letters[stream], self._now(), reason)
 
     def chunks(self, stream: str, first: int, last: int) -> Chunks:
         """The arrivals of a piece of a log; the marker of a stream's end has no row but takes an offset."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,6 +19,7 @@ from headgate.spark.engine import DEFAULT_POLICY, Engine
 from headgate.spark.feeding import Feeding
 from headgate.spark.jobs.tables import stored
 from headgate.spark.jobs.tuning import SETTINGS, builder
+from headgate.spark.replay import Replayed
 from headgate.spark.running import RunningQuery
 from headgate.spark.sources import open_source, to_table
 from headgate.spark.status import Line, Status, status
@@ -144,6 +146,13 @@ class Session:
                 self.engine.reject(stream, tuple(bad))
         return self.engine.append(stream, rows)
 
+    def replay(self, stream: str, reason: str = "") -> Replayed:
+        """Give a stream its dead letters again, all or those whose reason contains a text.
+
+        They go through the checks of any append: one that came too late is too late again.
+        """
+        return self.engine.replay(stream, reason)
+
     def finish(self, stream: str) -> None:
         """A stream has ended: its windows close."""
         self.engine.finish(stream)
@@ -161,8 +170,8 @@ class Session:
         self.engine.set_priority(query_class, float(priority))
 
     def status(self) -> Status:
-        """Every class and query in numbers, and what each worker does."""
-        return status(self.engine, self._began)
+        """Every class and query in numbers, what each worker does, and which sources have failed."""
+        return replace(status(self.engine, self._began), source_errors=dict(self.feeding.errors))
 
     def close(self) -> None:
         """Let running work end, bring results to their sinks, and let go."""

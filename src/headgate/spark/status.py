@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ class Status:
     queries: tuple[Line, ...]
     doing: tuple[str, ...]  # what each worker runs now, "" for nothing
     dead_letters: dict[str, int]  # by stream
+    source_errors: dict[str, str] = field(default_factory=dict)  # by stream: why its source was given up
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -89,8 +90,12 @@ class Status:
                 }
                 for line in self.queries
             },
-            "streams": {name: {"dead_letters": count} for name, count in self.dead_letters.items()},
+            "streams": {name: self._stream(name) for name in self.dead_letters},
         }
+
+    def _stream(self, name: str) -> dict[str, Any]:
+        told: dict[str, Any] = {"dead_letters": self.dead_letters[name]}
+        return {**told, "error": self.source_errors[name]} if name in self.source_errors else told
 
 
 def status(engine: Engine, began: float) -> Status:

@@ -60,6 +60,7 @@ _UNORDERED = MappingProxyType(
         "array_agg": _SORTED,
         "listagg": _JOINED,
         "string_agg": _JOINED,
+        "mode": "write mode(x, true), which takes the smallest of those that are equally frequent",
     }
 )
 _OUTSIDE = frozenset({"reflect", "java_method", "try_reflect", "read_files", "ai_query", "http_request"})
@@ -131,9 +132,15 @@ def _function(node: exp.Expr) -> HeadgateError | None:
         return refusal(node, f"{name}() reaches outside the data", "compute the value before it enters the stream")
     if name in _NONDETERMINISTIC and not (name == "unix_timestamp" and not node.find(exp.CurrentTimestamp)):
         return _nondeterministic(node, name)
-    if name in _UNORDERED and not isinstance(node.parent, exp.ArraySort):
+    if name in _UNORDERED and not isinstance(node.parent, exp.ArraySort) and not _settled(node):
         return refusal(node, f"{name}() is not deterministic: its value depends on the order of rows", _UNORDERED[name])
     return None
+
+
+def _settled(node: exp.Expr) -> bool:
+    """Whether `mode` is told to be deterministic."""
+    asked = node.args.get("deterministic")
+    return isinstance(asked, exp.Boolean) and bool(asked.this)
 
 
 def _nondeterministic(node: exp.Expr, name: str) -> HeadgateError:

@@ -30,9 +30,11 @@ def told_line(line: str) -> str:
 
     >>> told_line("[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0. SQLSTATE: 22012")
     'division by zero'
+    >>> told_line("UNION can only be performed on inputs with the same number of columns.")
+    'UNION can only be performed on inputs with the same number of columns'
     """
     plain = _REST.sub("", _CODE.sub("", line)).strip().rstrip(".:")
-    return plain[:1].lower() + plain[1:]
+    return plain if plain[1:2].isupper() else plain[:1].lower() + plain[1:]
 
 
 def of_values(error: PySparkException) -> bool:

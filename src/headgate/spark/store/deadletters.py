@@ -3,6 +3,9 @@
     NAME.jsonl              the first line says where it begins, each further line is one letter
     NAME.taken-N.jsonl      letters taken for replay and not yet settled
 
+Taking writes the file of those taken, then the other letters as a new NAME.jsonl, whose first line counts the takes: a
+file of letters taken with a higher number is a leftover.
+
 A line: {"append": …, "reason": …, "offset": …, "arrival": …, "row": {…}} or with "text" for what could not be read.
 `append` is the number of the log's append, so that keeping the same append twice keeps it once.
 """
@@ -14,7 +17,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -29,6 +32,7 @@ from headgate.spark.store.log import Appended
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Choose = Callable[["Letter"], "Letter | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,13 @@ class Taken:
     letters: tuple[Letter, ...]
 
     def rows(self, schema: pa.Schema) -> pa.Table:
-        """Those that are rows, with the stream's types; letters with text must be read by their source again."""
+        """Those that are rows, with the stream's types."""
         return from_plain([letter.row for letter in self.letters if letter.row is not None], schema)
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file must know of those before it: how often letters were taken, the newest append, how much of it."""
+    """What a file must know of letters that are gone: how often some were taken, the newest append, how much of it."""
 
     takes: int = 0
     append: int = 0
@@ -89,9 +93,10 @@ class DeadLetters:
         self._lock = threading.RLock()
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            self._begin()
+            self._write_all(path, Header(), ())
         self._cut_torn_line()
         self._header, letters = self._read(path)
+        self._remove_unfinished()
         self._reasons = Counter(letter.reason for letter in letters)
         for letter in letters:
             self._header = self._header.with_letter(letter)
@@ -125,33 +130,46 @@ class DeadLetters:
         return self._reasons.total() if reason is None else self._reasons[reason]
 
     @_alone
-    def take(self) -> Taken:
-        """Take all letters for replay, or those taken before and not settled."""
-        waiting = self._taken()
-        if waiting is None:
-            waiting = self._taken_path(self._header.takes + 1)
-            os.replace(self.path, waiting)
-            at("letters.take.renamed")
-            self._begin()
-            at("letters.take.after")
-            self._header, _ = self._read(self.path)
-            self._reasons.clear()
-        return self._as_taken(waiting)
+    def take(self, choose: Choose = lambda letter: letter) -> Taken | None:
+        """Take letters for replay, or those taken before and not settled; None where there are none.
+
+        `choose` may change a letter, or leave it where it is (None).
+        """
+        if self._taken() is None:
+            self._take(choose)
+        return self.unsettled()
+
+    def _take(self, choose: Choose) -> None:
+        taken: list[Letter] = []
+        rest: list[Letter] = []
+        for letter in self.letters():
+            chosen = choose(letter)
+            if chosen is None:
+                rest.append(replace(letter, append=0))  # the header counts it already
+            else:
+                taken.append(chosen)
+        if not taken:
+            return
+        header = replace(self._header, takes=self._header.takes + 1)
+        self._write_all(self._taken_path(header.takes), Header(), taken)
+        at("letters.take.written")
+        self._write_all(self.path, header, rest)
+        at("letters.take.after")
+        self._header, self._reasons = header, Counter(letter.reason for letter in rest)
 
     @_alone
     def unsettled(self) -> Taken | None:
         """Letters that were taken before a crash, perhaps: replay them before anything else."""
         waiting = self._taken()
-        return None if waiting is None else self._as_taken(waiting)
-
-    def _as_taken(self, waiting: Path) -> Taken:
-        batch = f"deadletters-{waiting.stem.rpartition('-')[2]}"
-        return Taken(batch, tuple(self._read(waiting)[1]))
+        if waiting is None:
+            return None
+        return Taken(f"deadletters-{_number(waiting.stem):08}", tuple(self._read(waiting)[1]))
 
     @_alone
     def settle(self, taken: Taken) -> None:
-        """The letters are in the log: forget them."""
-        self._taken_path(int(taken.batch.rpartition("-")[2])).unlink(missing_ok=True)
+        """The letters are in the log, and those that it rejected are kept: forget them."""
+        at("letters.settle.before")
+        self._taken_path(_number(taken.batch)).unlink(missing_ok=True)
         sync_folder(self.path.parent)
         at("letters.settle.after")
 
@@ -169,16 +187,15 @@ class DeadLetters:
             self._header = self._header.with_letter(letter)
             self._reasons[letter.reason] += 1
 
-    def _begin(self) -> None:
-        """A new file; what it must remember is in the one taken last."""
+    def _write_all(self, path: Path, header: Header, letters: Iterable[Letter]) -> None:
+        lines = (line(asdict(header)), *(line(_told(letter)) for letter in letters))
+        write_atomic(path, "".join(f"{each}\n" for each in lines).encode())
+
+    def _remove_unfinished(self) -> None:
+        """Letters whose taking was broken off are all in the file still."""
         waiting = self._taken()
-        header = Header()
-        if waiting is not None:
-            header, letters = self._read(waiting)
-            for letter in letters:
-                header = header.with_letter(letter)
-            header = replace(header, takes=header.takes + 1)
-        write_atomic(self.path, (line(asdict(header)) + "\n").encode())
+        if waiting is not None and _number(waiting.stem) > self._header.takes:
+            waiting.unlink()
 
     def _taken(self) -> Path | None:
         found = sorted(self.path.parent.glob(f"{self.path.stem}.taken-*.jsonl"))
@@ -205,6 +222,11 @@ class DeadLetters:
     def _lines(self, path: Path) -> Iterator[dict[str, Any]]:
         with open(path, encoding="utf-8", newline="\n") as file:
             yield from map(json.loads, file)
+
+
+def _number(name: str) -> int:
+    """The number at the end of a name."""
+    return int(name.rpartition("-")[2])
 
 
 def _told(letter: Letter) -> dict[str, Any]:

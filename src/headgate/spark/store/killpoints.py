@@ -47,8 +47,9 @@ POINTS = (
     "letters.keep.before",
     "letters.keep.half",
     "letters.keep.after",
-    "letters.take.renamed",
+    "letters.take.written",  # those taken are in a file of their own, and in the old one too
     "letters.take.after",
+    "letters.settle.before",
     "letters.settle.after",
 )
 

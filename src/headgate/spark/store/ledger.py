@@ -2,13 +2,16 @@
 
 A run counts from `commit` on. `forward` then brings its results to the sinks, at once or later and several commits in
 one file; `checkpoint` shortens the commit log by what the sinks have for certain.
+
+A sink that fails (a full disk, a table that is gone) holds back its own query only: what it did not take stays
+committed and is offered again at every `forward`.
 """
 
 from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +22,20 @@ from headgate.spark.store.records import Commit, Output
 from headgate.spark.store.sinks import Sink
 
 SinkOf = Callable[[str, Mapping[str, Any]], Sink]  # a query's name and what commits say of it
+Failed = Callable[[str, Exception], object]  # a query's name and what its sink said
+Pending = list[tuple[int, Commit]]
 
 
 class Ledger:
-    """The commit log of a data directory and its queries' sinks; several threads may commit."""
+    """The commit log of a data directory and its queries' sinks; several threads may commit.
 
-    def __init__(self, commits: CommitLog, aside: Path, sink_of: SinkOf) -> None:
-        self.commits, self.aside, self._sink_of = commits, aside, sink_of
+    `failed` hears of every sink that fails; without it the first failure is raised once the others have been served.
+    """
+
+    def __init__(self, commits: CommitLog, aside: Path, sink_of: SinkOf, failed: Failed | None = None) -> None:
+        self.commits, self.aside, self._sink_of, self._failed = commits, aside, sink_of, failed
         self.sinks: dict[str, Sink] = {}
-        self._pending: list[tuple[int, Commit]] = []
+        self._pending: Pending = []
         self._committing = threading.Lock()
         self._forwarding = threading.RLock()
 
@@ -61,22 +69,60 @@ class Ledger:
     def forward(self) -> None:
         """Bring all that is committed to the sinks."""
         with self._forwarding:
-            with self._committing:
-                pending, self._pending = self._pending, []
-            try:
-                self._forward(pending)
-            except BaseException:  # nothing is lost: what is done already will not be done twice
-                with self._committing:
-                    self._pending[:0] = pending
-                raise
-            for _, commit in pending:
-                discard(self.aside, commit)
-                self.forget(commit)
+            self.tell(self._forward())
 
-    def forget(self, commit: Commit) -> None:
-        """Let go of the sinks of queries that a commit has removed."""
+    def _forward(self) -> dict[str, Exception]:
+        with self._committing:
+            pending, self._pending = self._pending, []
+        waiting = gathered(pending)
+        errors: dict[str, Exception] = {}
+        try:
+            for query, outputs in list(waiting.items()):
+                try:
+                    forward(self.sinks[query], outputs, self.aside)
+                    del waiting[query]
+                except Exception as error:
+                    errors[query] = error
+        finally:  # nothing is lost, whatever ends it
+            self._settle(pending, waiting.keys())
+        return errors
+
+    def wait(self, number: int, commit: Commit, queries: Collection[str]) -> None:
+        """Keep what a commit has for some queries until their sinks take it."""
+        left = _left(commit, queries)
+        if left is not None:
+            self._pending.append((number, left))
+
+    def tidy(self) -> None:
+        """Empty `aside`, except of what waits."""
+        used = {folder for _, commit in self._pending for folder in _folders(commit)}
+        for left in self.aside.iterdir():
+            if left.name not in used:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+    def _settle(self, pending: Pending, waiting: Collection[str]) -> None:
+        """Be done with these commits, except with what they have for queries that wait."""
+        rest: Pending = []
+        for number, commit in pending:
+            left = _left(commit, waiting)
+            discard(self.aside, commit, left)
+            if left is not None:
+                rest.append((number, left))
+            self.forget(commit, waiting)
+        with self._committing:
+            self._pending[:0] = rest
+
+    def tell(self, errors: Mapping[str, Exception]) -> None:
+        """Say which queries' sinks failed."""
+        for query, error in errors.items():
+            if self._failed is None:
+                raise error
+            self._failed(query, error)
+
+    def forget(self, commit: Commit, waiting: Collection[str] = ()) -> None:
+        """Let go of the sinks of queries that a commit has removed, unless they wait."""
         for query, told in commit.queries.items():
-            if told is None and query in self.sinks:
+            if told is None and query in self.sinks and query not in waiting:
                 self.sinks.pop(query).close()
 
     def checkpoint(self) -> None:
@@ -84,32 +130,58 @@ class Ledger:
         with self._forwarding:
             with self._committing:
                 upto = self.commits.number
-            self.forward()
-            for sink in list(self.sinks.values()):
-                sink.compact()
-                sink.sync()
-            self.commits.compact(upto)
+            behind = self._forward()
+            self.tell(behind)
+            unsure: dict[str, Exception] = {}
+            for query, sink in list(self.sinks.items()):
+                try:
+                    if query not in behind:  # of a commit that it has in part, all must be there before it is merged
+                        sink.compact()
+                    sink.sync()
+                except Exception as error:
+                    unsure[query] = error
+            if not unsure:
+                self.commits.compact(min(upto, self._first_pending() - 1))
+            self.tell(unsure)
 
-    def _forward(self, pending: list[tuple[int, Commit]]) -> None:
-        gathered: dict[str, list[tuple[int, Output]]] = {}
-        for number, commit in pending:
-            for query, output in commit.outputs.items():
-                gathered.setdefault(query, []).append((number, output))
-        for query, outputs in gathered.items():
-            forward(self.sinks[query], outputs, self.aside)
+    def _first_pending(self) -> int:
+        with self._committing:
+            return self._pending[0][0] if self._pending else self.commits.number + 1
 
     def close(self) -> None:
         """Forward what is left, then let go."""
-        self.forward()
-        for sink in self.sinks.values():
-            sink.close()
-        self.commits.close()
+        try:
+            self.forward()
+        finally:
+            for sink in self.sinks.values():
+                sink.close()
+            self.commits.close()
 
 
-def discard(aside: Path, commit: Commit) -> None:
-    """Remove what is left of the folders that a commit's files lay in."""
-    for folder in {name.split("/")[0] for output in commit.outputs.values() for name in output.files}:
+def gathered(pending: Pending) -> dict[str, list[tuple[int, Output]]]:
+    """Each query's results of several commits."""
+    found: dict[str, list[tuple[int, Output]]] = {}
+    for number, commit in pending:
+        for query, output in commit.outputs.items():
+            found.setdefault(query, []).append((number, output))
+    return found
+
+
+def discard(aside: Path, commit: Commit, left: Commit | None = None) -> None:
+    """Remove what is left of the folders that a commit's files lay in, except of those in use still."""
+    for folder in _folders(commit) - (_folders(left) if left is not None else set()):
         shutil.rmtree(aside / folder, ignore_errors=True)
+
+
+def _folders(commit: Commit) -> set[str]:
+    return {name.split("/")[0] for output in commit.outputs.values() for name in output.files}
+
+
+def _left(commit: Commit, waiting: Collection[str]) -> Commit | None:
+    """What a commit has for queries that wait: results, and that a query is removed, since its sink is needed still."""
+    outputs = {query: output for query, output in commit.outputs.items() if query in waiting}
+    removed = {query: None for query, told in commit.queries.items() if told is None and query in waiting}
+    return Commit(commit.run, outputs=outputs, queries=removed) if outputs or removed else None
 
 
 def forward(sink: Sink, outputs: list[tuple[int, Output]], aside: Path) -> None:

@@ -86,6 +86,11 @@ class StreamLog:
             logfiles.create(folder, stream, schema)
         return cls(folder, stream, schema, memory_budget, seal_rows)
 
+    @classmethod
+    def reopen(cls, folder: Path) -> StreamLog:
+        """Open a log that exists, as the stream that it was made for."""
+        return cls.open(folder, *logfiles.stored(folder))
+
     def close(self) -> None:
         self._tail.close()
 
@@ -160,7 +165,7 @@ class StreamLog:
         return chunks
 
     def frontier_at(self, offset: int) -> Moment | None:
-        """The frontier at an offset: the largest event time of the appends before it less the watermark, in microseconds.
+        """The frontier at an offset: the largest event time (microseconds) of the appends before it less the watermark.
 
         None before the first append is whole, infinity behind the stream's end.
         """

@@ -12,6 +12,7 @@ it are leftovers. A hole between the files is damage.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -66,11 +67,26 @@ def create(folder: Path, stream: Stream, schema: pa.Schema) -> None:
     sync_folder(folder.parent)
     remove_temporary(folder)
     new_tail(folder, 1).close()
-    write_json(folder / "stream.json", identity(stream, schema))
+    arrow = base64.b64encode(schema.serialize()).decode("ascii")
+    write_json(folder / "stream.json", {**identity(stream, schema), "arrow": arrow})
+
+
+def stored(folder: Path) -> tuple[Stream, pa.Schema]:
+    """The stream that a log was made for, and its columns: enough to open the log without its workload."""
+    file = folder / "stream.json"
+    found = read_json(file)
+    if "arrow" not in found:
+        raise HeadgateError(
+            f"the log of stream '{found.get('name')}' was made before logs kept their columns' types",
+            where=str(file),
+            hint="use it in a session that declares the stream",
+        )
+    stream = Stream(name=found["name"], event_time=found["event_time"], watermark=found["watermark"])
+    return stream, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["arrow"])))
 
 
 def identity(stream: Stream, schema: pa.Schema) -> dict[str, Any]:
-    """What must not change while a log exists."""
+    """What must not change while a log exists; a wider watermark would close windows a second time."""
     return {
         "name": stream.name,
         "columns": [[column.name, str(column.type)] for column in schema],

@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
 from headgate.spark.store.commit import CommitLog
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.ledger import Ledger, SinkOf, forward
+from headgate.spark.store.ledger import Failed, Ledger, SinkOf, forward
 from headgate.spark.store.sinks import Sink, open_sink, parse_sink
 
 
-def recover(directory: DataDirectory, sink_of: SinkOf | None = None) -> Ledger:
+def recover(directory: DataDirectory, sink_of: SinkOf | None = None, failed: Failed | None = None) -> Ledger:
     """Open the commit log, roll every durable sink forward, empty `aside`.
 
     Which sink a query has is what its commits say under `sink`, `parquet` if they say nothing; `sink_of` may say
-    otherwise, and must where a callback is to be called again.
+    otherwise, and must where a callback is to be called again. With `failed`, a sink that fails is told there, and its
+    results wait; without it that is raised.
     """
     commits = CommitLog(directory.commits)
-    ledger = Ledger(commits, directory.aside, sink_of or stored_sinks(directory))
+    ledger = Ledger(commits, directory.aside, sink_of or stored_sinks(directory), failed)
     state = commits.base()  # sinks as they were said to be at each commit, not as they are at the end
+    errors: dict[str, Exception] = {}
     for number, commit in commits.commits():
         state.queries.update({query: told for query, told in commit.queries.items() if told is not None})
         for query, output in commit.outputs.items():
             sink = ledger.sink(query, state.queries.get(query, {}))
-            if sink.durable:  # one commit at a time: after a power cut a later one may be in place, an earlier one not
-                forward(sink, [(number, output)], directory.aside)
+            if sink.durable and query not in errors:
+                try:  # one commit at a time: after a power cut a later one may be in place, an earlier one not
+                    forward(sink, [(number, output)], directory.aside)
+                except Exception as error:
+                    errors[query] = error
+        ledger.wait(number, commit, errors)
         state.apply(commit)
-        ledger.forget(commit)
-    for left in directory.aside.iterdir():
-        shutil.rmtree(left) if left.is_dir() else left.unlink()
+        ledger.forget(commit, errors)
+    ledger.tidy()
+    ledger.tell(errors)
     return ledger
 
 
 def stored_sinks(directory: DataDirectory) -> SinkOf:
-    """Sinks as the commits name them; a callback that nobody gave goes nowhere."""
+    """Sinks as the commits name them; what nobody gave a function for, a callback or a table, goes nowhere."""
 
     def sink_of(query: str, told: Mapping[str, Any]) -> Sink:
         text = str(told.get("sink", "parquet"))
-        if parse_sink(text).name == "callback":
+        if parse_sink(text).name in ("callback", "table"):
             text = "blackhole"
         return open_sink(text, directory.result(query))
 

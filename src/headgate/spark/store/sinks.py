@@ -1,11 +1,12 @@
-"""Where results go: files exactly once, a callback at least once, the rest as best they can.
+"""Where results go: files exactly once, a callback and a table at least once, the rest as best they can.
 
 A sink is named by a string like everything else: `parquet`, `jsonl`, `memory, rows=10000`, `console`, `blackhole`,
-`callback`.
+`table, name=db.alerts`, `callback`.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,7 +21,16 @@ from headgate.spark.store.files import read_json, remove_temporary, write_json
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.jsonlines import line
 
-_SETTINGS = {"parquet": (), "jsonl": (), "memory": ("rows",), "console": (), "blackhole": (), "callback": ()}
+_SETTINGS = {
+    "parquet": (),
+    "jsonl": (),
+    "memory": ("rows",),
+    "console": (),
+    "blackhole": (),
+    "table": ("name",),
+    "callback": (),
+}
+_TABLE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}", re.ASCII)
 Call = Callable[[pa.Table], object]
 Results = Sequence[tuple[int, pa.Table]]  # (commit number, rows), rising
 
@@ -51,11 +61,24 @@ def parse_sink(text: str) -> Spec:
     rows = spec.settings.get("rows", 1)
     if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
         raise HeadgateError(f"rows must be a whole number from 1, found {rows}", hint='write "memory, rows=10000"')
+    if spec.name == "table":
+        _check_table_name(spec.settings.get("name"))
     return spec
 
 
+def _check_table_name(name: object) -> None:
+    if name is None:
+        raise HeadgateError("a table sink needs the name of a table", hint='write "table, name=db.alerts"')
+    if not isinstance(name, str) or not _TABLE.fullmatch(name):
+        hint = "letters, digits and _, with the database before it: db.alerts"
+        raise HeadgateError(f"'{name}' is not a name of a table", hint=hint)
+
+
 def open_sink(text: str, folder: Path, call: Call | None = None) -> Sink:
-    """Make the sink that a string names; its files, if any, are in `folder`."""
+    """Make the sink that a string names; its files, if any, are in `folder`.
+
+    `call` is what a callback sink calls, and what appends to the table of a table sink.
+    """
     spec = parse_sink(text)
     match spec.name:
         case "parquet" | "jsonl":
@@ -64,9 +87,9 @@ def open_sink(text: str, folder: Path, call: Call | None = None) -> Sink:
             return Memory(int(str(spec.settings.get("rows", 10_000))))
         case "console":
             return Best(_print)
-        case "callback":
+        case "callback" | "table":
             if call is None:
-                raise HeadgateError("a callback sink needs a function", hint="give one, or choose another sink")
+                raise HeadgateError(f"a {spec.name} sink needs a function", hint="give one, or choose another sink")
             return Callback(folder, call)
     return Best(lambda table: None)
 

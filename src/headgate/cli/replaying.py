@@ -1,0 +1,73 @@
+"""`headgate dead --replay`: dead letters given to their streams again, on a directory that nobody has open."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.text import Text
+
+from headgate.cli.console import note, show
+from headgate.cli.tables import plain_table
+from headgate.model import HeadgateError
+
+if TYPE_CHECKING:
+    from headgate.spark.replay import Replayed
+    from headgate.spark.store.directory import DataDirectory
+
+
+def replay(directory: Path, streams: Iterable[str], reason: str, as_json: bool) -> None:
+    """Replay the letters of some streams, and say what became of them."""
+    with _opened(directory) as data:
+        done = [each for each in _replayed(data, streams, reason) if each.taken or each.dead_again or each.left]
+    if as_json:
+        for each in done:
+            typer.echo(json.dumps(_told(each), ensure_ascii=False))
+    elif not done:
+        note("no dead letters")
+    else:
+        _show(done)
+
+
+def _opened(directory: Path) -> DataDirectory:
+    from headgate.spark.store.directory import DataDirectory
+
+    try:
+        return DataDirectory(directory)
+    except HeadgateError as error:
+        hint = "stop it first, or call replay of its session"
+        raise HeadgateError(error.message, where=error.where, hint=hint) from None
+
+
+def _replayed(data: DataDirectory, streams: Iterable[str], reason: str) -> Iterator[Replayed]:
+    from headgate.spark.replay import replay
+    from headgate.spark.store.deadletters import DeadLetters
+    from headgate.spark.store.log import StreamLog
+
+    for stream in streams:
+        log = StreamLog.reopen(data.stream(stream))
+        try:
+            yield replay(log, DeadLetters(data.letters(stream)), time.time(), reason)
+        finally:
+            log.close()
+
+
+def _told(done: Replayed) -> dict[str, object]:
+    return {"stream": done.stream, "taken": done.taken, "dead_again": done.dead_again, "left": done.left}
+
+
+def _show(done: Iterable[Replayed]) -> None:
+    table = plain_table("stream", "letters", "what became of them")
+    table.columns[1].justify = "right"
+    for each in done:
+        told = {"taken": each.taken}
+        told |= {f"dead again: {reason}": count for reason, count in each.dead_again.most_common()}
+        told |= {f"left: {reason}": count for reason, count in each.left.most_common()}
+        for what, count in told.items():
+            if count:
+                table.add_row(Text(each.stream), f"{count:,}", Text(what))
+    show(table)

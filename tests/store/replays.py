@@ -1,0 +1,84 @@
+"""Replay under kill: at every point that it passes, killed there, then done again twice, then an account.
+
+python -m tests.store.replays
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.store.builders import DELAY, SCHEMA, STREAM, rows, scratch
+from tests.store.kills import ended, fork
+
+from headgate.spark.replay import Replayed, replay
+from headgate.spark.store.deadletters import DeadLetters, Letter
+from headgate.spark.store.killpoints import POINTS, VARIABLE
+from headgate.spark.store.log import LATE, NO_EVENT_TIME, StreamLog
+
+PASSED = [point for point in POINTS if point.startswith(("log.append", "letters"))]
+NOW = "1970-01-01T00:00:00.000500+00:00"
+TAKEN, BROKEN, FAILED = range(20, 26), "{broken", Letter("query q: division by zero", 4.0, offset=1)
+
+
+def prepare(folder: Path) -> None:
+    """A log with rows and every kind of letter: late for good, corrected, readable text, no text at all."""
+    log, letters = opened(folder)
+    log.append(rows([500 + DELAY, 500]), 0.0, "b1")
+    letters.keep(log.append(rows([1, None, 2], 10), 1.0, "b2"))  # late, without event time, late
+    letters.add([Letter(NO_EVENT_TIME, 2.0, row={"id": each, "name": "x", "ts": NOW}) for each in TAKEN[:3]])
+    letters.add([Letter("broken", 3.0, text=f'{{"id": {each}, "ts": "{NOW}"}}') for each in TAKEN[3:]])
+    letters.add([Letter("broken", 3.0, text=BROKEN), FAILED])
+    log.close()
+
+
+def opened(folder: Path) -> tuple[StreamLog, DeadLetters]:
+    return StreamLog.open(folder / "s", STREAM, SCHEMA), DeadLetters(folder / "s.jsonl")
+
+
+def again(folder: Path, point: str = "") -> Replayed:
+    if point:
+        os.environ[VARIABLE] = point
+    log, letters = opened(folder)
+    try:
+        return replay(log, letters, 5.0)
+    finally:
+        log.close()
+
+
+def wrong(folder: Path) -> list[str]:
+    """What is lost or doubled."""
+    log, letters = opened(folder)
+    found = Counter(log.read(log.start, log.end)["id"].to_pylist())
+    log.close()
+    told = Counter((each.reason, each.text or each.offset or (each.row or {})["id"]) for each in letters.letters())
+    asked = [(LATE, 10), (NO_EVENT_TIME, 11), (LATE, 12), ("broken", BROKEN), (FAILED.reason, FAILED.offset)]
+    differences = [f"log: {found}"] if found != Counter([0, 1, *TAKEN]) else []
+    differences += [f"letters: {told}"] if told != Counter(asked) else []
+    return differences + [f"left over: {path.name}" for path in folder.glob("*.taken-*")]
+
+
+def killed(folder: Path, point: str) -> list[str]:
+    """What is wrong after a kill at a point and two more attempts."""
+    prepare(folder)
+    if not ended(fork(lambda: again(folder, point))):
+        return ["was not passed"]
+    again(folder)
+    again(folder)
+    return wrong(folder)
+
+
+def main() -> int:
+    found: dict[str, list[str]] = {}
+    for point in PASSED:
+        with scratch() as folder:
+            if differences := killed(Path(folder), point):
+                found[point] = differences
+    print(f"{len(PASSED)} kills: {found or 'none lost, none doubled'}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
