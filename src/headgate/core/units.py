@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from headgate.model import OperatorId, Run, Take, Train, Unit, UnitId, WorkerId
+from headgate.model import OperatorId, QueueId, Run, Take, Train, Unit, UnitId, WorkerId
 from headgate.stats import CostModel, Stats
 
 if TYPE_CHECKING:
@@ -77,11 +77,12 @@ class UnitState:
 class CoreView:
     """What policies see of the scheduler."""
 
-    __slots__ = ("_states", "now", "ready", "running", "stats", "units")
+    __slots__ = ("_queues", "_states", "now", "ready", "running", "stats", "units")
 
     def __init__(
         self,
         states: Mapping[UnitId, UnitState],
+        queues: Mapping[QueueId, TupleQueue],
         ready: Mapping[UnitId, Unit],
         running: Mapping[WorkerId, Run],
         stats: Stats,
@@ -93,6 +94,10 @@ class CoreView:
         self.running = running
         self.stats = stats
         self._states = states
+        self._queues = queues
+
+    def queued(self, queue: QueueId) -> int:
+        return len(self._queues[queue])
 
     def waiting(self, unit: Unit) -> int:
         return self._states[unit.id].waiting
@@ -125,7 +130,7 @@ class PartView:
 
     @property
     def units(self) -> Mapping[UnitId, Unit]:
-        return {number: unit for number, unit in self._whole.units.items() if self._keep(unit)}
+        return _Kept(self._whole.units, self._keep)
 
     @property
     def ready(self) -> Mapping[UnitId, Unit]:
@@ -139,6 +144,9 @@ class PartView:
     def stats(self) -> Stats:
         return self._whole.stats
 
+    def queued(self, queue: QueueId) -> int:
+        return self._whole.queued(queue)
+
     def waiting(self, unit: Unit) -> int:
         return self._whole.waiting(unit)
 
@@ -150,7 +158,7 @@ class PartView:
 
 
 class _Kept(Mapping[UnitId, Unit]):
-    """Some of the ready units, without looking at all of them to find one."""
+    """Some of the units, without looking at all of them to find one."""
 
     __slots__ = ("_all", "_keep")
 

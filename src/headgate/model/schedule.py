@@ -152,6 +152,15 @@ class Produced(NamedTuple):
     chunks: tuple[tuple[float, int], ...]  # (arrival, how many)
 
 
+class Result(NamedTuple):
+    """Results of a query that left the system in a run."""
+
+    query: QueryId
+    arrival: float
+    emission: float
+    tuples: int = 1
+
+
 class Outcome(NamedTuple):
     """What became of a run."""
 
@@ -160,6 +169,7 @@ class Outcome(NamedTuple):
     error: str | None = None
     operators: tuple[OperatorOutcome, ...] = ()
     produced: tuple[Produced, ...] = ()
+    results: tuple[Result, ...] = ()  # told only where the policy watches them
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,9 @@ class Moment:
             return False
         return not any(set(unit.calls) & set(run.calls) for run in self.running.values())
 
+    def queued(self, queue: QueueId) -> int:
+        return len(self.queues[queue])
+
     def waiting(self, unit: Unit) -> int:
         return sum(len(self.queues[queue]) for queue in unit.queues)
 
