@@ -44,6 +44,11 @@ POLICIES = (
     "rr-rb, level=path",
     "random",
     "random, level=operator, schedule=2",
+    "hnr, sharing=pdt",
+    "hr, level=path",
+    "bsd, clusters=3, pruning=fagin",
+    "bsd, clusters=2, batch=cluster",
+    "bsd, clusters=3, pruning=fagin, batch=cluster, level=operator",
 )
 
 

@@ -21,6 +21,12 @@ VARIANTS = (
     "wrr, quantum=0",
     "wrr, quantum=1s, leaf=0.5, join=4.0",
     "rr-rb, schedule=2, train=all",
+    *(f"{name}, sharing={sharing}" for name in ("hr", "hnr", "bsd") for sharing in ("max", "pdt")),
+    "hnr, sharing=pdt, level=operator",
+    "bsd, clusters=3",
+    "bsd, clusters=4, clustering=uniform, pruning=fagin, level=operator",
+    "bsd, clusters=2, batch=cluster, level=path",
+    "bsd, clusters=3, pruning=fagin, batch=cluster, sharing=pdt",
 )
 
 
