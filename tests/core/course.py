@@ -44,6 +44,8 @@ POLICIES = (
     "rr-rb, level=path",
     "random",
     "random, level=operator, schedule=2",
+    "adaptive, warmup=0s, explore=100ms, every=200ms, sample=50ms",
+    "adaptive, warmup=0s, explore=50ms, every=100ms, candidates=[fcfs, hr, (hnr, schedule=2)], age=choices",
     "path-capacity, threshold=2",
     "segment",
     "segment, threshold=2, train=all",

@@ -178,6 +178,9 @@ class _Kept(Mapping[UnitId, Unit]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __bool__(self) -> bool:
+        return any(True for _ in self)
+
 
 def shared_operators(states: Collection[UnitState]) -> None:
     """Let every unit know which others share an operator with it: those never run at the same time."""
