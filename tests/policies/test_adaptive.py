@@ -115,8 +115,8 @@ def test_a_wheel_of_zeros_is_fair() -> None:
     assert 400 < drawn[0] < 600
 
 
-@given(st.integers(0), st.floats(0.5, 1.0))
-def test_the_clearly_best_is_drawn_most(seed: int, decay: float) -> None:
+@given(st.integers(0), st.floats(0.93, 1.0))
+def test_the_clearly_best_is_drawn_more_often_than_all_others_together(seed: int, decay: float) -> None:
     selector = Selector(3, SMALL_QUEUES, decay, by_choices=False)
     selector.random = Random(seed)
     ran, counted, now = 0, Counter[int](), 0.0
@@ -127,7 +127,7 @@ def test_the_clearly_best_is_drawn_most(seed: int, decay: float) -> None:
         counted[ran] += 1
         selector.rate(ran, now)
         ran = turn % 3 if turn < 3 else selector.draw()
-    assert counted.most_common(1)[0][0] == 0
+    assert counted[0] > 100
 
 
 # -- settings ----------------------------------------------------------------------------------------------------
