@@ -54,6 +54,17 @@ POLICIES = (
     "slope-slack, push=true",
     "bucketing, partitions=3, schedule=2",
     "bucketing, push=true, train=all",
+    "adaptive, warmup=0s, explore=100ms, every=200ms, sample=50ms",
+    "adaptive, warmup=0s, explore=50ms, every=100ms, candidates=[fcfs, hr, (hnr, schedule=2)], age=choices",
+    "path-capacity, threshold=2",
+    "segment",
+    "segment, threshold=2, train=all",
+    "simplified-segment, gamma=0.3, schedule=2",
+    "hnr, sharing=pdt",
+    "hr, level=path",
+    "bsd, clusters=3, pruning=fagin",
+    "bsd, clusters=2, batch=cluster",
+    "bsd, clusters=3, pruning=fagin, batch=cluster, level=operator",
 )
 
 

@@ -28,6 +28,18 @@ VARIANTS = (
     "bucketing, partitions=1",
     "bucketing, partitions=1000, schedule=3",
     "bucketing, push=true, train=all",
+    *(f"{name}, sharing={sharing}" for name in ("hr", "hnr", "bsd") for sharing in ("max", "pdt")),
+    "hnr, sharing=pdt, level=operator",
+    "adaptive, warmup=0s, explore=100ms, every=100ms, sample=50ms",
+    "adaptive, warmup=0s, explore=100ms, every=100ms, candidates=[hnr, segment, random, (bsd, clusters=2)]",
+    "adaptive, candidates=rr-rb, template=short-delay",
+    "path-capacity, threshold=2",
+    "segment, threshold=1",
+    "simplified-segment, gamma=0.9, threshold=2, schedule=2",
+    "bsd, clusters=3",
+    "bsd, clusters=4, clustering=uniform, pruning=fagin, level=operator",
+    "bsd, clusters=2, batch=cluster, level=path",
+    "bsd, clusters=3, pruning=fagin, batch=cluster, sharing=pdt",
 )
 
 

@@ -131,6 +131,35 @@ def test_a_shared_operator_is_paid_once(level: Level) -> None:
     assert together.stats.ideal_time(hot) == min(ideals)
 
 
+@pytest.mark.parametrize(("name", "power"), [("output_rate", 0), ("normalized_rate", 1), ("balanced_rate", 2)])
+def test_rates_of_some_queries_are_as_if_the_others_were_not_there(name: str, power: int) -> None:
+    together = scene({name: [SHARED, rest] for name, rest in RESTS.items()})
+    fewer = scene({name: [SHARED, RESTS[name]] for name in ("a", "c")})
+    for level in (Level.OPERATOR, Level.QUERY):
+        some = getattr(together.stats, name)(together.units(level)[0], ("a", "c"))
+        assert some == pytest.approx(getattr(fewer.stats, name)(fewer.units(level)[0]))
+    (alone,) = scene({"b": [SHARED, RESTS["b"]]}).units(Level.QUERY)
+    expected = 0.5 * 1 / (3 + 0.5 * 4) / (3 + 4) ** power
+    assert getattr(together.stats, name)(together.units(Level.QUERY)[0], alone.queries) == pytest.approx(expected)
+
+
+def test_rates_of_some_queries_leave_out_what_the_others_read() -> None:
+    found = scene(
+        {
+            "p": "select, from=l, cost=2s, name=a",
+            "q": [["select, from=l, cost=2s, name=a"], ["project, from=r, cost=9s"], "join, cost=1s, window=1s"],
+        },
+        {"l": 1.0, "r": 5.0},
+    )
+    (unit,) = found.units(Level.QUERY)
+    assert found.stats.output_rate(unit, ("p",)) == pytest.approx(1 / 2)
+
+
+def test_streams_that_reach_a_unit() -> None:
+    found = scene({"q": JOIN}, {"l": 4.0, "r": 2.0})
+    assert [sorted(found.stats.streams(unit)) for unit in found.units(Level.OPERATOR)][2:] == [["r"], *[["l", "r"]] * 3]
+
+
 def test_a_shared_path_counts_its_own_query_only() -> None:
     together = scene({name: [SHARED, rest] for name, rest in RESTS.items()})
     for unit, cost in zip(together.units(Level.PATH), (3 + 0.5 * 2, 3 + 0.5 * 4, 3 + 0.5 * 8), strict=True):

@@ -7,7 +7,7 @@ same policies; each call carries its own `now`. What is ready is kept as things 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from headgate.core.events import (
@@ -94,6 +94,7 @@ class Scheduler:
         self.fuse = fuse
         self.seed = seed
         self._since_refresh = 0
+        self._by_statistics = False  # the units are of the policy's own making
         self._logs: dict[str, list[Log]] = {}  # of each stream: one for all, and one for each queue with a backlog
         self._queues: dict[int, TupleQueue] = {}
         self._holding: dict[WorkerId, tuple[UnitState, ...]] = {}  # what a run blocks, if not what its unit blocks
@@ -193,7 +194,7 @@ class Scheduler:
 
     def finished(self, outcome: Outcome, now: float) -> None:
         """A run has ended: what it produced waits, and what it blocked may run."""
-        run, _, _, _, produced = outcome  # taken apart: quicker than by name
+        run, _, _, _, produced, _ = outcome  # taken apart: quicker than by name
         _, worker, units, _, _, _ = run
         view = self._view
         view.now = now
@@ -341,11 +342,18 @@ class Scheduler:
             if queue.log in logs[1:]:
                 logs.remove(queue.log)
 
+    def _cut(self, stats: Stats) -> Sequence[Unit]:
+        """The units that the policy chooses between, of its own making or of its level."""
+        made = self.policy.regroup(self.network, stats, self.fuse)
+        self._by_statistics = made is not None
+        return units(self.network, self.policy.level, self.fuse) if made is None else made
+
     def _regroup(self, now: float) -> None:
-        """Build the policy's units anew; running work keeps blocking what shares an operator with it."""
         stats = self.stats.only(self.policy.needs)
-        made = self.policy.regroup(self.network, stats)
-        found = units(self.network, self.policy.level, self.fuse) if made is None else made
+        self._put(self._cut(stats), stats, now)
+
+    def _put(self, found: Sequence[Unit], stats: Stats, now: float) -> None:
+        """Put new units in place of the old; running work keeps blocking what shares an operator with it."""
         for queue in self._queues.values():
             queue.states.clear()
         self._states = {unit.id: UnitState(unit, self._queues) for unit in found}
@@ -384,10 +392,17 @@ class Scheduler:
     def _refresh(self, now: float) -> None:
         self._since_refresh = 0
         self.stats.renew(self.network)
-        if type(self.policy).regroup is not Policy.regroup:
-            self._regroup(now)
-        else:
-            self._tell_all()
+        if self._by_statistics:
+            # Only if they differ: units put in place anew end turns, lists and credits that are under way.
+            found = self._cut(self._view.stats)
+            if list(map(_made_of, found)) != [_made_of(state.unit) for state in self._states.values()]:
+                self._put(found, self._view.stats, now)
+                return
+        self._tell_all()
+
+
+def _made_of(unit: Unit) -> tuple[object, ...]:
+    return unit.id, unit.level, unit.calls, unit.queues, unit.queries
 
 
 def _filled(queue: TupleQueue, backlog: Chunks) -> TupleQueue:

@@ -21,6 +21,7 @@ from headgate.model import (
     OperatorOutcome,
     Outcome,
     Produced,
+    Result,
     Run,
     Train,
     Why,
@@ -242,6 +243,8 @@ def _outcome_fields(outcome: Outcome) -> dict[str, Any]:
         line["operators"] = [list(work) for work in outcome.operators]
     if outcome.produced:
         line["produced"] = [[produced.queue, list(map(list, produced.chunks))] for produced in outcome.produced]
+    if outcome.results:
+        line["results"] = [list(result) for result in outcome.results]
     return line
 
 
@@ -253,6 +256,7 @@ def _outcome(line: dict[str, Any], scheduler: Scheduler) -> Outcome:
         line.get("error"),
         tuple(OperatorOutcome(*work) for work in line.get("operators", ())),
         tuple(Produced(queue, _pairs(chunks)) for queue, chunks in line.get("produced", ())),
+        tuple(Result(*result) for result in line.get("results", ())),
     )
 
 

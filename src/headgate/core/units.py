@@ -130,7 +130,7 @@ class PartView:
 
     @property
     def units(self) -> Mapping[UnitId, Unit]:
-        return {number: unit for number, unit in self._whole.units.items() if self._keep(unit)}
+        return _Kept(self._whole.units, self._keep)
 
     @property
     def ready(self) -> Mapping[UnitId, Unit]:
@@ -158,7 +158,7 @@ class PartView:
 
 
 class _Kept(Mapping[UnitId, Unit]):
-    """Some of the ready units, without looking at all of them to find one."""
+    """Some of the units, without looking at all of them to find one."""
 
     __slots__ = ("_all", "_keep")
 
@@ -177,6 +177,9 @@ class _Kept(Mapping[UnitId, Unit]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self)
 
 
 def shared_operators(states: Collection[UnitState]) -> None:

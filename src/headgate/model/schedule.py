@@ -157,6 +157,15 @@ class Produced(NamedTuple):
     chunks: tuple[tuple[float, int], ...]  # (arrival, how many)
 
 
+class Result(NamedTuple):
+    """Results of a query that left the system in a run."""
+
+    query: QueryId
+    arrival: float
+    emission: float
+    tuples: int = 1
+
+
 class Outcome(NamedTuple):
     """What became of a run."""
 
@@ -165,6 +174,7 @@ class Outcome(NamedTuple):
     error: str | None = None
     operators: tuple[OperatorOutcome, ...] = ()
     produced: tuple[Produced, ...] = ()
+    results: tuple[Result, ...] = ()  # told only where the policy watches them
 
 
 @dataclass(frozen=True, slots=True)

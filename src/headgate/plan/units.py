@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from headgate.model import Level, QueryId, QueueId, Unit
+from headgate.model import Level, OperatorId, QueryId, QueueId, Unit, UnitId
 from headgate.plan.grouping import Fuse, group
 from headgate.plan.network import Network, Node
 from headgate.plan.piece import Piece
@@ -35,24 +35,49 @@ def units(network: Network, level: Level, fuse: Fuse = Fuse.OFF) -> tuple[Unit, 
     return tuple(_unit(network, number, pieces) for number, pieces in enumerate(found))
 
 
+def unit_of(
+    network: Network, number: UnitId, level: Level, calls: Sequence[OperatorId], queries: Sequence[QueryId] = ()
+) -> Unit:
+    """A unit of some operators and all of their queues, for policies that cut the network themselves.
+
+    It works for some queries, or for all that use the operators.
+
+    >>> from headgate.model import Query, QueryClass, Select, Source, Stream
+    >>> plan = Select(inputs=(Select(inputs=(Source("s"),), name="a"),), name="b")
+    >>> network = Network.of([Query(name="q", query_class="c", plan=plan)], [Stream(name="s")], [QueryClass("c")])
+    >>> unit = unit_of(network, 7, Level.SEGMENT, [1])
+    >>> str(unit), unit.id, unit.queues, unit.depth
+    ('b', 7, (1,), 1)
+    """
+    nodes = [network.nodes[call] for call in calls]
+    name = _span(nodes) if level is Level.SEGMENT or not queries else "+".join(queries)
+    return _unit(network, number, [_of_nodes(level, nodes, name, tuple(queries))])
+
+
 def superboxes(network: Network) -> Iterator[Piece]:
     """Whole queries; those that share an operator are one shared set."""
-    for queries in _connected(network):
+    for queries in connected(network.operators):
         numbers = dict.fromkeys(number for name in queries for number in network.operators[name])
         nodes = [network.nodes[number] for number in numbers]
         level = Level.QUERY if len(queries) == 1 else Level.SHARED
         yield _of_nodes(level, nodes, "+".join(queries), queries)
 
 
-def _connected(network: Network) -> list[tuple[QueryId, ...]]:
-    """Sets of queries that share operators, directly or through others, in the queries' order."""
-    home = {name: {name} for name in network.queries}
-    for node in network.nodes.values():
-        for name in node.queries[1:]:
-            if home[name] is not home[node.queries[0]]:
-                merged = home[name] | home[node.queries[0]]
+def connected(operators: Mapping[QueryId, Iterable[OperatorId]]) -> list[tuple[QueryId, ...]]:
+    """Sets of queries that share operators, directly or through others, in the queries' order.
+
+    >>> connected({"p": [1, 2], "q": [3], "r": [2, 4]})
+    [('p', 'r'), ('q',)]
+    """
+    home = {name: {name} for name in operators}
+    users: dict[OperatorId, QueryId] = {}  # the first of each operator
+    for name, numbers in operators.items():
+        for number in numbers:
+            first = users.setdefault(number, name)
+            if home[name] is not home[first]:
+                merged = home[name] | home[first]
                 home.update(dict.fromkeys(merged, merged))
-    order = {name: position for position, name in enumerate(network.queries)}
+    order = {name: position for position, name in enumerate(operators)}
     distinct = {id(members): members for members in home.values()}
     return [tuple(sorted(members, key=order.__getitem__)) for members in distinct.values()]
 

@@ -30,6 +30,7 @@ from headgate.model import (
     Why,
     WorkerId,
 )
+from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
 from headgate.policies.settings import TRAIN, Setting, level_setting, read_train
 from headgate.stats import Stats
@@ -84,7 +85,8 @@ class Policy(ABC):
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: frozenset[str] = frozenset()  # an instance may need more, by its settings
+    watches: bool = False  # whether `finished` is to be told the results that left the system
     levels: ClassVar[tuple[Level, ...]] = (Level.QUERY, Level.OPERATOR)  # the first is the default
     settings: ClassVar[tuple[Setting, ...]] = ()  # its own; level and train settings come on top
     usual_train: ClassVar[Train | None] = None  # where none is given; None: the driver's default
@@ -102,15 +104,19 @@ class Policy(ABC):
                 values[setting.name] = setting.read(settings[setting.name])
         Spec(self.name, settings).only(values)
         self.level = Level(values.pop("level"))
-        self.schedule = values.pop("schedule")
-        self.train = read_train(values) or self.usual_train
+        own = {setting.name for setting in self.settings}
+        common = {each.name: each.default if each.name in own else values[each.name] for each in TRAIN}
+        self.schedule = common.pop("schedule")
+        self.train = read_train(common) or self.usual_train
         for setting in self.settings:
             setattr(self, setting.name, values[setting.name])
         self.tally = Tally()
 
     @classmethod
     def all_settings(cls) -> tuple[Setting, ...]:
-        return (*cls.settings, level_setting(cls.levels), *TRAIN)
+        """Its own and the common ones; an own one takes the place of a common one of the same name."""
+        own = {setting.name for setting in cls.settings}
+        return (*cls.settings, level_setting(cls.levels), *(each for each in TRAIN if each.name not in own))
 
     def __repr__(self) -> str:
         return f"<policy {self}>"
@@ -124,8 +130,12 @@ class Policy(ABC):
     def check(self, network: Network) -> None:
         """Refuse a network that lacks what the policy decides by; nothing has changed yet, and nothing will."""
 
-    def regroup(self, network: Network, stats: Stats) -> Sequence[Unit] | None:
-        """Units of the policy's own making, where they depend on statistics; None: those of its level."""
+    def regroup(self, network: Network, stats: Stats, fuse: Fuse = Fuse.OFF) -> Sequence[Unit] | None:
+        """Units of the policy's own making, where they depend on statistics; None: those of its level.
+
+        A policy that makes its own is asked again whenever statistics are new, one that does not when the network
+        changes. `fuse` says how whole queries are grouped, for units that are whole queries.
+        """
         return None
 
     def changed(self, view: View) -> None:

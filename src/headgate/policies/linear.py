@@ -6,7 +6,7 @@ Such a policy gives two numbers per unit instead of a function, so that the orde
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from headgate.model import IDLE, Choice, Idle, Unit, UnitId, WorkerId
@@ -30,8 +30,12 @@ class Linear(Policy):
     def changed(self, view: View) -> None:
         lines = {unit.id: self.line(unit, view.stats) for unit in view.units.values()}
         self.tally.computed += len(lines)
-        self._order = order(lines, view, self.tally)
+        self._order = self.arrange(lines, view)
         self._choices = {unit.id: Choice((unit,), self.train) for unit in view.units.values()}
+
+    def arrange(self, lines: Mapping[UnitId, Line], view: View) -> Order:
+        """What keeps the units in order."""
+        return order(lines, view, self.tally)
 
     def ready(self, view: View, unit: Unit) -> None:
         self._order.add(view, unit)

@@ -18,6 +18,7 @@ from headgate.model import (
     Produced,
     QueryId,
     QueueId,
+    Result,
     Run,
     Unit,
     UnitId,
@@ -62,6 +63,7 @@ class Machine:
         heads: Callable[[QueueId], float],
         detailed: bool,
     ) -> None:
+        self.watched = False  # tell the results of every run; set by the simulator
         self.floor = 0.0  # the earliest arrival among tuples not yet delivered; set by the simulator
         self._heads = heads  # arrival of the tuple at the head of a queue: the scheduler knows
         self._workload = workload
@@ -113,7 +115,7 @@ class Machine:
         if passed == chain.length:
             chain.note_arrival(chain.times[offset])
             chain.note_emission(end)
-        return _new(Outcome, (run, end - now, None, (), ()))
+        return _new(Outcome, (run, end - now, None, (), (), ()))
 
     def deliver(self, outcome: Outcome) -> None:
         """The run has ended: what it produced is there for others."""
@@ -139,7 +141,8 @@ class Machine:
     def _make_chain(self, unit: Unit) -> Chain:
         works = [self._works[call] for call in unit.calls]
         entry = self._network.edges[unit.queues[0]]
-        if self._detailed or entry.stream is None or len(works) > MOST_FILTERS or not self._plain(works):
+        told = self._detailed or self.watched
+        if told or entry.stream is None or len(works) > MOST_FILTERS or not self._plain(works):
             return NOT_A_CHAIN
         filters = [
             (work.overhead + work.cost, work.effect.outcomes) for work in works if isinstance(work.effect, Filter)
@@ -187,6 +190,7 @@ class _Execution:
         self._waiting: dict[QueueId, list[Item]] = {}
         self._leaving: dict[QueueId, list[Item]] = {}
         self._operators: list[OperatorOutcome] = []
+        self._results: list[Result] = []
 
     def outcome(self, now: float) -> Outcome:
         self._load()
@@ -199,7 +203,7 @@ class _Execution:
         oldest, _ = machine._in_flight.pop(worker)
         if self._leaving:
             machine._in_flight[worker] = (oldest, list(self._leaving.items()))
-        return Outcome(self._run, self._time - now, None, tuple(self._operators), produced)
+        return Outcome(self._run, self._time - now, None, tuple(self._operators), produced, tuple(self._results))
 
     def _load(self) -> None:
         """The tuples that the run takes."""
@@ -248,6 +252,8 @@ class _Execution:
                 records.emission.append(self._time)
                 if records.reference is not None:
                     records.reference.append(item.reference)
+            if self._machine.watched:
+                self._results += [Result(name, item.arrival, self._time) for item in results]
 
     def _expire(self, work: Work, join: WindowJoin) -> None:
         for port, queue in enumerate(work.node.queues):

@@ -152,7 +152,7 @@ class Simulation:
                         size_moment += taken * now
                     began = now + self._charge(charge) if charge else now
                     outcome = machine.execute(run, began)
-                    _, seconds, _, _, produced = outcome
+                    _, seconds, _, _, produced, _ = outcome
                     busy += seconds
                     end = began + seconds
                     if not alone or end >= horizon:
@@ -226,8 +226,9 @@ class Simulation:
                 self.gauge.change(count, count * self._sizes[produced.queue], now)
 
     def _rewired(self, now: float) -> None:
-        """The network may be new."""
+        """The network may be new, and so may the policy."""
         network = self.scheduler.network
+        self.machine.watched = self.scheduler.policy.watches
         self.machine.follow(network)
         queues = [edge.stream for edge in network.edges.values()]
         self._readers = {name: (queues.count(name), stream.bytes) for name, stream in network.streams.items()}

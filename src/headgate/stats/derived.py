@@ -31,6 +31,7 @@ from headgate.plan.network import Network, Node
 from headgate.stats.boxes import Box
 from headgate.stats.cost import CostModel
 from headgate.stats.measured import Measured
+from headgate.stats.ratio import ratio
 
 Chart = tuple[tuple[float, float], ...]  # (seconds spent, bytes left)
 
@@ -56,15 +57,15 @@ class Stats:
 
     def cost(self, unit: Unit) -> float:
         """Seconds that a tuple entering the unit costs inside it, overheads spread over the average train."""
-        return self._of_entries(unit, lambda queue: self._cost(queue, None, unit.calls)) + self._run_share()
+        return self._of_entries(unit, lambda queue: self._cost(queue, unit.calls)) + self._run_share()
 
     def selectivity(self, unit: Unit) -> float:
         """Tuples that leave the unit per tuple that enters it."""
-        return self._of_entries(unit, lambda queue: self._leaving(queue, unit.calls))
+        return self._of_entries(unit, lambda queue: self._leaving(queue, unit.calls, _one))
 
     def capacity(self, unit: Unit) -> float:
         """Tuples that the unit handles per second: the processing capacity of Pajjuri 2004."""
-        return _ratio(1.0, self.cost(unit))
+        return ratio(1.0, self.cost(unit))
 
     def model(self, unit: Unit) -> CostModel:
         """What a run of the unit costs, by the number of tuples it takes."""
@@ -76,6 +77,15 @@ class Stats:
         """Bytes of a tuple that waits before the unit."""
         return self._of_entries(unit, self._size)
 
+    def release_capacity(self, unit: Unit) -> float:
+        """Bytes that the unit frees per second of its work: what enters less what leaves (Pajjuri 2004)."""
+        leaving = self._of_entries(unit, lambda queue: self._leaving(queue, unit.calls, self._after))
+        return ratio(self.size(unit) - leaving, self.cost(unit))
+
+    def streams(self, unit: Unit) -> frozenset[str]:
+        """The streams whose tuples reach the unit, straight or through other operators."""
+        return frozenset(name for entry in unit.entries for queue in entry for name in self._sources(queue))
+
     def arrival_rate(self, unit: Unit) -> float:
         """Tuples per second that reach the unit's entries."""
         return sum(self._rate(queue) for entry in unit.entries for queue in entry)
@@ -84,11 +94,11 @@ class Stats:
 
     def global_selectivity(self, unit: Unit) -> float:
         """S: results per tuple that enters the unit, over all of its queries."""
-        return sum(self._per_query(unit).values())
+        return sum(self._per_query(unit, None).values())
 
     def global_cost(self, unit: Unit) -> float:
         """C: seconds that a tuple causes from here to the results; SC where operators are shared."""
-        return self._of_entries(unit, lambda queue: self._cost(queue, None, _reach(unit))) + self._run_share()
+        return self._global_cost(unit, None)
 
     def ideal_time(self, unit: Unit) -> float:
         """T: seconds that a result would take alone in the system; the least of the unit's queries."""
@@ -124,22 +134,25 @@ class Stats:
         entered = {self._node(queue).id for entry in unit.entries for queue in entry}
         nodes = [node for node in self._downstream(entered) if name in node.queries]
         return tuple(
-            (queue, _ratio(self._each(node.id), self._results(queue, name, None)))
+            (queue, ratio(self._each(node.id), self._results(queue, name, None)))
             for node in nodes
             for queue in node.queues
         )
 
-    def output_rate(self, unit: Unit) -> float:
-        """S/C: results per second of processing."""
-        return _ratio(self.global_selectivity(unit), self.global_cost(unit))
+    def output_rate(self, unit: Unit, of: Collection[QueryId] | None = None) -> float:
+        """S/C: results per second of processing.
 
-    def normalized_rate(self, unit: Unit) -> float:
+        This and the next two can be had `of` some of the unit's queries alone, as if only they used its operators.
+        """
+        return ratio(self._weighted(unit, 0, of), self._global_cost(unit, of))
+
+    def normalized_rate(self, unit: Unit, of: Collection[QueryId] | None = None) -> float:
         """S/(C·T); for several queries the sum of S_i/T_i over the shared cost."""
-        return _ratio(self._weighted(unit, 1), self.global_cost(unit))
+        return ratio(self._weighted(unit, 1, of), self._global_cost(unit, of))
 
-    def balanced_rate(self, unit: Unit) -> float:
+    def balanced_rate(self, unit: Unit, of: Collection[QueryId] | None = None) -> float:
         """S/(C·T²); for several queries the sum of S_i/T_i² over the shared cost."""
-        return _ratio(self._weighted(unit, 2), self.global_cost(unit))
+        return ratio(self._weighted(unit, 2, of), self._global_cost(unit, of))
 
     def progress(self, unit: Unit) -> tuple[tuple[Chart, int], ...]:
         """The progress charts of the paths through the unit's first operator, and its place on each.
@@ -163,8 +176,8 @@ class Stats:
             operator,
             tuple(each.id for each in self._downstream({operator}) if each.id in unit.calls),
             cost,
-            self._by_rate(node.queues, lambda queue: self._leaving(queue, (operator,))),
-            _ratio(cost, results),
+            self._by_rate(node.queues, lambda queue: self._leaving(queue, (operator,), _one)),
+            ratio(cost, results),
             self._by_rate(node.queues, self._size),
         )
 
@@ -222,9 +235,20 @@ class Stats:
 
     # -- per queue ---------------------------------------------------------------------------------------------
 
-    def _of_entries(self, unit: Unit, value: Callable[[QueueId], float]) -> float:
-        """Sum over the queries of a group; within a query the mean over its entries, by their rates."""
-        return sum(self._by_rate(entry, value) for entry in unit.entries)
+    def _of_entries(
+        self, unit: Unit, value: Callable[[QueueId], float], names: frozenset[QueryId] | None = None
+    ) -> float:
+        """Sum over the queries of a group; within a query the mean over its entries, by their rates.
+
+        Only entries that work for the named queries count.
+        """
+        total = 0.0
+        for entry in unit.entries:
+            if names is not None:
+                entry = tuple(queue for queue in entry if not names.isdisjoint(self._node(queue).queries))
+            if entry:
+                total += self._by_rate(entry, value)
+        return total
 
     def _by_rate(self, queues: Collection[QueueId], value: Callable[[QueueId], float]) -> float:
         """The mean over some queues, weighted by their rates."""
@@ -235,15 +259,27 @@ class Stats:
             weights = [1.0] * len(queues)
         return sum(w * value(queue) for w, queue in zip(weights, queues, strict=True)) / sum(weights)
 
-    def _per_query(self, unit: Unit) -> dict[QueryId, float]:
-        """S of each query of the unit."""
+    def _per_query(self, unit: Unit, of: Collection[QueryId] | None) -> dict[QueryId, float]:
+        """S of each query of the unit, or of some."""
+        names = self._counted(unit, of)
         return {
-            name: self._of_entries(unit, lambda queue, name=name: self._results(queue, name, _reach(unit)))  # type: ignore[misc]
-            for name in unit.queries
+            name: self._of_entries(unit, lambda queue, name=name: self._results(queue, name, _reach(unit)), names)  # type: ignore[misc]
+            for name in (unit.queries if of is None else of)
         }
 
-    def _weighted(self, unit: Unit, power: int) -> float:
-        return sum(_ratio(share, self.query_ideal_time(name) ** power) for name, share in self._per_query(unit).items())
+    def _global_cost(self, unit: Unit, of: Collection[QueryId] | None) -> float:
+        names = self._counted(unit, of)
+        return self._of_entries(unit, lambda queue: self._cost(queue, _reach(unit), names), names) + self._run_share()
+
+    def _counted(self, unit: Unit, of: Collection[QueryId] | None) -> frozenset[QueryId] | None:
+        """The queries whose operators count; None: all that the unit's tuples go to, the common case."""
+        names = frozenset(unit.queries if of is None else of)
+        fed = (name for entry in unit.entries for queue in entry for name in self._node(queue).queries)
+        return None if names.issuperset(fed) else names
+
+    def _weighted(self, unit: Unit, power: int, of: Collection[QueryId] | None) -> float:
+        shares = self._per_query(unit, of)
+        return sum(ratio(share, self.query_ideal_time(name) ** power) for name, share in shares.items())
 
     def _results(self, queue: QueueId, name: QueryId, inside: Collection[OperatorId] | None) -> float:
         """Results of a query per tuple in a queue."""
@@ -257,15 +293,17 @@ class Stats:
 
         return self._remembered(("S", queue, name, inside), compute)
 
-    def _cost(self, queue: QueueId, name: QueryId | None, inside: Collection[OperatorId] | None) -> float:
+    def _cost(
+        self, queue: QueueId, inside: Collection[OperatorId] | None, names: frozenset[QueryId] | None = None
+    ) -> float:
         """Seconds caused per tuple in a queue: every consumer pays for itself, the operator is paid once."""
         node = self._node(queue)
 
         def compute() -> float:
-            onward = sum(self._cost(consumer, name, inside) for consumer in self._onward(node, inside))
+            onward = sum(self._cost(consumer, inside, names) for consumer in self._onward(node, inside, names))
             return self._each(node.id) + self._effective(queue) * onward
 
-        return self._remembered(("C", queue, name, inside), compute)
+        return self._remembered(("C", queue, inside, names), compute)
 
     def _bare_cost(self, queue: QueueId, inside: Collection[OperatorId]) -> float:
         """Seconds caused per tuple in a queue, overheads aside."""
@@ -277,15 +315,17 @@ class Stats:
 
         return self._remembered(("c", queue, inside), compute)
 
-    def _leaving(self, queue: QueueId, inside: Collection[OperatorId]) -> float:
+    def _leaving(self, queue: QueueId, inside: Collection[OperatorId], each: Callable[[Node], float]) -> float:
+        """What leaves the operators inside per tuple in a queue: tuples, or what `each` of them counts."""
         node = self._node(queue)
 
         def compute() -> float:
             within = self._onward(node, inside)
-            outside = len(node.consumers) - len(within) + bool(node.emits)
-            return self._effective(queue) * (outside + sum(self._leaving(consumer, inside) for consumer in within))
+            outside = each(node) * (len(node.consumers) - len(within) + bool(node.emits))
+            onward = sum(self._leaving(consumer, inside, each) for consumer in within)
+            return self._effective(queue) * (outside + onward)
 
-        return self._remembered(("out", queue, inside), compute)
+        return self._remembered(("out", queue, inside, each), compute)
 
     def _remaining(self, queue: QueueId, name: QueryId, inside: Collection[OperatorId] | None) -> float:
         node = self._node(queue)
@@ -310,7 +350,7 @@ class Stats:
         if isinstance(operator, Except) and edge.port == 1:
             return 0.0
         if isinstance(operator, Aggregate) and given is None:
-            return _ratio(1.0, max(1.0, self._rate(queue) * operator.window.slide))
+            return ratio(1.0, max(1.0, self._rate(queue) * operator.window.slide))
         return 1.0 if given is None else given
 
     def _rate(self, queue: QueueId) -> float:
@@ -323,10 +363,23 @@ class Stats:
             ("rate", producer.id), lambda: sum(self._rate(feed) * self._effective(feed) for feed in producer.queues)
         )
 
-    def _onward(self, node: Node, inside: Collection[OperatorId] | None) -> list[QueueId]:
-        if inside is None:
-            return list(node.consumers)
-        return [queue for queue in node.consumers if self._network.edges[queue].operator in inside]
+    def _onward(
+        self, node: Node, inside: Collection[OperatorId] | None, names: frozenset[QueryId] | None = None
+    ) -> list[QueueId]:
+        """Where results go on to: inside some operators, for some queries."""
+        return [
+            queue
+            for queue in node.consumers
+            if (inside is None or self._network.edges[queue].operator in inside)
+            and (names is None or not names.isdisjoint(self._node(queue).queries))
+        ]
+
+    def _sources(self, queue: QueueId) -> set[str]:
+        edge = self._network.edges[queue]
+        if edge.stream is not None:
+            return {edge.stream}
+        assert edge.producer is not None
+        return {name for feed in self._network.nodes[edge.producer].queues for name in self._sources(feed)}
 
     def _node(self, queue: QueueId) -> Node:
         return self._network.nodes[self._network.edges[queue].operator]
@@ -386,10 +439,10 @@ class DeclaredStats:
         raise AttributeError(f"statistic '{name}' is read but not declared; add it to the policy's `needs`")
 
 
+def _one(node: Node) -> float:
+    return 1.0
+
+
 def _reach(unit: Unit) -> Collection[OperatorId] | None:
     """Which operators count from the unit on: a path ends where it ends, everything else at the results."""
     return unit.calls if unit.level is Level.PATH else None
-
-
-def _ratio(numerator: float, denominator: float) -> float:
-    return numerator / denominator if denominator else float("inf") if numerator else 0.0

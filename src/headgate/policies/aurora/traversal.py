@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headgate.model import OperatorId
-from headgate.policies.memory.steepness import steepness
 from headgate.stats.boxes import Box
+from headgate.stats.ratio import ratio
 
 Boxes = Sequence[Box]  # every box after those that feed it
 Calls = tuple[OperatorId, ...]
@@ -57,7 +57,7 @@ def min_memory(boxes: Boxes) -> Calls:
 
 def memory_rate(box: Box) -> float:
     """mem_rr: bytes that a box frees per second."""
-    return steepness(box.size * (1.0 - box.selectivity), box.cost)
+    return ratio(box.size * (1.0 - box.selectivity), box.cost)
 
 
 def _left(boxes: Boxes, calls: Sequence[OperatorId]) -> list[OperatorId]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from headgate.model import Unit
+from headgate.model import Level, Unit
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line
 from headgate.policies.registry import register
@@ -26,6 +26,7 @@ class ShortestRemainingProcessingTime(Linear):
     source = "Sharaf, Chrysanthis, Labrinidis, Pruhs 2006, section 3.5"
     rule = "smallest remaining time"
     needs = frozenset({"remaining_time"})
+    levels = (Level.QUERY, Level.OPERATOR, Level.PATH)
 
     def line(self, unit: Unit, stats: Stats) -> Line:
         return -stats.remaining_time(unit), 0.0

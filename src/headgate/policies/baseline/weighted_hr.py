@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from headgate.model import Unit
+from headgate.model import Level, Unit
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line
 from headgate.policies.registry import register
@@ -24,6 +24,7 @@ class WeightedHighestRate(Linear):
     source = "Al Moakar 2013, section 5.3"
     rule = "highest P·S/C"
     needs = frozenset({"output_rate", "class_priority"})
+    levels = (Level.QUERY, Level.OPERATOR, Level.PATH)
 
     def line(self, unit: Unit, stats: Stats) -> Line:
         priority = stats.class_priority(unit)

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from headgate.model import Level, Unit
 from headgate.policies.linear import Linear
-from headgate.policies.memory.steepness import steepness
 from headgate.policies.order import Line
 from headgate.policies.registry import register
-from headgate.stats import Stats
+from headgate.stats import Stats, ratio
 
 Chart = Sequence[tuple[float, float]]  # points (seconds spent, bytes left), from the leaf to the output
 
@@ -23,7 +22,7 @@ def envelope(chart: Chart) -> list[float]:
     steps: list[float] = []
     while (start := len(steps)) < len(chart) - 1:
         steep, end = max(
-            (steepness(chart[start][1] - y, x - chart[start][0]), place)
+            (ratio(chart[start][1] - y, x - chart[start][0]), place)
             for place, (x, y) in enumerate(chart)
             if place > start
         )

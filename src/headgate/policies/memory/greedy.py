@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from headgate.model import Level, Unit
 from headgate.policies.linear import Linear
-from headgate.policies.memory.steepness import steepness
 from headgate.policies.order import Line
 from headgate.policies.registry import register
-from headgate.stats import Stats
+from headgate.stats import Stats, ratio
 
 
 @register("greedy")
@@ -27,4 +26,4 @@ class Greedy(Linear):
     levels = (Level.OPERATOR,)
 
     def line(self, unit: Unit, stats: Stats) -> Line:
-        return steepness(1.0 - stats.selectivity(unit), stats.cost(unit)), 0.0
+        return ratio(1.0 - stats.selectivity(unit), stats.cost(unit)), 0.0

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from headgate.model import Level, Unit
-from headgate.policies.linear import Linear
+from headgate.policies.memory.threshold import Thresholded
 from headgate.policies.order import Line
 from headgate.policies.registry import register
 from headgate.stats import Stats
 
 
 @register("path-capacity")
-class PathCapacity(Linear):
+class PathCapacity(Thresholded):
     """The path that handles most tuples per second goes first, from its leaf to its root.
 
     Running whole paths leaves nothing in the queues between operators, so tuples that are taken are soon through;
@@ -23,6 +23,11 @@ class PathCapacity(Linear):
     [50.0, 25.0]
     >>> Situation(plans).order("path-capacity")
     ['p:s-0', 'q:s-2']
+
+    With a `threshold` a path that has more tuples before it goes first, so that those of dear paths starve less.
+
+    >>> Situation(plans, waiting={"q": 6}).order("path-capacity, threshold=5")
+    ['q:s-2', 'p:s-0']
     """
 
     source = "Pajjuri 2004, section 4.1.2"

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 from headgate.model import Unit
-from headgate.policies.linear import Linear
 from headgate.policies.order import Line
 from headgate.policies.registry import register
+from headgate.policies.slowdown.rate_based import RateBased
+from headgate.policies.slowdown.sharing import Rate
 from headgate.stats import Stats
 
 
 @register("hnr")
-class HighestNormalizedRate(Linear):
+class HighestNormalizedRate(RateBased):
     """Highest output rate over ideal time first: keeps the mean slowdown low.
 
     A query that can produce many results for little work goes first, and among such queries the one whose
@@ -23,5 +24,8 @@ class HighestNormalizedRate(Linear):
     rule = "highest S/(C·T)"
     needs = frozenset({"normalized_rate"})
 
+    def rate(self, stats: Stats) -> Rate:
+        return stats.normalized_rate
+
     def line(self, unit: Unit, stats: Stats) -> Line:
-        return stats.normalized_rate(unit), 0.0
+        return self.worth(unit, stats), 0.0

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 
-from headgate.model import Unit
+from headgate.model import Level, Unit
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line
 from headgate.policies.registry import register
@@ -27,6 +27,7 @@ class LongestStretchFirst(Linear):
     source = "Sharaf, Chrysanthis, Labrinidis, Pruhs 2006, section 4.1"
     rule = "highest W/T"
     needs = frozenset({"ideal_time"})
+    levels = (Level.QUERY, Level.OPERATOR, Level.PATH)
 
     def line(self, unit: Unit, stats: Stats) -> Line:
         ideal = stats.ideal_time(unit)

@@ -1,0 +1,1 @@
+"""Choosing the policy while running (Pielech 2004)."""
