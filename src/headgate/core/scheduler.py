@@ -193,7 +193,7 @@ class Scheduler:
 
     def finished(self, outcome: Outcome, now: float) -> None:
         """A run has ended: what it produced waits, and what it blocked may run."""
-        run, _, _, _, produced = outcome  # taken apart: quicker than by name
+        run, _, _, _, produced, _ = outcome  # taken apart: quicker than by name
         _, worker, units, _, _, _ = run
         view = self._view
         view.now = now

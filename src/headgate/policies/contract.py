@@ -87,6 +87,7 @@ class Policy(ABC):
     level: Level
     train: Train | None
     schedule: int
+    wants_answers: bool = False  # drivers tell response times (`Outcome.answered`) only where they are wanted
 
     def __init__(self, **settings: Any) -> None:
         self.given = dict(settings)
@@ -97,14 +98,16 @@ class Policy(ABC):
         Spec(self.name, settings).only(values)
         self.level = Level(values.pop("level"))
         self.schedule = values.pop("schedule")
-        self.train = read_train(values)
+        own = {setting.name for setting in self.settings}
+        self.train = read_train({name: value for name, value in values.items() if name not in own})
         for setting in self.settings:
             setattr(self, setting.name, values[setting.name])
         self.tally = Tally()
 
     @classmethod
     def all_settings(cls) -> tuple[Setting, ...]:
-        return (*cls.settings, level_setting(cls.levels), *TRAIN)
+        own = {setting.name for setting in cls.settings}
+        return (*cls.settings, level_setting(cls.levels), *(setting for setting in TRAIN if setting.name not in own))
 
     def __repr__(self) -> str:
         return f"<policy {self}>"

@@ -152,7 +152,7 @@ class Simulation:
                         size_moment += taken * now
                     began = now + self._charge(charge) if charge else now
                     outcome = machine.execute(run, began)
-                    _, seconds, _, _, produced = outcome
+                    _, seconds, _, _, produced, _ = outcome
                     busy += seconds
                     end = began + seconds
                     if not alone or end >= horizon:
@@ -229,6 +229,7 @@ class Simulation:
         """The network may be new."""
         network = self.scheduler.network
         self.machine.follow(network)
+        self.machine.tells_answers = self.scheduler.policy.wants_answers
         queues = [edge.stream for edge in network.edges.values()]
         self._readers = {name: (queues.count(name), stream.bytes) for name, stream in network.streams.items()}
         self._sizes.clear()
