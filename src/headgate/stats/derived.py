@@ -13,7 +13,7 @@ others is paid for once, which gives the document's shared cost SC = Σ C_i − 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import cast
 
 from headgate.model import (
@@ -70,6 +70,10 @@ class Stats:
         overheads = sum(self._measured.operators[call].overhead for call in unit.calls)
         each = self._of_entries(unit, lambda queue: self._bare_cost(queue, unit.calls))
         return CostModel(self._measured.run_overhead + overheads, each)
+
+    def run_overhead(self, unit: Unit) -> float:
+        """Seconds that a run costs before it touches a tuple, the same for all units."""
+        return self._measured.run_overhead
 
     def size(self, unit: Unit) -> float:
         """Bytes of a tuple that waits before the unit."""
@@ -155,6 +159,13 @@ class Stats:
         """T of one query."""
         return self._remembered(("T", name), lambda: self._ideal(name))
 
+    def query_cost(self, name: QueryId) -> float:
+        """Seconds that a tuple entering the query costs it, as if it shared nothing; overheads spread as in `cost`."""
+        inside = self._network.operators[name]
+        queues = [queue for node in self._network.nodes_of(name) for queue in node.queues]
+        leaves = [queue for queue in queues if self._network.edges[queue].stream is not None]
+        return self._mean(leaves, lambda queue: self._cost(queue, None, inside)) + self._run_share()
+
     def class_priority(self, unit: Unit) -> float:
         """The priority of the class that pays for the unit."""
         return self._network.classes[unit.payer].priority
@@ -171,16 +182,16 @@ class Stats:
 
     def _of_entries(self, unit: Unit, value: Callable[[QueueId], float]) -> float:
         """Sum over the queries of a group; within a query the mean over its entries, by their rates."""
-        total = 0.0
-        for entry in unit.entries:
-            if len(entry) == 1:
-                total += value(entry[0])
-                continue
-            weights = [self._rate(queue) for queue in entry]
-            if not sum(weights):
-                weights = [1.0] * len(entry)
-            total += sum(w * value(queue) for w, queue in zip(weights, entry, strict=True)) / sum(weights)
-        return total
+        return sum(self._mean(entry, value) for entry in unit.entries)
+
+    def _mean(self, queues: Sequence[QueueId], value: Callable[[QueueId], float]) -> float:
+        """The mean over some queues, by their rates."""
+        if len(queues) == 1:
+            return value(queues[0])
+        weights = [self._rate(queue) for queue in queues]
+        if not sum(weights):
+            weights = [1.0] * len(queues)
+        return sum(w * value(queue) for w, queue in zip(weights, queues, strict=True)) / sum(weights)
 
     def _per_query(self, unit: Unit) -> dict[QueryId, float]:
         """S of each query of the unit."""
@@ -312,7 +323,7 @@ class Stats:
         return value
 
 
-STATISTICS = frozenset(name for name in vars(Stats) if not name.startswith("_")) - {"renew", "only", "model"}
+STATISTICS = frozenset(name for name in vars(Stats) if not name.startswith("_")) - {"renew", "only"}
 
 
 class DeclaredStats:
