@@ -14,7 +14,7 @@ from headgate.policies.contract import Policy
 
 Registered = TypeVar("Registered", bound=type[Policy])
 
-FAMILIES = ("baseline", "memory", "slowdown")  # folders beside this file, one policy per module
+FAMILIES = ("baseline", "classes", "memory", "slowdown")  # folders beside this file, one policy per module
 _POLICIES: dict[str, type[Policy]] = {}
 
 
