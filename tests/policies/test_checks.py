@@ -21,6 +21,12 @@ VARIANTS = (
     "wrr, quantum=0",
     "wrr, quantum=1s, leaf=0.5, join=4.0",
     "rr-rb, schedule=2, train=all",
+    "cqc, period=100ms, schedule=2",
+    "abd, slice=20ms",
+    "mbd, inversion=dsp, adapt=sa",
+    "mbd, inversion=dvp, at=p75, adapt=s, threshold=0.5",
+    "mbd, inversion=isp, at=p90, affinity=3",
+    "per-class-thread, split=true",
 )
 
 

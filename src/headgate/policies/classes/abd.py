@@ -70,6 +70,11 @@ class AdaptiveBroadcastDisks(Policy):
         """One round."""
         return self._slices.slots
 
+    @property
+    def seconds(self) -> float:
+        """How long a slice is at present."""
+        return self._slice.seconds
+
     def changed(self, view: View) -> None:
         self._priorities = priorities(view)
         members: dict[ClassId, list[UnitId]] = {name: [] for name in self._priorities}
@@ -117,7 +122,7 @@ class AdaptiveBroadcastDisks(Policy):
         if number is None:
             return None
         unit, left = view.units[number], self._slice.left
-        if self._last is not None and view.stats.model(unit).seconds(1) > left:
+        if self._last is not None and (left <= 0 or view.stats.model(unit).seconds(1) > left):
             self._inside[name].give_back()  # the class goes on here in its next turn
             self._slices.wake(name)
             self._grow(view, unit)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -100,6 +101,11 @@ class MultiCoreBroadcastDisks(Policy):
     def round(self) -> list[UnitId]:
         """The schedule: one round."""
         return self._turns.slots
+
+    @property
+    def frequencies(self) -> Mapping[ClassId, int]:
+        """How often classes run, the most important first."""
+        return self._frequencies.of
 
     def seed(self, seed: int) -> None:
         self._random = Random(seed)
