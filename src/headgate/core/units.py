@@ -125,7 +125,7 @@ class PartView:
 
     @property
     def units(self) -> Mapping[UnitId, Unit]:
-        return {number: unit for number, unit in self._whole.units.items() if self._keep(unit)}
+        return _Kept(self._whole.units, self._keep)
 
     @property
     def ready(self) -> Mapping[UnitId, Unit]:
@@ -150,7 +150,7 @@ class PartView:
 
 
 class _Kept(Mapping[UnitId, Unit]):
-    """Some of the ready units, without looking at all of them to find one."""
+    """Some of the units, without looking at all of them to find one."""
 
     __slots__ = ("_all", "_keep")
 
