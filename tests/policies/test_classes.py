@@ -323,14 +323,24 @@ def test_mbd_repairs_an_inversion_at_the_end_of_a_round(module: str, after: list
 
 def test_priorities_are_followed_at_the_end_of_the_round() -> None:
     policy, view = mbd(GOLD_TIN)
-    view.network = view.network.prioritize("gold", 8.0)
-    other = Situation(**{**vars(GOLD_TIN), "priorities": {"gold": 8.0, "tin": 1.0}}).view(policy)
-    view.stats = other.stats
+    view.stats = Situation(**{**vars(GOLD_TIN), "priorities": {"gold": 8.0, "tin": 1.0}}).view(policy).stats
     renew(policy, view)
     assert slots(policy, view) == {"dear": 3, "cheap": 1, "tin": 1}
     for _ in range(6):
         turn(policy, view)
     assert slots(policy, view) == {"dear": 6, "cheap": 2, "tin": 1}
+
+
+def test_classes_are_followed_at_the_end_of_the_round() -> None:
+    """A dear query of gold becomes tin."""
+    policy, view = mbd(GOLD_TIN)
+    moved = Situation(**{**vars(GOLD_TIN), "classes": {"dear": "tin", "cheap": "gold", "tin": "tin"}}).view(policy)
+    view.stats, view.units = moved.stats, moved.units
+    renew(policy, view)
+    assert slots(policy, view) == {"dear": 3, "cheap": 1, "tin": 1}
+    for _ in range(6):
+        turn(policy, view)
+    assert slots(policy, view) == {"dear": 3, "cheap": 16, "tin": 1}
 
 
 def dearer(share: float) -> Situation:

@@ -88,6 +88,7 @@ class MultiCoreBroadcastDisks(Policy):
         self._latest: dict[QueryId, float] = {}  # as they are now
         self._priorities: dict[ClassId, float] = {}  # as they are now
         self._units: dict[UnitId, tuple[QueryId, ...]] = {}
+        self._payers: dict[UnitId, ClassId] = {}  # by which the schedule was made
         self._turns: Rotation[UnitId] = Rotation()
         self._fractions: dict[UnitId, float] = {}
         self._again: set[UnitId] = set()  # whose slot came while they ran
@@ -186,7 +187,7 @@ class MultiCoreBroadcastDisks(Policy):
     def _end_round(self, view: View) -> bool:
         """Take up what is new; whether that makes a new schedule."""
         self._round = self._turns.rounds
-        changed = self._stale and self._follow()
+        changed = self._stale and self._follow(view)
         self._stale = False
         if self._taken >= len(self._turns.slots):  # else too little has been seen
             self._taken = 0
@@ -198,9 +199,9 @@ class MultiCoreBroadcastDisks(Policy):
             self._rebuild(view)
         return changed
 
-    def _follow(self) -> bool:
-        """Take up priorities, and costs where they have moved far enough."""
-        changed = self._frequencies.follow(self._priorities)
+    def _follow(self, view: View) -> bool:
+        """Take up priorities and classes, and costs where they have moved far enough."""
+        changed = self._frequencies.follow(self._priorities) or self._payers != _payers(view)
         if self.adapt == "s" and any(self._moved(name) for name in self._latest):
             self._costs = self._latest
             changed = True
@@ -210,9 +211,14 @@ class MultiCoreBroadcastDisks(Policy):
         return abs(self._latest[name] - self._costs[name]) > self.threshold * self._costs[name]
 
     def _rebuild(self, view: View) -> None:
+        self._payers = _payers(view)
         shares = query_priorities(view.units.values(), self._frequencies.of, self._costs)
         self._fractions = {number: share % 1.0 for number, share in shares.items()}
         self._turns = Rotation(spread({number: math.ceil(shares[number]) for number in sorted(shares)}))
         self._round = 0
         for number in view.ready:
             self._turns.wake(number)
+
+
+def _payers(view: View) -> dict[UnitId, ClassId]:
+    return {number: unit.payer for number, unit in view.units.items()}
