@@ -188,9 +188,9 @@ def test_abd_repairs_an_inversion_at_the_end_of_a_round(priorities: dict[str, fl
     for _ in range(round(sum(priorities.values()))):
         run = begin(policy, view)
         end(policy, view, run, 1.0, answers=late[run.units[0].payer])
-    assert Counter(policy.schedule_of_classes) == priorities
+    assert Counter(policy.round) == priorities
     chosen(policy, view)
-    assert Counter(policy.schedule_of_classes) == slots
+    assert Counter(policy.round) == slots
 
 
 # -- mbd ---------------------------------------------------------------------------------------------------------

@@ -32,12 +32,12 @@ class AdaptiveBroadcastDisks(Policy):
     >>> situation = Situation(dict.fromkeys(of, "select"), classes=of, priorities=worth)
     >>> policy = AdaptiveBroadcastDisks()
     >>> policy.changed(situation.view(policy))
-    >>> "".join(policy.schedule_of_classes)
+    >>> "".join(policy.round)
     'ABCDABACEABCDAB'
     """
 
     source = "Al Moakar 2013, section 5.2"
-    rule = "next class in the spread-out cycle while the slice lasts, in it the next unit"
+    rule = "next class in the spread-out cycle, in it the next unit"
     needs = frozenset({"class_priority", "model", "run_overhead"})
     levels = (Level.OPERATOR, Level.QUERY)
     settings = (
@@ -66,8 +66,8 @@ class AdaptiveBroadcastDisks(Policy):
         self._stale = False  # priorities are new, and wait for the end of the round
 
     @property
-    def schedule_of_classes(self) -> list[ClassId]:
-        """One round."""
+    def round(self) -> list[ClassId]:
+        """The schedule: one round of classes."""
         return self._slices.slots
 
     @property
@@ -107,7 +107,7 @@ class AdaptiveBroadcastDisks(Policy):
             if self._class is None:
                 return IDLE
             if self._slices.rounds != self._round:
-                self._end_round(view)
+                self._end_round()
             else:
                 self._begin_turn()
 
@@ -136,8 +136,8 @@ class AdaptiveBroadcastDisks(Policy):
         short = last if last is not None and view.waiting(last) else stopped
         self._slice.grow(view.stats.model(short).seconds(view.waiting(short)))
 
-    def _end_round(self, view: View) -> None:
-        """Adapt the slice and the schedule; the class whose turn began the new round keeps it."""
+    def _end_round(self) -> None:
+        """Adapt the slice and the schedule; with a new schedule the new round begins again."""
         self._round = self._slices.rounds
         self._slice.end_round()
         changed = self._stale and self._frequencies.follow(self._priorities)
@@ -147,9 +147,8 @@ class AdaptiveBroadcastDisks(Policy):
             changed |= self._frequencies.judge()
         if changed:
             self._rebuild()
-            for unit in view.ready.values():
-                self._slices.wake(unit.payer)
-            self._class = None
+            for name in self._inside:
+                self._slices.wake(name)  # those with nothing to do fall asleep again
         else:
             self._begin_turn()
 

@@ -100,7 +100,7 @@ class MultiCoreBroadcastDisks(Policy):
 
     @property
     def round(self) -> list[UnitId]:
-        """The schedule: one round."""
+        """The schedule: one round of units."""
         return self._turns.slots
 
     @property
