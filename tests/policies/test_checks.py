@@ -40,6 +40,12 @@ VARIANTS = (
     "bsd, clusters=4, clustering=uniform, pruning=fagin, level=operator",
     "bsd, clusters=2, batch=cluster, level=path",
     "bsd, clusters=3, pruning=fagin, batch=cluster, sharing=pdt",
+    "cqc, period=100ms, schedule=2",
+    "abd, slice=20ms",
+    "mbd, inversion=dsp, adapt=sa",
+    "mbd, inversion=dvp, at=p75, adapt=s, threshold=0.5",
+    "mbd, inversion=isp, at=p90, affinity=3",
+    "per-class-thread, split=true",
 )
 
 

@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.policies.turns import renew, started, turn
 
-from headgate.model import Choice, Outcome, Run
 from headgate.policies.checks import Situation
-from headgate.policies.checks.moment import Moment
-from headgate.policies.contract import Policy
-from headgate.policies.registry import create
 from headgate.policies.rotation import Rotation
 
 KEYS = "abcde"
@@ -56,32 +53,6 @@ def test_rotation_walks_like_a_cursor(slots: list[str], acts: list[str | set[str
         else:
             assert rotation.next(act.__contains__) == cursor.next(act)
             assert rotation.rounds == cursor.rounds
-
-
-def started(text: str, situation: Situation) -> tuple[Policy, Moment]:
-    policy = create(text)
-    view = situation.view(policy)
-    renew(policy, view)
-    return policy, view
-
-
-def renew(policy: Policy, view: Moment) -> None:
-    policy.changed(view)
-    for unit in view.ready.values():
-        policy.ready(view, unit)
-
-
-def turn(policy: Policy, view: Moment, seconds: float = 1.0) -> str:
-    """One decision carried out on one tuple, which took so long."""
-    choice = policy.choose(view, 0)
-    assert isinstance(choice, Choice)
-    (unit,) = choice.units
-    view.queues[unit.queues[0]].pop(0)
-    run = Run(0, 0, choice.units, (), unit.calls, view.now)
-    policy.finished(view, run, Outcome(run, seconds))
-    if unit.id in view.ready:
-        policy.ready(view, unit)
-    return str(unit)
 
 
 THREE: dict[str, Any] = {"queries": dict.fromkeys("abc", "select"), "waiting": dict.fromkeys("abc", 4)}

@@ -25,7 +25,7 @@ GRAPHS = {
 }
 QUERIES = {name: {"operators": operators, "qos": GRAPHS[name]} for name, operators in OPERATORS.items()}
 MIXED = workload(QUERIES, "onoff, rate=30, on=200ms, off=300ms", duration="4 s")
-# Every policy so far is never idle while something waits.
+# On one core no policy so far is idle while something waits.
 AT_QUERY_LEVEL = sorted(name for name, policy in policies().items() if Level.QUERY in policy.levels)
 AT_OPERATOR_LEVEL = sorted(name for name, policy in policies().items() if Level.OPERATOR in policy.levels)
 

@@ -259,7 +259,7 @@ def test_an_unknown_need_is_refused() -> None:
         scene({"q": "select"}).stats.only({"speed"})
 
 
-@pytest.mark.parametrize("name", ["renew", "only", "model", "_memo", "_measured"])
+@pytest.mark.parametrize("name", ["renew", "only", "_memo", "_measured"])
 def test_the_workings_cannot_be_declared_nor_reached(name: str) -> None:
     stats = scene({"q": "select"}).stats
     with pytest.raises(AttributeError):

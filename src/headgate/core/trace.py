@@ -16,12 +16,12 @@ from headgate.core import events
 from headgate.core.events import Arrived, Event, Frontier
 from headgate.core.scheduler import Scheduler
 from headgate.model import (
+    Answered,
     HeadgateError,
     Idle,
     OperatorOutcome,
     Outcome,
     Produced,
-    Result,
     Run,
     Train,
     Why,
@@ -243,8 +243,8 @@ def _outcome_fields(outcome: Outcome) -> dict[str, Any]:
         line["operators"] = [list(work) for work in outcome.operators]
     if outcome.produced:
         line["produced"] = [[produced.queue, list(map(list, produced.chunks))] for produced in outcome.produced]
-    if outcome.results:
-        line["results"] = [list(result) for result in outcome.results]
+    if outcome.answered:
+        line["answered"] = [[answered.query, list(answered.response_times)] for answered in outcome.answered]
     return line
 
 
@@ -256,7 +256,7 @@ def _outcome(line: dict[str, Any], scheduler: Scheduler) -> Outcome:
         line.get("error"),
         tuple(OperatorOutcome(*work) for work in line.get("operators", ())),
         tuple(Produced(queue, _pairs(chunks)) for queue, chunks in line.get("produced", ())),
-        tuple(Result(*result) for result in line.get("results", ())),
+        tuple(Answered(query, tuple(times)) for query, times in line.get("answered", ())),
     )
 
 

@@ -157,24 +157,22 @@ class Produced(NamedTuple):
     chunks: tuple[tuple[float, int], ...]  # (arrival, how many)
 
 
-class Result(NamedTuple):
-    """Results of a query that left the system in a run."""
+class Answered(NamedTuple):
+    """Results that a run gave to a query, by how long each took since its arrival."""
 
     query: QueryId
-    arrival: float
-    emission: float
-    tuples: int = 1
+    response_times: tuple[float, ...]
 
 
 class Outcome(NamedTuple):
-    """What became of a run."""
+    """What became of a run; `answered` is told only to policies that want it."""
 
     run: Run
     seconds: float
     error: str | None = None
     operators: tuple[OperatorOutcome, ...] = ()
     produced: tuple[Produced, ...] = ()
-    results: tuple[Result, ...] = ()  # told only where the policy watches them
+    answered: tuple[Answered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

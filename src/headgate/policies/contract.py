@@ -86,7 +86,6 @@ class Policy(ABC):
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
     needs: frozenset[str] = frozenset()  # an instance may need more, by its settings
-    watches: bool = False  # whether `finished` is to be told the results that left the system
     levels: ClassVar[tuple[Level, ...]] = (Level.QUERY, Level.OPERATOR)  # the first is the default
     settings: ClassVar[tuple[Setting, ...]] = ()  # its own; level and train settings come on top
     usual_train: ClassVar[Train | None] = None  # where none is given; None: the driver's default
@@ -95,6 +94,7 @@ class Policy(ABC):
     level: Level
     train: Train | None
     schedule: int
+    wants_answers: bool = False  # drivers tell response times (`Outcome.answered`) only where they are wanted
 
     def __init__(self, **settings: Any) -> None:
         self.given = dict(settings)

@@ -14,7 +14,7 @@ from headgate.policies.contract import Policy
 
 Registered = TypeVar("Registered", bound=type[Policy])
 
-FAMILIES = ("adaptive", "aurora", "baseline", "memory", "slowdown")  # folders beside this file, one policy per module
+FAMILIES = ("adaptive", "aurora", "baseline", "classes", "memory", "slowdown")  # folders beside this file
 _POLICIES: dict[str, type[Policy]] = {}
 
 

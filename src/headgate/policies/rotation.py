@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
+Turn = tuple[int, int]  # round and place
 
 
 class Rotation(Generic[Key]):
@@ -35,26 +36,59 @@ class Rotation(Generic[Key]):
         self._places: dict[Key, list[int]] = {}
         for place, key in enumerate(self.slots):
             self._places.setdefault(key, []).append(place)
-        self._awake: dict[Key, tuple[int, int]] = {}
-        self._turns: list[tuple[int, int]] = []
+        self._awake: dict[Key, Turn] = {}
+        self._turns: list[Turn] = []
+        self._taken: dict[Key, Turn] = {}  # before their turns came: where those keys go on
+        self._last: Turn = (0, 0)
 
     def wake(self, key: Key) -> None:
         """The key can run: give it its next slot, if it does not stand at one already."""
         if key in self._awake:
             return
         places = self._places[key]
-        following = bisect_left(places, self._cursor)
-        turn = (self.rounds, places[following]) if following < len(places) else (self.rounds + 1, places[0])
+        rounds, place = max((self.rounds, self._cursor), self._taken.pop(key, (0, 0)))
+        following = bisect_left(places, place)
+        turn = (rounds, places[following]) if following < len(places) else (rounds + 1, places[0])
         self._awake[key] = turn
         heappush(self._turns, turn)
 
     def next(self, can_run: Callable[[Key], bool]) -> Key | None:
         """The next key in turn that can run; those that cannot fall asleep."""
         while self._turns:
-            self.rounds, place = heappop(self._turns)
-            self._cursor = place + 1
-            key = self.slots[place]
+            turn = heappop(self._turns)
+            key = self.slots[turn[1]]
+            if self._awake.get(key) != turn:  # taken before its turn came
+                continue
+            self._last = turn
+            self.rounds, self._cursor = turn[0], turn[1] + 1
             del self._awake[key]
             if can_run(key):
                 return key
         return None
+
+    def give_back(self) -> None:
+        """The last turn was not used: it comes next, again."""
+        self.rounds, self._cursor = self._last
+        self.wake(self.slots[self._cursor])
+
+    @property
+    def first(self) -> bool:
+        """Whether the last turn was the first of its key in the round."""
+        place = self._last[1]
+        return self._places[self.slots[place]][0] == place
+
+    def ahead(self, slots: int) -> list[Key]:
+        """The keys that stand at the next so many slots.
+
+        >>> turns = Rotation("abc")
+        >>> turns.wake("c"), turns.ahead(2), turns.ahead(3)
+        (None, [], ['c'])
+        """
+        coming = (divmod(self._cursor + step, len(self.slots)) for step in range(min(slots, len(self.slots))))
+        turns = ((self.rounds + more, place) for more, place in coming)
+        return [self.slots[turn[1]] for turn in turns if self._awake.get(self.slots[turn[1]]) == turn]
+
+    def take(self, key: Key) -> None:
+        """Take a key's turn before it comes; the others keep theirs."""
+        self._last = self._awake.pop(key)
+        self._taken[key] = (self._last[0], self._last[1] + 1)

@@ -71,12 +71,13 @@ def read_train(values: Mapping[str, Any]) -> Train | None:
     Train(at_most=None, fraction=0.5, threshold=0, fits=None)
     """
     train, ratio = values["train"], values["ratio"]
-    if values["threshold"] and ratio == 1.0:
+    threshold = values.get("threshold", 0)  # a policy may use the name for something of its own
+    if threshold and ratio == 1.0:
         raise HeadgateError("threshold goes with a ratio below 1", hint="write ratio=0.3, threshold=50")
     if ratio < 1.0 and train != "default":
         raise HeadgateError("train and ratio are both given", hint="keep one of them")
     if ratio < 1.0:
-        return Train(fraction=ratio, threshold=values["threshold"])
+        return Train(fraction=ratio, threshold=threshold)
     if train == "default":
         return None
     if train == "all":

@@ -22,6 +22,10 @@ class TwoLevel(Policy):
     def inner(self) -> Policy:
         """A fresh inner policy, one for each part."""
 
+    def parts(self, view: View) -> list[Hashable]:
+        """The parts in their order: as their units stand, unless said otherwise."""
+        return list(dict.fromkeys(self.part(view.units[number]) for number in sorted(view.units)))
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self._turns: Rotation[Hashable] = Rotation()
@@ -29,10 +33,10 @@ class TwoLevel(Policy):
         self._seed = 0
 
     def changed(self, view: View) -> None:
-        parts = list(dict.fromkeys(self.part(view.units[number]) for number in sorted(view.units)))
+        parts = self.parts(view)
         if parts != self._turns.slots:  # else only statistics are new, and starting over would starve the last
             self._turns = Rotation(parts)
-        self._inner = {part: self.inner() for part in parts}
+        self._inner = {part: self._inner.get(part) or self.inner() for part in parts}  # who stays, goes on
         for number, (part, policy) in enumerate(self._inner.items()):
             policy.tally = self.tally
             policy.seed(self._seed + number)
@@ -54,7 +58,7 @@ class TwoLevel(Policy):
         tried: list[Choice | Idle] = []
 
         def can_run(part: Hashable) -> bool:
-            tried.append(self._inner[part].choose(self._within(view, part), worker))
+            tried.append(self._ask(view, part, worker))
             return isinstance(tried[-1], Choice)
 
         part = self._turns.next(can_run)
@@ -62,6 +66,9 @@ class TwoLevel(Policy):
             return IDLE
         self._turns.wake(part)  # others of its units may be ready
         return tried[-1]
+
+    def _ask(self, view: View, part: Hashable, worker: WorkerId) -> Choice | Idle:
+        return self._inner[part].choose(self._within(view, part), worker)
 
     def _within(self, view: View, part: Hashable) -> View:
         return view.only(lambda unit: self.part(unit) == part)

@@ -12,13 +12,13 @@ from itertools import groupby
 
 from headgate.metrics import QueryRecords
 from headgate.model import (
+    Answered,
     OperatorId,
     OperatorOutcome,
     Outcome,
     Produced,
     QueryId,
     QueueId,
-    Result,
     Run,
     Unit,
     UnitId,
@@ -63,7 +63,7 @@ class Machine:
         heads: Callable[[QueueId], float],
         detailed: bool,
     ) -> None:
-        self.watched = False  # tell the results of every run; set by the simulator
+        self.tells_answers = False  # tell response times with outcomes; set by the simulator
         self.floor = 0.0  # the earliest arrival among tuples not yet delivered; set by the simulator
         self._heads = heads  # arrival of the tuple at the head of a queue: the scheduler knows
         self._workload = workload
@@ -115,6 +115,9 @@ class Machine:
         if passed == chain.length:
             chain.note_arrival(chain.times[offset])
             chain.note_emission(end)
+            if self.tells_answers:
+                answered = Answered(units[0].queries[0], (end - chain.times[offset],))
+                return _new(Outcome, (run, end - now, None, (), (), (answered,)))
         return _new(Outcome, (run, end - now, None, (), (), ()))
 
     def deliver(self, outcome: Outcome) -> None:
@@ -141,8 +144,7 @@ class Machine:
     def _make_chain(self, unit: Unit) -> Chain:
         works = [self._works[call] for call in unit.calls]
         entry = self._network.edges[unit.queues[0]]
-        told = self._detailed or self.watched
-        if told or entry.stream is None or len(works) > MOST_FILTERS or not self._plain(works):
+        if self._detailed or entry.stream is None or len(works) > MOST_FILTERS or not self._plain(works):
             return NOT_A_CHAIN
         filters = [
             (work.overhead + work.cost, work.effect.outcomes) for work in works if isinstance(work.effect, Filter)
@@ -190,7 +192,7 @@ class _Execution:
         self._waiting: dict[QueueId, list[Item]] = {}
         self._leaving: dict[QueueId, list[Item]] = {}
         self._operators: list[OperatorOutcome] = []
-        self._results: list[Result] = []
+        self._answered: dict[QueryId, list[float]] = {}
 
     def outcome(self, now: float) -> Outcome:
         self._load()
@@ -203,7 +205,8 @@ class _Execution:
         oldest, _ = machine._in_flight.pop(worker)
         if self._leaving:
             machine._in_flight[worker] = (oldest, list(self._leaving.items()))
-        return Outcome(self._run, self._time - now, None, tuple(self._operators), produced, tuple(self._results))
+        answered = tuple(Answered(name, tuple(times)) for name, times in self._answered.items())
+        return Outcome(self._run, self._time - now, None, tuple(self._operators), produced, answered)
 
     def _load(self) -> None:
         """The tuples that the run takes."""
@@ -252,8 +255,8 @@ class _Execution:
                 records.emission.append(self._time)
                 if records.reference is not None:
                     records.reference.append(item.reference)
-            if self._machine.watched:
-                self._results += [Result(name, item.arrival, self._time) for item in results]
+            if self._machine.tells_answers:
+                self._answered.setdefault(name, []).extend(self._time - item.arrival for item in results)
 
     def _expire(self, work: Work, join: WindowJoin) -> None:
         for port, queue in enumerate(work.node.queues):

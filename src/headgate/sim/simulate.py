@@ -228,8 +228,8 @@ class Simulation:
     def _rewired(self, now: float) -> None:
         """The network may be new, and so may the policy."""
         network = self.scheduler.network
-        self.machine.watched = self.scheduler.policy.watches
         self.machine.follow(network)
+        self.machine.tells_answers = self.scheduler.policy.wants_answers
         queues = [edge.stream for edge in network.edges.values()]
         self._readers = {name: (queues.count(name), stream.bytes) for name, stream in network.streams.items()}
         self._sizes.clear()

@@ -73,6 +73,10 @@ class Stats:
         each = self._of_entries(unit, lambda queue: self._bare_cost(queue, unit.calls))
         return CostModel(self._measured.run_overhead + overheads, each)
 
+    def run_overhead(self, unit: Unit) -> float:
+        """Seconds that a run costs before it touches a tuple, the same for all units."""
+        return self._measured.run_overhead
+
     def size(self, unit: Unit) -> float:
         """Bytes of a tuple that waits before the unit."""
         return self._of_entries(unit, self._size)
@@ -220,6 +224,12 @@ class Stats:
     def query_ideal_time(self, name: QueryId) -> float:
         """T of one query."""
         return self._remembered(("T", name), lambda: self._ideal(name))
+
+    def query_cost(self, name: QueryId) -> float:
+        """Seconds that a tuple entering the query costs it, as if it shared nothing; overheads spread as in `cost`."""
+        queues = [queue for node in self._network.nodes_of(name) for queue in node.queues]
+        leaves = [queue for queue in queues if self._network.edges[queue].stream is not None]
+        return self._by_rate(leaves, lambda queue: self._cost(queue, None, frozenset((name,)))) + self._run_share()
 
     def class_priority(self, unit: Unit) -> float:
         """The priority of the class that pays for the unit."""
@@ -418,7 +428,7 @@ class Stats:
         return value
 
 
-STATISTICS = frozenset(name for name in vars(Stats) if not name.startswith("_")) - {"renew", "only", "model"}
+STATISTICS = frozenset(name for name in vars(Stats) if not name.startswith("_")) - {"renew", "only"}
 
 
 class DeclaredStats:

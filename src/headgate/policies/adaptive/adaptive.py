@@ -81,7 +81,7 @@ class Adaptive(Policy):
         levels = {candidate.level for candidate in self._candidates}
         self.level = levels.pop() if len(levels) == 1 else Level.OPERATOR
         self.needs = frozenset(need for candidate in self._candidates for need in candidate.needs)
-        self.watches = len(self._candidates) > 1 or self._candidates[0].watches
+        self.wants_answers = len(self._candidates) > 1 or self._candidates[0].wants_answers
         for candidate in self._candidates:
             candidate.tally = self.tally
         self._selector = Selector(

@@ -92,9 +92,9 @@ class Gathering:
         self.runs += 1
         self.busy += outcome.seconds
         self.taken += outcome.run.tuples
-        for result in outcome.results:
-            self.results += result.tuples
-            self.delay += result.tuples * (result.emission - result.arrival)
+        for answered in outcome.answered:
+            self.results += len(answered.response_times)
+            self.delay += sum(answered.response_times)
 
     def close(self, now: float, waiting: int) -> Interval:
         return Interval(now - self.since, waiting, self.results, self.delay, self.runs, self.busy, self.taken)

@@ -1,0 +1,28 @@
+"""The priority of a query inside its class."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from headgate.model import ClassId, QueryId, Unit, UnitId
+
+LONGEST = 10_000  # slots of a round
+
+
+def query_priorities(
+    units: Collection[Unit], frequencies: Mapping[ClassId, float], costs: Mapping[QueryId, float]
+) -> dict[UnitId, float]:
+    """What each unit gets of its class's frequency: its share of the class's cost, on a scale where the least is 1.
+
+    Pr_q = P_class · cost(q) / cost(class) · m, with m so large that the least Pr is 1 (Al Moakar 2013, section 6.1.2).
+    Queries that share operators are one unit: their priorities are added, and all count as of the class that pays. A
+    unit that costs nothing has 1. If the round would be too long, m is smaller.
+    """
+    own = {unit.id: sum(costs[name] for name in unit.queries) for unit in units}
+    of_class: dict[ClassId, float] = {}
+    for unit in units:
+        of_class[unit.payer] = of_class.get(unit.payer, 0.0) + own[unit.id]
+    raw = {u.id: frequencies[u.payer] * own[u.id] / of_class[u.payer] if own[u.id] else 0.0 for u in units}
+    least = max(min((share for share in raw.values() if share), default=1.0), sum(raw.values()) / LONGEST)
+    # Rounded, because a slot more for the last digit of a float would be a slot too many.
+    return {number: round(share / least, 9) or 1.0 for number, share in raw.items()}
