@@ -1,4 +1,4 @@
-"""The demo: 24 SQL queries in three classes on embedded Spark, half a minute under `rr`, half under `weighted-hr`."""
+"""The demo: 24 SQL queries in three classes on embedded Spark, half a minute under `rr`, half under `mbd`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headgate.spark.session import Session
 from headgate.spark.workload import open_workload
 from headgate.workload import read_workload
 
-FIRST, SECOND = "rr, level=query", "weighted-hr"
+FIRST, SECOND = "rr, level=query", "mbd, inversion=dsp"
 WARM_UP = 5.0  # seconds in which Spark compiles the queries for the first time; not counted
 
 

@@ -75,7 +75,13 @@ def declare(session: Session, streams: Iterable[str] = STREAMS) -> None:
 def start(session: Session, cases: Iterable[Case], *, from_start: bool = False) -> dict[str, Handle]:
     """The cases as queries, by turns of either class."""
     return {
-        case.name: session.query(case.name, case.sql, query_class=("high", "low")[number % 2], from_start=from_start)
+        case.name: session.query(
+            case.name,
+            case.sql,
+            query_class=("high", "low")[number % 2],
+            from_start=from_start,
+            qos=((0.0, 1.0), (1.0, 0.0)),
+        )
         for number, case in enumerate(cases)
     }
 

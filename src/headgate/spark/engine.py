@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from headgate.core import (
 )
 from headgate.model import (
     WHOLE_QUEUE,
+    Answered,
     HeadgateError,
     Level,
     Outcome,
@@ -73,7 +74,7 @@ from headgate.spark.tablesink import Appending, check_sink, table_of
 from headgate.stats import Measured
 
 CHECKPOINT = 200  # commits between two checkpoints
-DEFAULT_POLICY = "weighted-hr"
+DEFAULT_POLICY = "mbd"
 _PATIENCE = 0.5  # seconds a worker sleeps at most when there is nothing to run
 
 
@@ -373,10 +374,16 @@ class Engine:
         for share in shares:
             self._evaluate(share, f"headgate-{run.id}-{share.name}", f"run {run.id}: {share.name}")
         seconds = self.now() - began
-        self._commit(shares, run)
+        times = self._commit(shares, run)
         told = tuple(one for share in shares for one in share.outcome(seconds / len(shares)))
         produced = tuple(one for share in shares for one in share.produced())
-        return Outcome(run, seconds, None, told, produced)
+        return Outcome(run, seconds, None, told, produced, self._answered(times))
+
+    def _answered(self, times: Mapping[str, Sequence[float]]) -> tuple[Answered, ...]:
+        """Response times by query, where the policy wants to know them."""
+        if not self.scheduler.policy.wants_answers:
+            return ()
+        return tuple(Answered(name, tuple(found)) for name, found in times.items() if found)
 
     def _shares(self, run: Run) -> list[Share]:
         """What each query does in a run: the piece that its unit names, on what the unit takes."""
@@ -396,8 +403,8 @@ class Engine:
             self.jobs += jobs
             share.running.tally.jobs += jobs
 
-    def _commit(self, shares: list[Share], run: Run | None = None) -> None:
-        """From here on the run counts, whatever becomes of its results."""
+    def _commit(self, shares: list[Share], run: Run | None = None) -> dict[str, list[float]]:
+        """From here on the run counts, whatever becomes of its results. Their response times."""
         positions = {share.name: {key(p): at for p, at in share.positions().items()} for share in shares}
         outputs = {share.name: Output.inline(share.rows) for share in shares if share.rows.num_rows}
         for share in shares:
@@ -414,12 +421,12 @@ class Engine:
             self.runs += 1
             due = self.runs % CHECKPOINT == 0
             self.lock.notify_all()
-        for share in shares:
-            self._note(share, emission)
+        times = {share.name: self._note(share, emission) for share in shares}
         if due:
             self._tidy()
         else:
             self.ledger.forward()
+        return times
 
     def _tidy(self) -> None:
         """Merge small files, shorten the commit log, and drop what no query will read again."""
@@ -432,7 +439,7 @@ class Engine:
             for running in self.queries.values():
                 forget_inside(running, self.logs)
 
-    def _note(self, share: Share, emission: float) -> None:
+    def _note(self, share: Share, emission: float) -> list[float]:
         times: list[float] = []
         if share.piece.feeds is None:
             times = response_times(share.result.rows, share.streams_read, self.logs, emission)
@@ -445,6 +452,7 @@ class Engine:
             tally.tuples_out += share.rows.num_rows
             tally.dead_letters += len(share.result.failures)
             tally.note(times)
+        return times
 
     def _failed(self, run: Run, began: float, error: Exception) -> Outcome:
         """The run failed twice: its queries are suspended with the error, the others go on."""
@@ -640,7 +648,12 @@ class Engine:
 
 def _scheduler(policy: str, seed: int, record: Callable[[str], Any] | None) -> Scheduler:
     network = Network.of([], [], [], share=False)
-    settings: dict[str, Any] = {"measured": Measured.of(network), "learn": True, "train": WHOLE_QUEUE, "seed": seed}
+    settings: dict[str, Any] = {
+        "measured": Measured.of(network, fits_overhead=True),
+        "learn": True,
+        "train": WHOLE_QUEUE,
+        "seed": seed,
+    }
     if record is None:
         return Scheduler(network, policy, **settings)
     return RecordingScheduler(network, policy, write=record, **settings)

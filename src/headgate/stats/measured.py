@@ -25,20 +25,29 @@ class OperatorStatistics:
 class Measured:
     """The measured numbers of a network. Policies read them through `Stats`.
 
-    `train` is the average number of tuples a run takes, over which overheads are spread.
+    `train` is the average number of tuples a run takes, over which overheads are spread. With `fits_overhead` the run
+    overhead is measured too: what runs of different trains cost in common is theirs, the rest is their operators'.
     """
 
     operators: dict[OperatorId, OperatorStatistics]
     rates: dict[str, float] = field(default_factory=dict)  # tuples per second of each stream, where known
     run_overhead: float = 0.0
     train: float = 1.0
+    fits_overhead: bool = False
+    _runs: ExponentialLine = field(default_factory=ExponentialLine)
     _costs: dict[OperatorId, ExponentialLine] = field(default_factory=dict)
     _selectivities: dict[OperatorId, ExponentialAverage] = field(default_factory=dict)
     _trains: ExponentialAverage = field(default_factory=ExponentialAverage)
 
     @classmethod
     def of(
-        cls, network: Network, rates: Mapping[str, float] | None = None, run_overhead: float = 0.0, train: float = 1.0
+        cls,
+        network: Network,
+        rates: Mapping[str, float] | None = None,
+        run_overhead: float = 0.0,
+        train: float = 1.0,
+        *,
+        fits_overhead: bool = False,
     ) -> Measured:
         """Start from what the plan gives.
 
@@ -48,7 +57,7 @@ class Measured:
         >>> Measured.of(Network.of(queries, [Stream(name="s", bytes=8)], [QueryClass("c")])).operators[0]
         OperatorStatistics(cost=0.002, overhead=0.0, selectivity=0.5, size=8, per_input=False)
         """
-        measured = cls({}, dict(rates or {}), run_overhead, train)
+        measured = cls({}, dict(rates or {}), run_overhead, train, fits_overhead)
         measured.follow(network)
         return measured
 
@@ -64,15 +73,18 @@ class Measured:
         taken = outcome.run.tuples
         if taken:
             self.train = self._trains.add(taken)
+            if self.fits_overhead and outcome.error is None:
+                self._runs.add(taken, outcome.seconds)
+                self.run_overhead = self._runs.fixed
         for work in outcome.operators:
             if work.operator in self.operators and work.tuples_in:
-                self._observe(work)
+                self._observe(work, self.run_overhead / len(outcome.operators) if self.fits_overhead else 0.0)
 
-    def _observe(self, work: OperatorOutcome) -> None:
+    def _observe(self, work: OperatorOutcome, overhead: float) -> None:
         known = self.operators[work.operator]
         if work.seconds is not None:
             line = self._costs.setdefault(work.operator, ExponentialLine(known.overhead, known.cost))
-            line.add(work.tuples_in, work.seconds)
+            line.add(work.tuples_in, max(0.0, work.seconds - overhead))
             known.cost, known.overhead = line.each, line.fixed
         average = self._selectivities.setdefault(work.operator, ExponentialAverage())
         known.selectivity = average.add(work.tuples_out / work.tuples_in)
