@@ -57,8 +57,6 @@ def test_changes_come_when_they_are_due() -> None:
         ("move", "high"),
         ("until", 2.5),
         ("set_priority", "high", 80.0),
-        ("q",),
-        ("stop",),
         ("until", 9.0),
     ]
     assert left_out(workload.changes) == 1

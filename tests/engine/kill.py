@@ -25,7 +25,7 @@ from pathlib import Path
 import pyarrow as pa
 from tests.engine.workload import BASE, STREAMS, Case, Row, counted, table
 
-from headgate.spark import engine
+from headgate.spark import carrying
 from headgate.spark.jobs.tuning import builder
 from headgate.spark.session import Session
 from headgate.spark.store import filesink
@@ -102,14 +102,14 @@ def in_time(batches: int) -> list[Row]:
 
 def opened(folder: Path, seed: int) -> Session:
     """A session of its own on the directory, with small steps between checkpoints."""
-    engine.CHECKPOINT, filesink.FAN = 10, 4
+    carrying.CHECKPOINT, filesink.FAN = 10, 4
     spark = builder("local[2]", "headgate-kill").config("spark.driver.host", "127.0.0.1").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     policy = POLICIES[seed % len(POLICIES)]
     session = Session(spark=spark, directory=folder / "data", policy=policy, workers=2, seed=seed)
     session.add_stream(STREAMS["a"])
     for case in CASES:
-        session.query(case.name, case.sql, from_start=True)
+        session.query(case.name, case.sql, since="start")
     return session
 
 

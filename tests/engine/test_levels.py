@@ -51,7 +51,7 @@ def test_rows_that_wait_inside_survive(opened: Open, tmp_path: Path) -> None:
             session.append(stream, rows)
         if number < 2:
             session.drain(3.0)
-            waited += sum(log.end for log in session.engine._waiting.values())
+            waited += sum(log.end for log in session.engine.rooms.open.values())
             session.close()  # with work left
     assert waited
     for stream in STREAMS:

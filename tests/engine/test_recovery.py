@@ -80,7 +80,7 @@ def test_a_callback_gets_what_it_did_not_take(opened: Open) -> None:
 
 
 def test_rows_are_kept_for_a_query_that_has_not_come_back(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headgate.spark.engine.CHECKPOINT", 1)
+    monkeypatch.setattr("headgate.spark.carrying.CHECKPOINT", 1)
     session = opened()
     declare(session, ("a",))
     session.query("p", COPY)
@@ -132,7 +132,7 @@ def test_a_finished_stream_is_finished_after_the_next_start(opened: Open) -> Non
     session.close()  # whatever has run until now
     session = opened()
     declare(session, ("a", "b"))
-    handles = start(session, [*cases, CASES["sliding"]], from_start=True)
+    handles = start(session, [*cases, CASES["sliding"]], since="start")
     assert session.drain(PATIENCE)
     for name, handle in handles.items():
         assert found(handle) == expected(session, CASES[name]), name

@@ -166,7 +166,7 @@ def test_a_second_query_of_a_name_is_refused(session: Session) -> None:
 
 def test_old_rows_are_read_on_demand(session: Session) -> None:
     session.append("a", rows(0))
-    new, old = session.query("new", COPY), session.query("old", COPY, from_start=True)
+    new, old = session.query("new", COPY), session.query("old", COPY, since="start")
     session.append("a", rows(5))
     assert session.drain(PATIENCE)
     assert (ids(new), ids(old)) == (list(range(5, 10)), list(range(10)))
@@ -290,7 +290,7 @@ def test_a_query_that_comes_after_the_end_of_its_stream(session: Session) -> Non
     session.finish("a")
     session.finish("a")
     assert session.append("a", rows(20, 1)) == 0
-    after = session.query("after", counts, from_start=True)
+    after = session.query("after", counts, since="start")
     new = session.query("new", counts)
     assert session.drain(PATIENCE)
     assert sorted(before.read()["n"].to_pylist()) == sorted(after.read()["n"].to_pylist()) == [2, 4, 4]
@@ -310,7 +310,7 @@ def test_a_source_feeds_a_stream(session: Session) -> None:
         session.stream("s", "id bigint, ts timestamp", source="poisssson")
     session.set_policy("fcfs")  # whole queues: there will be many tuples
     session.stream("s", "id bigint, ts timestamp", source="poisson, rate=300", event_time="ts")
-    handle = session.query("q", "SELECT id FROM s", from_start=True)
+    handle = session.query("q", "SELECT id FROM s", since="start")
     assert eventually(lambda: handle.status.tuples_out > 50)
     session.feeding.close()
     assert session.feeding.errors == {}

@@ -72,14 +72,14 @@ def declare(session: Session, streams: Iterable[str] = STREAMS) -> None:
     session.create_class("low", 1.0)
 
 
-def start(session: Session, cases: Iterable[Case], *, from_start: bool = False) -> dict[str, Handle]:
+def start(session: Session, cases: Iterable[Case], *, since: str = "now") -> dict[str, Handle]:
     """The cases as queries, by turns of either class."""
     return {
         case.name: session.query(
             case.name,
             case.sql,
             query_class=("high", "low")[number % 2],
-            from_start=from_start,
+            since=since,
             qos=((0.0, 1.0), (1.0, 0.0)),
         )
         for number, case in enumerate(cases)

@@ -244,6 +244,8 @@ def _tell(status: Status, place: Path, record: Path | None) -> None:
     for line in status.queries:
         if line.error:
             note(f"query '{line.name}' is suspended: {line.error}")
+        if line.skipped:
+            note(f"query '{line.name}' fell too far behind and skipped {line.skipped:,} tuples")
     shown = shlex.quote(str(place))
     letters = sum(status.dead_letters.values())
     if letters:

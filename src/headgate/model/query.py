@@ -12,11 +12,16 @@ class QueryClass:
 
     name: str
     priority: float = 1.0
+    lag: str | None = None  # for its queries that say nothing of theirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A continuous query: a plan over streams, a class, optionally a QoS graph."""
+    """A query: a plan over streams, a class, optionally a QoS graph.
+
+    `since` says whether it reads from "now" on or from the "start" of what is kept. With `once` it is no continuous
+    query: it reads what is there when it starts, and ends. `lag` limits how far it may fall behind its streams.
+    """
 
     name: str
     query_class: str
@@ -26,3 +31,6 @@ class Query:
     start: float = 0.0
     end: float = float("inf")
     sink: str | None = None
+    since: str = "now"
+    once: bool = False
+    lag: str | None = None  # "skip, tuples=100000"

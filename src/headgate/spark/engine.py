@@ -17,29 +17,15 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.core import (
-    Arrived,
-    Declared,
-    Event,
-    Frontier,
-    PolicyChanged,
-    PriorityChanged,
-    QueryAdded,
-    QueryMoved,
-    QueryRemoved,
-    RecordingScheduler,
-    Scheduler,
-)
+from headgate.core import Declared, PolicyChanged, PriorityChanged, QueryMoved, RecordingScheduler, Scheduler
 from headgate.model import (
     WHOLE_QUEUE,
     Answered,
     HeadgateError,
     Level,
     Outcome,
-    Produced,
     Query,
     QueryClass,
-    QueueId,
     Run,
     Stream,
     Table,
@@ -48,32 +34,32 @@ from headgate.model import (
 )
 from headgate.plan.network import Network
 from headgate.policies.registry import create
-from headgate.spark.cutting import FINE, Shape, Shaper, sweep, waiting_folder
+from headgate.spark.carrying import Carrier
+from headgate.spark.cutting import FINE, Shape, Shaper
+from headgate.spark.dispatch import Dispatch
 from headgate.spark.followers import Followers
 from headgate.spark.intake import Intake
-from headgate.spark.jobs import waiting
-from headgate.spark.jobs.evaluate import evaluation
+from headgate.spark.jobs.evaluate import Evaluation, evaluation
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.problems import one_line
 from headgate.spark.jobs.tables import read_table
+from headgate.spark.lag import Lag, parse_lag
 from headgate.spark.recut import cut_up, left_inside, whole_positions
 from headgate.spark.replay import Replayed
-from headgate.spark.responses import response_times
-from headgate.spark.retention import forget_inside, keep_from
+from headgate.spark.rooms import Rooms, is_room, tenant
 from headgate.spark.runner import Runner
-from headgate.spark.running import RunningQuery, has_windows, stream_leaves
-from headgate.spark.share import Share, key
+from headgate.spark.running import RunningQuery, stream_leaves
+from headgate.spark.share import Share
+from headgate.spark.standing import announcement, cut_before, place
 from headgate.spark.store.deadletters import Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log import StreamLog
-from headgate.spark.store.records import Commit, Output
+from headgate.spark.store.records import Commit
 from headgate.spark.store.recovery import recover
 from headgate.spark.store.sinks import Call, Sink, open_sink, parse_sink
-from headgate.spark.store.waitingrows import WaitingRows
 from headgate.spark.tablesink import Appending, check_sink, table_of
 from headgate.stats import Measured
 
-CHECKPOINT = 200  # commits between two checkpoints
 DEFAULT_POLICY = "mbd"
 _PATIENCE = 0.5  # seconds a worker sleeps at most when there is nothing to run
 
@@ -98,25 +84,25 @@ class Engine:
         self.tables: dict[str, DataFrame] = {}
         self.queries: dict[str, RunningQuery] = {}
         self.doing: dict[WorkerId, Run] = {}
-        self.runs = self.jobs = 0
         self.runner = Runner(spark, run_limit)
         self.followers = Followers()
         self._callbacks: dict[str, Call] = {}
-        self._waiting: dict[str, StreamLog] = {}  # rows inside queries that are in pieces
-        self._ends: dict[str, int] = {}  # how much of each log the scheduler knows of
         self._began = time.time() - time.monotonic()
         self.lock = threading.Condition(threading.RLock())
         self._stopping = self._still = False
         self._threads: list[threading.Thread] = []
         self.directory = DataDirectory(directory)
+        self.rooms = Rooms(self.directory)
         try:
             self.ledger = recover(self.directory, self._sink, self._sink_failed)
-            self._let_go_of_waiting()
+            self.rooms.settle(self.ledger)
         except BaseException:
             self.directory.close()
             raise
         self.intake = Intake(self.directory, self.now)
         self.scheduler = _scheduler(policy, seed, record)
+        self.dispatch = Dispatch(self.scheduler, self.intake, self.now)
+        self.carrier = Carrier(self.runner, self.intake, self.ledger, self.followers, self.lock, self.now)
 
     # -- what there is -----------------------------------------------------------------------------------------
 
@@ -134,68 +120,132 @@ class Engine:
 
     def add_stream(self, stream: Stream) -> None:
         with self.lock:
-            self._ends[stream.name] = self.intake.add(stream).end
-            self._tell(Declared(stream=stream))
+            self.dispatch.ends[stream.name] = self.intake.add(stream).end
+            self.dispatch.tell(Declared(stream=stream))
 
     def add_table(self, table: Table) -> None:
         self.tables[table.name] = read_table(self.spark, table)
 
     def add_class(self, query_class: QueryClass) -> None:
+        if query_class.lag is not None:
+            parse_lag(query_class.lag)
         with self.lock:
-            self._tell(Declared(query_class=query_class))
+            self.dispatch.tell(Declared(query_class=query_class))
 
-    def add_query(self, query: Query, *, from_start: bool = False, call: Call | None = None) -> RunningQuery:
-        """Start a query: where it stood if the directory knows it, else at the logs' ends, or at their starts."""
+    def add_query(self, query: Query, *, call: Call | None = None, at_once: bool = True) -> RunningQuery:
+        """Start a query where it stood, if the directory knows it; with `at_once` false it waits for `begin`."""
         if query.name in self.queries:
             raise HeadgateError(f"query '{query.name}' exists already", hint="stop it first, or choose another name")
-        if "#" in query.name:
-            raise HeadgateError(f"a query cannot be called '{query.name}'", hint="choose a name without #")
-        parse_sink(query.sink or "parquet")
-        if call is not None:
-            self._callbacks[query.name] = call
-        checked = evaluation(self.spark, query.plan, self.streams, self.tables)
-        check_sink(self.spark, query.sink, checked.schema)
+        checked = self._checked(query)
         known = self.ledger.queries.get(query.name)
         if known is not None and known.get("sql") != query.sql:
             raise HeadgateError(
                 f"query '{query.name}' is in '{self.directory.path}' with other SQL",
-                hint="give it another name, or choose another directory",
+                hint="give it another name, replace the SQL after starting it, or choose another directory",
             )
+        if call is not None:
+            self._callbacks[query.name] = call
+        running = RunningQuery(query, Piece((), checked), state="scheduled")
         with self.lock:
-            running = RunningQuery(query, Piece((), checked))
-            self._place(running, known or {}, from_start)
-            self._fit(running)
-            if known is None:
-                self._announce(running)
+            if at_once:
+                self._begin(running)
             self.queries[query.name] = running
-            self._enter(running)
         if call is not None and known is not None:
             self._call_again(query.name, known)
         return running
+
+    def begin(self, name: str) -> None:
+        """Start a query that was to start later."""
+        with self.lock:
+            running = self.query(name)
+            if running.state == "scheduled":
+                self._begin(running)
+
+    def _begin(self, running: RunningQuery) -> None:
+        known, at = self.ledger.queries.get(running.name), self.ledger.positions.get(running.name, {})
+        running.state = "running"
+        place(running, known or {}, at, self.logs, self.dispatch.ends)
+        shape = cut_before(running, known or {}, at, self._shaper())
+        if shape is not None:
+            self.rooms.take(running, shape)
+        self._fit(running)
+        if known is None:
+            self.ledger.commit(announcement(running))
+        if running.state == "running":
+            self.queries[running.name] = running
+            self.dispatch.enter(running)
+            self._conclude(running)
+            self.lock.notify_all()
+
+    def _checked(self, query: Query) -> Evaluation:
+        """Refuse a query that could not run; nothing has been started yet."""
+        if is_room(query.name):
+            raise HeadgateError(f"a query cannot be called '{query.name}'", hint="choose a name without #")
+        if query.since not in ("now", "start"):
+            raise HeadgateError(f"since is 'now' or 'start', found '{query.since}'", hint="leave it out for 'now'")
+        if query.lag is not None:
+            parse_lag(query.lag)
+        parse_sink(query.sink or "parquet")
+        checked = evaluation(self.spark, query.plan, self.streams, self.tables)
+        check_sink(self.spark, query.sink, checked.schema)
+        return checked
+
+    def replace_query(self, query: Query) -> None:
+        """Give a query other SQL: it goes on in each stream where the old one stood, as if it had started there."""
+        checked = self._checked(query)
+        with self.lock:
+            former = self._at_rest(query.name)
+            wanted, found = former.one.evaluation.schema, checked.schema
+            if not found.equals(wanted):
+                raise HeadgateError(
+                    f"query '{query.name}' gives {_columns(wanted)}, the new SQL {_columns(found)}",
+                    hint="give the same columns, or stop it and start another one",
+                )
+            running = RunningQuery(query, Piece((), checked), state=former.state, error=former.error)
+            running.tally = former.tally
+            if former.state != "scheduled":
+                self._take_place(running, former)
+            self.queries[query.name] = running
+
+    def _take_place(self, running: RunningQuery, former: RunningQuery) -> None:
+        streams, reached = stream_leaves(former.query), former.reached(self.logs)
+        for leaf, stream in stream_leaves(running.query).items():
+            before = [offset for known, offset in reached.items() if streams[known] == stream]
+            running.positions[leaf] = running.starts[leaf] = min(before, default=self.dispatch.ends[stream])
+        running.shape = Shape((running.one,))
+        if former.state == "running":
+            self.dispatch.leave(former)
+        self.ledger.commit(announcement(running))
+        self.rooms.leave(former.shape, self.ledger)
+        if running.state == "running":
+            self._enter_again(running)
 
     def remove_query(self, name: str) -> None:
         """Stop a query for good; its results stay."""
         with self.lock:
             running = self._at_rest(name)
             if running.state == "running":
-                self._leave(running)
+                self.dispatch.leave(running)
             self.ledger.commit(Commit(queries={name: None}))
-            self._discard(running.shape)
+            self.rooms.leave(running.shape, self.ledger)
             self.followers.end(name)
             del self.queries[name]
 
     def pause(self, name: str) -> None:
         with self.lock:
             running = self.query(name)
+            if running.state in ("scheduled", "done"):
+                raise HeadgateError(f"query '{name}' is {running.state}", hint="only a query that runs can be paused")
             if running.state == "running":
-                self._leave(running)
+                self.dispatch.leave(running)
             running.state = "paused"
 
     def resume(self, name: str) -> None:
         """Go on where a paused or suspended query stands, first with what its sink has not taken."""
         with self.lock:
             running = self._at_rest(name)
-            if running.state == "running":
+            if running.state not in ("paused", "suspended"):
+                self.begin(name)
                 return
             running.error = ""
             self.ledger.forward()
@@ -213,14 +263,6 @@ class Engine:
         found = self.scheduler.network.queries.get(name)
         return (found or self.query(name).query).query_class
 
-    def waiting(self, running: RunningQuery) -> tuple[int, float]:
-        """How many tuples wait for a query, and for how long the oldest has."""
-        if running.state != "running":
-            return 0, 0.0
-        queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(running.queues.values())]
-        oldest = min((queue.head for queue in queues), default=float("inf"))
-        return sum(map(len, queues)), max(0.0, self.now() - oldest) if oldest < float("inf") else 0.0
-
     def follow(self, name: str, timeout: float | None = None) -> Iterator[pa.Table]:
         """A query's results as they are committed, from now on."""
         return self.followers.follow(self.query(name).name, timeout)
@@ -233,27 +275,27 @@ class Engine:
         with self.lock:
             if _cut(level) == _cut(self._level):
                 self._level = level
-                self._tell(PolicyChanged(policy))
+                self.dispatch.tell(PolicyChanged(policy))
                 return
             with self._stillness():
                 self._level = level
                 entered = [running for running in self.queries.values() if running.state == "running"]
                 for running in entered:
-                    self._leave(running)
-                self._tell(PolicyChanged(policy))
+                    self.dispatch.leave(running)
+                self.dispatch.tell(PolicyChanged(policy))
                 for running in entered:
                     self._enter_again(running)
 
     def set_priority(self, query_class: str, priority: float) -> None:
         with self.lock:
-            self._tell(PriorityChanged(query_class, priority))
+            self.dispatch.tell(PriorityChanged(query_class, priority))
 
     def set_class(self, query: str, query_class: str) -> None:
         with self.lock:
             running = self.query(query)
             self.scheduler.network.query_class(query_class)
             if running.state == "running":
-                self._tell(QueryMoved(query, query_class))
+                self.dispatch.tell(QueryMoved(query, query_class))
             running.query = replace(running.query, query_class=query_class)
 
     # -- data in -----------------------------------------------------------------------------------------------
@@ -281,25 +323,53 @@ class Engine:
         return done
 
     def _arrived(self, stream: str) -> None:
-        """Tell the scheduler what it does not know of a log yet."""
         with self.lock:
-            known, end = self._ends[stream], self.logs[stream].end
-            self._ends[stream] = end
-            for arrival, count in self.intake.chunks(stream, known, end):
-                self._tell(Arrived(stream, arrival, count))
-            for running in self.queries.values():
-                if running.state == "running":
-                    self._release(running)
+            self.dispatch.arrived(stream, self.queries.values())
+            for running in list(self.queries.values()):
+                lag = self._lag(running)
+                if lag is not None and lag.skips and self.dispatch.lag(running, stream) > lag.tuples:
+                    self._skip(running)
             self.lock.notify_all()
 
-    def _release(self, running: RunningQuery) -> None:
-        """Let a window's tuples wait once it can close; until then they are held."""
-        for piece in running.pieces:
-            if has_windows(piece) and running.can_close(piece, self._ends, self.logs):
-                for place in running.held(piece):
-                    stream, queue = piece.leaves[place].stream, running.queues[place]
-                    end = self._ends.get(stream, running.log(stream, self.logs).end)
-                    self._tell(Frontier(queue, end - running.bases[queue]))
+    def full(self, stream: str) -> str | None:
+        """The query that a stream's source must wait for, if there is one."""
+        with self.lock:
+            for running in self.queries.values():
+                lag = self._lag(running)
+                if lag is not None and not lag.skips and self.dispatch.lag(running, stream) >= lag.tuples:
+                    return running.name
+            return None
+
+    def make_room(self, stream: str, timeout: float | None = None) -> None:
+        """Wait until no query's lag limit holds a stream's source back."""
+        with self.lock:
+            if not self.lock.wait_for(lambda: self._stopping or self.full(stream) is None, timeout):
+                raise HeadgateError(
+                    f"stream '{stream}' takes nothing more: query '{self.full(stream)}' is at its lag limit",
+                    hint="resume or stop that query, or give it a limit that skips",
+                )
+
+    def _lag(self, running: RunningQuery) -> Lag | None:
+        if running.state in ("scheduled", "done") or running.until:
+            return None
+        text = running.query.lag or self.scheduler.network.classes[self.class_of(running.name)].lag
+        return None if text is None else parse_lag(text)
+
+    def _skip(self, running: RunningQuery) -> None:
+        """Let a query that lags too far lose its place: it goes on at the ends of its streams, and says so."""
+        if running.busy:
+            return  # with the next tuples, if it still lags then
+        streams = stream_leaves(running.query)
+        running.skipped += sum(self.dispatch.lag(running, stream) for stream in set(streams.values()))
+        if running.state == "running":
+            self.dispatch.leave(running)
+        former, running.shape = running.shape, Shape((running.one,))
+        running.positions = {leaf: self.dispatch.ends[stream] for leaf, stream in streams.items()}
+        running.starts = dict(running.positions)
+        self.ledger.commit(announcement(running))
+        self.rooms.leave(former, self.ledger)
+        if running.state == "running":
+            self._enter_again(running)
 
     # -- work --------------------------------------------------------------------------------------------------
 
@@ -335,8 +405,7 @@ class Engine:
             self.ledger.checkpoint()
             self.ledger.close()
         finally:
-            for log in self._waiting.values():
-                log.close()
+            self.rooms.close()
             self.intake.close()
             self.directory.close()
 
@@ -350,10 +419,11 @@ class Engine:
             with self.lock:
                 self.doing.pop(worker, None)
                 self.scheduler.finished(outcome, self.now())
-                if outcome.produced:
-                    for running in self._members(run):
-                        if running.state == "running":
-                            self._release(running)
+                for running in self._members(run):
+                    if running.state == "running":
+                        if outcome.produced:
+                            self.dispatch.release(running)
+                        self._conclude(running)
                 self.lock.notify_all()
 
     def _next(self, worker: WorkerId) -> Run | None:
@@ -372,9 +442,10 @@ class Engine:
         with self.lock:
             shares = self._shares(run)
         for share in shares:
-            self._evaluate(share, f"headgate-{run.id}-{share.name}", f"run {run.id}: {share.name}")
+            self.carrier.evaluate(share, f"headgate-{run.id}-{share.name}", f"run {run.id}: {share.name}")
         seconds = self.now() - began
-        times = self._commit(shares, run)
+        times = self.carrier.commit(shares, run)
+        self.carrier.bring(self.queries)
         told = tuple(one for share in shares for one in share.outcome(seconds / len(shares)))
         produced = tuple(one for share in shares for one in share.produced())
         return Outcome(run, seconds, None, told, produced, self._answered(times))
@@ -396,64 +467,6 @@ class Engine:
                     found.append(Share.of(running, piece, running.taken(takes, piece), self.logs))
         return found
 
-    def _evaluate(self, share: Share, group: str, description: str) -> None:
-        result, jobs = self.runner.run(group, description, lambda: share.evaluate(self.logs))
-        share.done(result, self.now())
-        with self.lock:
-            self.jobs += jobs
-            share.running.tally.jobs += jobs
-
-    def _commit(self, shares: list[Share], run: Run | None = None) -> dict[str, list[float]]:
-        """From here on the run counts, whatever becomes of its results. Their response times."""
-        positions = {share.name: {key(p): at for p, at in share.positions().items()} for share in shares}
-        outputs = {share.name: Output.inline(share.rows) for share in shares if share.rows.num_rows}
-        for share in shares:
-            if share.handed is not None and share.piece.feeds is not None:
-                outputs[share.piece.feeds.name] = Output.inline(share.handed)
-        number, units = (run.id, tuple(map(str, run.units))) if run is not None else (0, ())
-        self.ledger.commit(Commit(number, units, positions, outputs))
-        emission = self.now()
-        with self.lock:
-            for share in shares:
-                share.running.positions.update(share.positions())
-                share.running.busy = False
-                self.followers.give(share.name, share.rows)
-            self.runs += 1
-            due = self.runs % CHECKPOINT == 0
-            self.lock.notify_all()
-        times = {share.name: self._note(share, emission) for share in shares}
-        if due:
-            self._tidy()
-        else:
-            self.ledger.forward()
-        return times
-
-    def _tidy(self) -> None:
-        """Merge small files, shorten the commit log, and drop what no query will read again."""
-        self.ledger.checkpoint()
-        with self.lock:
-            if self.ledger.queries.keys() - self.queries.keys():
-                return  # a query of a former life has not come back yet
-            for name, log in self.logs.items():
-                log.drop_before(keep_from(name, self.queries.values(), self.logs))
-            for running in self.queries.values():
-                forget_inside(running, self.logs)
-
-    def _note(self, share: Share, emission: float) -> list[float]:
-        times: list[float] = []
-        if share.piece.feeds is None:
-            times = response_times(share.result.rows, share.streams_read, self.logs, emission)
-        for stream, letter in share.letters(emission):
-            self.intake.keep(stream, [letter])
-        with self.lock:
-            tally = share.running.tally
-            tally.runs += 1
-            tally.tuples_in += share.arrived
-            tally.tuples_out += share.rows.num_rows
-            tally.dead_letters += len(share.result.failures)
-            tally.note(times)
-        return times
-
     def _failed(self, run: Run, began: float, error: Exception) -> Outcome:
         """The run failed twice: its queries are suspended with the error, the others go on."""
         text = one_line(error)
@@ -469,87 +482,28 @@ class Engine:
             if running is None:
                 return
             if running.state == "running" and name in self.scheduler.network.queries:
-                self._leave(running)
+                self.dispatch.leave(running)
             running.state, running.error = "suspended", text
 
-    # -- entering and leaving the scheduler --------------------------------------------------------------------
-
-    def _place(self, running: RunningQuery, known: Mapping[str, Any], from_start: bool) -> None:
-        """Where a query stands: as committed, else at an end of the log."""
-        at, told = self.ledger.positions.get(running.name, {}), known.get("starts", {})
-        for place, stream in stream_leaves(running.query).items():
-            fresh = self.logs[stream].start if from_start else self._ends[stream]
-            running.positions[place] = at.get(key(place), fresh)
-            self.logs[stream].require(running.positions[place])
-            running.starts[place] = told.get(key(place), fresh)
-        running.shape = Shape((running.one,))
-        if (cut := known.get("cut")) is not None:
-            base = {place: cut["base"][key(place)] for place in running.starts}
-            self._take_shape(running, self._shaper().cut(running.query, Level(cut["level"]), cut["epoch"], base))
-            running.positions = {place: at[key(place)] for place in running.leaves}
-
-    def _announce(self, running: RunningQuery) -> None:
-        """Let the commits know what a query is, how it is cut, and where it stands."""
-        query, shape = running.query, running.shape
-        told: dict[str, Any] = {
-            "sql": query.sql,
-            "class": query.query_class,
-            "sink": query.sink or "parquet",
-            "starts": {key(place): offset for place, offset in running.starts.items()},
-        }
-        if shape.level is not None:
-            base = {key(place): offset for place, offset in shape.base.items()}
-            told["cut"] = {"level": shape.level, "epoch": shape.epoch, "base": base}
-        positions = {key(place): offset for place, offset in running.positions.items()}
-        self.ledger.commit(Commit(positions={query.name: positions}, queries={query.name: told}))
-
-    def _enter(self, running: RunningQuery) -> None:
-        """Give a query to the scheduler, with what has come since it stood where it stands."""
-        self._wire(running, self.scheduler.network.add(running.query))
-        backlog: dict[QueueId, Produced] = {}
-        for place, source in running.leaves.items():
-            queue, position = running.queues[place], running.positions[place]
-            running.bases[queue] = position
-            if chunks := self._since(running, source.stream, position):
-                backlog[queue] = Produced(queue, chunks)
-        self._tell(QueryAdded(running.query, tuple(backlog.values())))
-        for queue in running.bases:
-            if queue not in backlog:  # it reads the stream's common log, from that one's end
-                running.bases[queue] -= self.scheduler.queue(queue).position
-        for place in (place for piece in running.pieces for place in running.held(piece)):
-            queue = running.queues[place]
-            self._tell(Frontier(queue, self.scheduler.queue(queue).position))
-        self._release(running)
-        self.lock.notify_all()
-
     def _enter_again(self, running: RunningQuery) -> None:
-        """The same for a query that the level of another policy may ask to be cut otherwise."""
+        """Let a query go on, which the level of another policy may ask to be cut otherwise."""
         try:
             self._fit(running)
         except Exception as error:
             running.state, running.error = "suspended", one_line(error)
         else:
-            self._enter(running)
+            self.dispatch.enter(running)
+            self.lock.notify_all()
 
-    def _since(self, running: RunningQuery, stream: str, position: int) -> tuple[tuple[float, int], ...]:
-        if stream in running.shape.logs:
-            log = running.shape.logs[stream]
-            return waiting.arrivals(log.read(position, log.end))
-        return self.intake.chunks(stream, position, self._ends[stream])
-
-    def _wire(self, running: RunningQuery, network: Network) -> None:
-        """Which queue stands before each leaf, and which piece each operator is in."""
-        queues, places = network.inputs(running.name), network.places(running.name)
-        running.queues = {place: queues[place] for place in running.leaves}
-        running.bases = {}
-        homes = {piece.place: piece for piece in running.pieces}
-        running.operators = {}
-        for place, number in sorted(places.items()):
-            depth = next(depth for depth in range(len(place), -1, -1) if place[:depth] in homes)
-            running.operators.setdefault(number, homes[place[:depth]])
-
-    def _leave(self, running: RunningQuery) -> None:
-        self._tell(QueryRemoved(running.name))
+    def _conclude(self, running: RunningQuery) -> None:
+        """End a one-time query that has read all; its results stay, and it is not run again."""
+        if running.state == "running" and running.over:
+            self.dispatch.leave(running)
+            former, running.shape = running.shape, Shape((running.one,))
+            running.state = "done"
+            self.ledger.commit(announcement(running))
+            self.rooms.leave(former, self.ledger)
+            self.followers.end(running.name)
 
     # -- cutting -----------------------------------------------------------------------------------------------
 
@@ -563,42 +517,24 @@ class Engine:
         if level is not None:
             epoch = self.ledger.commits.number + 1  # no other cut in this directory has it
             shape, running.positions = cut_up(running, level, epoch, self._shaper(), self.runner, self.logs)
-            self._take_shape(running, shape)
-            self._announce(running)
+            self.rooms.take(running, shape)
+            self.ledger.commit(announcement(running))
 
     def _join_up(self, running: RunningQuery) -> None:
         """Run all that waits inside, then the query is in one piece again."""
-        network = self.scheduler.network.add(running.query)
-        self._wire(running, network)
+        network = self.dispatch.wire(running)
         for share in left_inside(running, self.logs):
-            self._evaluate(share, f"headgate-join-{share.name}", f"join {share.name}")
-            self._commit([share])
+            self.carrier.evaluate(share, f"headgate-join-{share.name}", f"join {share.name}")
+            self.carrier.commit([share])
+            self.ledger.forward()
         former = running.shape
         running.positions = whole_positions(running, network.leaves(running.name))
         running.shape = Shape((running.one,))
-        self._announce(running)
-        self._discard(former)
-
-    def _take_shape(self, running: RunningQuery, shape: Shape) -> None:
-        running.shape = shape
-        self._waiting.update(shape.logs)
-
-    def _discard(self, shape: Shape) -> None:
-        self.ledger.forward()
-        for name in shape.logs:
-            self._waiting.pop(name, None)
-            self.ledger.sinks.pop(name, None)
-        shape.discard()
+        self.ledger.commit(announcement(running))
+        self.rooms.leave(former, self.ledger)
 
     def _shaper(self) -> Shaper:
-        return Shaper(self.spark, self.streams, self.tables, self.directory.waiting)
-
-    def _let_go_of_waiting(self) -> None:
-        """Recovery has opened the logs it found rows for; queries open those they still need."""
-        for name in [name for name in self.ledger.sinks if "#" in name]:
-            self.ledger.sinks.pop(name).close()
-        epochs = {name: told["cut"]["epoch"] for name, told in self.ledger.queries.items() if "cut" in told}
-        sweep(self.directory.waiting, epochs)
+        return Shaper(self.spark, self.streams, self.tables, self.rooms.folder)
 
     # -- inner -------------------------------------------------------------------------------------------------
 
@@ -621,12 +557,9 @@ class Engine:
             self._still = False
             self.lock.notify_all()
 
-    def _tell(self, event: Event) -> None:
-        self.scheduler.event(event, self.now())
-
     def _sink(self, query: str, told: Mapping[str, Any]) -> Sink:
-        if "#" in query:
-            return WaitingRows(query, waiting_folder(self.directory.waiting, query), self._waiting.get(query))
+        if is_room(query):
+            return self.rooms.sink(query)
         text, folder, call = str(told.get("sink", "parquet")), self.directory.result(query), self._callbacks.get(query)
         if (table := table_of(text)) is not None:
             call = Appending(self.spark, table)
@@ -635,7 +568,7 @@ class Engine:
         return open_sink(text, folder, call)
 
     def _sink_failed(self, name: str, error: Exception) -> None:
-        self._suspend(name.rpartition("#")[0] or name, one_line(error))
+        self._suspend(tenant(name), one_line(error))
 
     def _call_again(self, query: str, told: Mapping[str, Any]) -> None:
         """Give a callback what it may have missed in a crash: recovery did not know it yet."""
@@ -657,6 +590,10 @@ def _scheduler(policy: str, seed: int, record: Callable[[str], Any] | None) -> S
     if record is None:
         return Scheduler(network, policy, **settings)
     return RecordingScheduler(network, policy, write=record, **settings)
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{one.name} {one.type}" for one in schema)
 
 
 def _cut(level: Level) -> Level | None:

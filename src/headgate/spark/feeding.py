@@ -7,8 +7,10 @@ import threading
 from dataclasses import dataclass, field
 
 from headgate.spark.engine import Engine
+from headgate.spark.jobs.problems import one_line
 from headgate.spark.sources import Batch, Reader
 
+_FULL = 0.02  # seconds until a stream is looked at again whose source must wait for a query
 _LONGEST = 0.2  # seconds between two looks, whatever the sources say
 
 
@@ -49,6 +51,8 @@ class Feeding:
 
     def _serve(self, stream: str, reader: Reader) -> float:
         """Append what a source has, and say when to look again; one that fails, in whatever it does, is given up."""
+        if self.engine.full(stream) is not None:
+            return self.engine.now() + _FULL
         try:
             for batch in reader.read(self.engine.now()):
                 self._append(stream, reader, batch)
@@ -79,4 +83,4 @@ class Feeding:
 
     def _failed(self, stream: str, error: Exception) -> None:
         """Note why; what went wrong first is the reason, the rest may follow from it."""
-        self.errors.setdefault(stream, " ".join(str(error).split()) or type(error).__name__)
+        self.errors.setdefault(stream, one_line(error))

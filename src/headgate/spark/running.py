@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -52,8 +53,10 @@ class RunningQuery:
     queues: dict[Place, QueueId] = field(default_factory=dict)
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
     operators: dict[OperatorId, Piece] = field(default_factory=dict)
-    state: str = "running"  # running, paused, suspended
+    until: dict[Place, int] = field(default_factory=dict)  # of a one-time query: where its streams end for it
+    state: str = "running"  # scheduled, running, paused, suspended, done
     error: str = ""
+    skipped: int = 0  # tuples that it lost its place over
     busy: bool = False  # a run of it is under way that is not committed yet
     tally: Tally = field(default_factory=Tally)
 
@@ -109,9 +112,23 @@ class RunningQuery:
         """A stream as one leaf of the whole plan."""
         source = node_at(self.query.plan, place)
         assert isinstance(source, Source)
-        log = logs[source.stream]
-        old, new = log.frontier_at(offsets.first), log.frontier_at(offsets.last)
+        log, until = logs[source.stream], self.until.get(place, math.inf)
+        old, new = (math.inf if at >= until else log.frontier_at(at) for at in (offsets.first, offsets.last))
         return Leaf(source.stream, offsets, old, new, self.starts[place])
+
+    @property
+    def over(self) -> bool:
+        """Whether a one-time query has read all that it was to read."""
+        inside = all(
+            self.positions[place] == self.shape.logs[source.stream].end
+            for place, source in self.leaves.items()
+            if source.stream in self.shape.logs
+        )
+        return (
+            bool(self.until)
+            and inside
+            and all(self.positions[place] >= upto for place, upto in self.until.items() if place in self.positions)
+        )
 
     def held(self, piece: Piece) -> list[Place]:
         """Leaves of a piece whose every tuple waits for a window to close."""

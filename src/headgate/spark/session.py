@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.model import QoS, Query, QueryClass, Stream, Table, unknown
+from headgate.model import HeadgateError, Operator, QoS, Query, QueryClass, Stream, Table, unknown
 from headgate.plan.sql import plan_sql
+from headgate.spark.alarms import Alarms
 from headgate.spark.engine import DEFAULT_POLICY, Engine
 from headgate.spark.feeding import Feeding
 from headgate.spark.jobs.tables import stored
@@ -24,7 +26,7 @@ from headgate.spark.running import RunningQuery
 from headgate.spark.sources import open_source, to_table
 from headgate.spark.status import Line, Status, status
 from headgate.spark.store import resultfiles
-from headgate.spark.store.sinks import parse_sink
+from headgate.spark.store.sinks import is_file
 from headgate.workload.fields import read_columns
 
 DEFAULT_CLASS = "default"
@@ -60,6 +62,7 @@ class Session:
             self._let_go()
             raise
         self.feeding = Feeding(self.engine)
+        self._alarms = Alarms()
         self._began = self.engine.now()
         self.engine.start()
 
@@ -98,9 +101,9 @@ class Session:
         else:
             self.engine.tables[name] = stored(source)
 
-    def create_class(self, name: str, priority: float) -> None:
-        """Declare a class of queries; a larger priority is more important."""
-        self.engine.add_class(QueryClass(name, float(priority)))
+    def create_class(self, name: str, priority: float, *, lag: str | None = None) -> None:
+        """Declare a class of queries; a larger priority is more important, `lag` limits its queries' lag."""
+        self.engine.add_class(QueryClass(name, float(priority), lag))
 
     def query(
         self,
@@ -110,36 +113,69 @@ class Session:
         query_class: str | None = None,
         sink: str = "parquet",
         qos: Sequence[Sequence[float]] | None = None,
-        from_start: bool = False,
+        since: str = "now",
+        once: bool = False,
+        start: float = 0.0,
+        end: float = inf,
+        lag: str | None = None,
         callback: Callable[[pa.Table], object] | None = None,
     ) -> Handle:
-        """Start a continuous query; it reads what comes from now on, with `from_start` also what is there."""
-        tables = {known: self._described(known) for known in self.engine.tables}
-        plan = plan_sql(sql, self.engine.streams, tables)
+        """Start a continuous query, or with `once` one that reads what is there and ends.
+
+        It reads what comes from now on, or `since="start"` also what is kept; a query that runs `once` does so in any
+        case. `start` and `end` are seconds from now. `lag`, as "skip, tuples=100000" or "wait, tuples=100000", says
+        what happens when it falls too far behind.
+        """
+        if not start >= 0 or not end > start:
+            raise HeadgateError(
+                f"a query cannot start at {start:g} s and end at {end:g} s", hint="let end be after start"
+            )
         made = Query(
             name=name,
             query_class=self._class(query_class),
-            plan=plan,
+            plan=self.plan(sql),
             sql=sql,
             qos=None if qos is None else QoS.of(qos),
+            start=float(start),
+            end=float(end),
             sink="callback" if callback is not None else sink,
+            since="start" if once else since,
+            once=once,
+            lag=lag,
         )
-        return self.add_query(made, from_start=from_start, callback=callback)
+        return self.add_query(made, callback=callback)
 
-    def add_query(
-        self, query: Query, *, from_start: bool = False, callback: Callable[[pa.Table], object] | None = None
-    ) -> Handle:
-        return Handle(self, self.engine.add_query(query, from_start=from_start, call=callback))
+    def add_query(self, query: Query, *, callback: Callable[[pa.Table], object] | None = None) -> Handle:
+        """Start a query as the model knows it, at once or when its time has come."""
+        running = self.engine.add_query(query, call=callback, at_once=query.start <= 0)
+        if query.start > 0:
+            self._alarms.after(query.start, lambda: self._if_there(self.engine.begin, query.name))
+        if query.end < inf:
+            self._alarms.after(query.end, lambda: self._if_there(self.engine.remove_query, query.name))
+        return Handle(self, running)
+
+    def _if_there(self, act: Callable[[str], None], name: str) -> None:
+        if name in self.engine.queries:  # else somebody has stopped it
+            act(name)
+
+    def plan(self, sql: str) -> Operator:
+        """The plan of some SQL over the streams and tables of this session."""
+        tables = {known: self._described(known) for known in self.engine.tables}
+        return plan_sql(sql, self.engine.streams, tables)
 
     def __getitem__(self, name: str) -> Handle:
         return Handle(self, self.engine.query(name))
 
     # -- data --------------------------------------------------------------------------------------------------
 
-    def append(self, stream: str, rows: pa.Table | Iterable[Mapping[str, object]]) -> int:
-        """Add rows to a stream; durable on return. How many were taken; bad and late ones are dead letters."""
+    def append(self, stream: str, rows: pa.Table | Iterable[Mapping[str, object]], timeout: float | None = None) -> int:
+        """Add rows to a stream; durable on return. How many were taken; bad and late ones are dead letters.
+
+        Where a query's lag limit makes sources wait, this waits too, at most `timeout` seconds.
+        """
         if stream not in self.engine.streams:
             raise unknown("stream", stream, self.engine.streams)
+        self.engine.make_room(stream, timeout)
         if not isinstance(rows, pa.Table):
             rows, bad = to_table(rows, self.engine.streams[stream])
             if bad:
@@ -176,6 +212,7 @@ class Session:
     def close(self) -> None:
         """Let running work end, bring results to their sinks, and let go."""
         try:
+            self._alarms.close()
             self.feeding.close()
             self.engine.close()
         finally:
@@ -222,11 +259,17 @@ class Handle:
 
     def __init__(self, session: Session, running: RunningQuery) -> None:
         self._session = session
-        self._running = running
+        self._last = running
+
+    @property
+    def _running(self) -> RunningQuery:
+        """As it is now, or as it was when it was stopped."""
+        self._last = self._session.engine.queries.get(self._last.name, self._last)
+        return self._last
 
     @property
     def name(self) -> str:
-        return self._running.name
+        return self._last.name
 
     @property
     def schema(self) -> pa.Schema:
@@ -247,7 +290,7 @@ class Handle:
         """All results that lie in its files."""
         self._session.engine.ledger.forward()
         folder = self._session.engine.directory.result(self.name)
-        if not folder.is_dir() and parse_sink(self._running.query.sink or "parquet").name in ("parquet", "jsonl"):
+        if not folder.is_dir() and is_file(self._running.query.sink):
             return self.schema.empty_table()  # there was no result yet
         return resultfiles.read(folder)
 
@@ -264,3 +307,7 @@ class Handle:
     def move(self, query_class: str) -> None:
         """Put it into another class."""
         self._session.engine.set_class(self.name, query_class)
+
+    def replace(self, sql: str) -> None:
+        """Give it other SQL with the same columns; it goes on in its streams where it stands."""
+        self._session.engine.replace_query(replace(self._running.query, plan=self._session.plan(sql), sql=sql))

@@ -48,6 +48,7 @@ class Line:
     tuples_in: int
     tuples_out: int
     dead_letters: int
+    skipped: int = 0  # tuples over which it lost its place
     sink: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -86,6 +87,7 @@ class Status:
                     "class": line.query_class,
                     "sink": line.sink,
                     "state": line.state,
+                    **({"skipped": line.skipped} if line.skipped else {}),
                     **({"error": line.error} if line.error else {}),
                 }
                 for line in self.queries
@@ -109,8 +111,8 @@ def status(engine: Engine, began: float) -> Status:
         return Status(
             policy=str(engine.scheduler.policy),
             seconds=engine.now() - began,
-            runs=engine.runs,
-            spark_jobs=engine.jobs,
+            runs=engine.carrier.runs,
+            spark_jobs=engine.carrier.jobs,
             classes=tuple(_class_line(engine, known.name, members[known.name]) for known in ranked),
             queries=tuple(_query_line(engine, one) for known in ranked for one in members[known.name]),
             doing=tuple(_doing(engine, worker) for worker in range(engine.workers)),
@@ -120,7 +122,7 @@ def status(engine: Engine, began: float) -> Status:
 
 def _query_line(engine: Engine, running: RunningQuery) -> Line:
     tally = running.tally
-    waiting, oldest = engine.waiting(running)
+    waiting, oldest = engine.dispatch.waiting(running)
     return Line(
         name=running.name,
         query_class=engine.class_of(running.name),
@@ -133,6 +135,7 @@ def _query_line(engine: Engine, running: RunningQuery) -> Line:
         tuples_in=tally.tuples_in,
         tuples_out=tally.tuples_out,
         dead_letters=tally.dead_letters,
+        skipped=running.skipped,
         sink=running.query.sink or "parquet",
     )
 

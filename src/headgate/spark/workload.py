@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from math import inf
 from pathlib import Path
 from typing import Any
 
 from headgate.model import HeadgateError, Query, Stream, Table
+from headgate.spark.lag import parse_lag
 from headgate.spark.session import Session
 from headgate.spark.sources import open_source
-from headgate.spark.store.sinks import parse_sink
+from headgate.spark.store.sinks import is_file, parse_sink
 from headgate.workload import Change, Workload
 
-FILES = ("parquet", "jsonl")  # sinks that `headgate results` can read
 Action = Callable[[Session], object]
 
 
@@ -28,8 +27,7 @@ def open_workload(workload: Workload, **settings: Any) -> Session:
     try:
         _declare(session, workload)
         for query in workload.queries:
-            if query.start <= 0.0:
-                start_query(session, query)
+            start_query(session, query)
         _open_sources(session, workload)
     except BaseException:
         session.close()
@@ -46,6 +44,10 @@ def check_workload(workload: Workload) -> None:
                 hint="write it as sql, or use headgate simulate",
             )
         parse_sink(query.sink or "parquet")
+    limits = [query.lag for query in workload.queries] + [known.lag for known in workload.classes]
+    for limit in limits:
+        if limit is not None:
+            parse_lag(limit)
     for stream in workload.streams:
         if not stream.schema:
             raise HeadgateError(
@@ -61,7 +63,7 @@ def start_query(session: Session, query: Query) -> None:
     except HeadgateError as error:
         place = f"query '{query.name}'"
         raise (error if place in error.message else error.at(place)) from None
-    if parse_sink(query.sink or "parquet").name in FILES:
+    if is_file(query.sink):
         session.engine.directory.result(query.name).mkdir(exist_ok=True)
 
 
@@ -79,11 +81,6 @@ class Schedule:
     @classmethod
     def of(cls, workload: Workload) -> Schedule:
         found = [(change.at, action) for change in workload.changes if (action := _action(change)) is not None]
-        for query in workload.queries:
-            if query.start > 0.0:
-                found.append((query.start, _starting(query)))
-            if query.end < inf:
-                found.append((query.end, _ending(query.name)))
         return cls(sorted(found, key=lambda each: each[0]))
 
     def advance(self, session: Session, seconds: float) -> None:
@@ -141,11 +138,3 @@ def _action(change: Change) -> Action | None:
     if query is not None and query_class is not None:
         return lambda session: session[query].move(query_class)
     return None
-
-
-def _starting(query: Query) -> Action:
-    return lambda session: start_query(session, query)
-
-
-def _ending(name: str) -> Action:
-    return lambda session: session[name].stop()

@@ -55,6 +55,9 @@ class Queries:
             start=section.start,
             end=section.end,
             sink=section.sink,
+            since="start" if section.once else section.since,
+            once=section.once,
+            lag=section.lag,
         )
 
     def _values(self, section: QuerySection, index: int, name: str) -> dict[str, str]:

@@ -158,7 +158,7 @@ def _classes(file: File, places: Places) -> dict[str, QueryClass]:
     classes: dict[str, QueryClass] = {}
     for index, section in enumerate(file.class_):
         _only_one("class", section.name, classes, places, index)
-        classes[section.name] = QueryClass(section.name, section.priority)
+        classes[section.name] = QueryClass(section.name, section.priority, section.lag)
     return classes or {DEFAULT_CLASS.name: DEFAULT_CLASS}
 
 

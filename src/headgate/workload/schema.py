@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -88,6 +88,7 @@ class ClassSection(Section):
 
     name: Name
     priority: float = Field(1.0, gt=0)
+    lag: str | None = None
 
 
 class QuerySection(Section):
@@ -102,6 +103,9 @@ class QuerySection(Section):
     start: Cost = 0.0
     end: Duration = float("inf")
     sink: str | None = None
+    since: Literal["now", "start"] = "now"
+    once: bool = False
+    lag: str | None = None
     count: int | None = Field(None, ge=1, le=100_000)
     draw: dict[str, str] = Field(default_factory=dict)
 

@@ -31,6 +31,7 @@ _SETTINGS = {
     "callback": (),
 }
 _TABLE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}", re.ASCII)
+FILES = ("parquet", "jsonl")
 Call = Callable[[pa.Table], object]
 Results = Sequence[tuple[int, pa.Table]]  # (commit number, rows), rising
 
@@ -74,6 +75,15 @@ def _check_table_name(name: object) -> None:
         raise HeadgateError(f"'{name}' is not a name of a table", hint=hint)
 
 
+def is_file(text: str | None) -> bool:
+    """Whether a sink keeps results in files that can be read.
+
+    >>> is_file(None), is_file("jsonl"), is_file("console")
+    (True, True, False)
+    """
+    return parse_sink(text or "parquet").name in FILES
+
+
 def open_sink(text: str, folder: Path, call: Call | None = None) -> Sink:
     """Make the sink that a string names; its files, if any, are in `folder`.
 
@@ -81,7 +91,7 @@ def open_sink(text: str, folder: Path, call: Call | None = None) -> Sink:
     """
     spec = parse_sink(text)
     match spec.name:
-        case "parquet" | "jsonl":
+        case name if name in FILES:
             return FileSink(folder, spec.name)
         case "memory":
             return Memory(int(str(spec.settings.get("rows", 10_000))))

@@ -1,0 +1,98 @@
+"""Carrying out: a share becomes Spark jobs, then a commit, then results where they belong."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from headgate.model import Run
+from headgate.spark.followers import Followers
+from headgate.spark.intake import Intake
+from headgate.spark.responses import response_times
+from headgate.spark.retention import forget_inside, keep_from
+from headgate.spark.runner import Runner
+from headgate.spark.running import RunningQuery
+from headgate.spark.share import Share, key
+from headgate.spark.store.ledger import Ledger
+from headgate.spark.store.records import Commit, Output
+
+CHECKPOINT = 200  # commits between two checkpoints
+
+
+class Carrier:
+    """Evaluates and commits; several workers may at a time. What it counts and moves is under the engine's lock."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        intake: Intake,
+        ledger: Ledger,
+        followers: Followers,
+        lock: threading.Condition,
+        now: Callable[[], float],
+    ) -> None:
+        self.runs = self.jobs = 0
+        self._runner, self._intake, self._ledger, self._followers = runner, intake, ledger, followers
+        self._lock, self._now = lock, now
+
+    def evaluate(self, share: Share, group: str, description: str) -> None:
+        """Run a share as Spark jobs."""
+        result, jobs = self._runner.run(group, description, lambda: share.evaluate(self._intake.logs))
+        share.done(result, self._now())
+        with self._lock:
+            self.jobs += jobs
+            share.running.tally.jobs += jobs
+
+    def commit(self, shares: list[Share], run: Run | None = None) -> dict[str, list[float]]:
+        """From here on a run counts, whatever becomes of its results. How long each took, by query."""
+        positions = {share.name: {key(p): at for p, at in share.positions().items()} for share in shares}
+        outputs = {share.name: Output.inline(share.rows) for share in shares if share.rows.num_rows}
+        for share in shares:
+            if share.handed is not None and share.piece.feeds is not None:
+                outputs[share.piece.feeds.name] = Output.inline(share.handed)
+        number, units = (run.id, tuple(map(str, run.units))) if run is not None else (0, ())
+        self._ledger.commit(Commit(number, units, positions, outputs))
+        emission = self._now()
+        with self._lock:
+            for share in shares:
+                share.running.positions.update(share.positions())
+                share.running.busy = False
+                self._followers.give(share.name, share.rows)
+            self.runs += 1
+            self._lock.notify_all()
+        return {share.name: self._note(share, emission) for share in shares}
+
+    def bring(self, queries: Mapping[str, RunningQuery]) -> None:
+        """Bring what is committed to the sinks; now and then tidy up as well."""
+        if self.runs % CHECKPOINT:
+            self._ledger.forward()
+        else:
+            self._tidy(queries)
+
+    def _tidy(self, queries: Mapping[str, RunningQuery]) -> None:
+        """Merge small files, shorten the commit log, and drop what no query will read again."""
+        self._ledger.checkpoint()
+        with self._lock:
+            alive = {name for name, told in self._ledger.queries.items() if not told.get("done")}
+            if alive - queries.keys():
+                return  # a query of a former life has not come back yet
+            reading = [running for running in queries.values() if running.state != "done"]
+            for name, log in self._intake.logs.items():
+                log.drop_before(keep_from(name, reading, self._intake.logs))
+            for running in reading:
+                forget_inside(running, self._intake.logs)
+
+    def _note(self, share: Share, emission: float) -> list[float]:
+        times: list[float] = []
+        if share.piece.feeds is None:
+            times = response_times(share.result.rows, share.streams_read, self._intake.logs, emission)
+        for stream, letter in share.letters(emission):
+            self._intake.keep(stream, [letter])
+        with self._lock:
+            tally = share.running.tally
+            tally.runs += 1
+            tally.tuples_in += share.arrived
+            tally.tuples_out += share.rows.num_rows
+            tally.dead_letters += len(share.result.failures)
+            tally.note(times)
+        return times

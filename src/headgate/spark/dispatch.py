@@ -1,0 +1,108 @@
+"""The talk with the scheduler: queries enter and leave it, tuples arrive, windows let theirs go.
+
+All of it happens under the engine's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import inf
+
+from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler
+from headgate.model import Produced, QueueId
+from headgate.plan.network import Network
+from headgate.spark.intake import Chunks, Intake
+from headgate.spark.jobs import waiting
+from headgate.spark.running import RunningQuery, has_windows
+
+
+class Dispatch:
+    """What the scheduler knows of the streams and queries of an engine."""
+
+    def __init__(self, scheduler: Scheduler, intake: Intake, now: Callable[[], float]) -> None:
+        self.scheduler = scheduler
+        self.ends: dict[str, int] = {}  # how much of each stream's log the scheduler knows of
+        self._intake, self._now = intake, now
+
+    def tell(self, event: Event) -> None:
+        self.scheduler.event(event, self._now())
+
+    def arrived(self, stream: str, queries: Iterable[RunningQuery]) -> None:
+        """Tell what the scheduler does not know of a log yet."""
+        known, end = self.ends[stream], self._intake.logs[stream].end
+        self.ends[stream] = end
+        for arrival, count in self._intake.chunks(stream, known, end):
+            self.tell(Arrived(stream, arrival, count))
+        for running in queries:
+            if running.state == "running":
+                self.release(running)
+
+    def release(self, running: RunningQuery) -> None:
+        """Let a window's tuples wait once it can close; until then they are held."""
+        if running.until:
+            return  # a one-time query takes what is there, in whatever portions
+        logs = self._intake.logs
+        for piece in running.pieces:
+            if has_windows(piece) and running.can_close(piece, self.ends, logs):
+                for place in running.held(piece):
+                    stream, queue = piece.leaves[place].stream, running.queues[place]
+                    end = self.ends.get(stream, running.log(stream, logs).end)
+                    self.tell(Frontier(queue, end - running.bases[queue]))
+
+    def enter(self, running: RunningQuery) -> None:
+        """Give a query to the scheduler, with what has come since it stood where it stands."""
+        self.wire(running)
+        backlog: dict[QueueId, Produced] = {}
+        for place, source in running.leaves.items():
+            queue, position = running.queues[place], running.positions[place]
+            running.bases[queue] = position
+            if chunks := self._since(running, source.stream, position):
+                backlog[queue] = Produced(queue, chunks)
+        self.tell(QueryAdded(running.query, tuple(backlog.values())))
+        for queue in running.bases:
+            if queue not in backlog:  # it reads the stream's common log, from that one's end
+                running.bases[queue] -= self.scheduler.queue(queue).position
+        if running.until:
+            for place, upto in running.until.items():
+                if (held := running.queues.get(place)) is not None:
+                    self.tell(Frontier(held, upto - running.bases[held]))
+            return
+        for place in (place for piece in running.pieces for place in running.held(piece)):
+            queue = running.queues[place]
+            self.tell(Frontier(queue, self.scheduler.queue(queue).position))
+        self.release(running)
+
+    def leave(self, running: RunningQuery) -> None:
+        self.tell(QueryRemoved(running.name))
+
+    def wire(self, running: RunningQuery) -> Network:
+        """Find out which queue stands before each leaf, and which piece each operator is in."""
+        network = self.scheduler.network.add(running.query)
+        queues, places = network.inputs(running.name), network.places(running.name)
+        running.queues = {place: queues[place] for place in running.leaves}
+        running.bases = {}
+        homes = {piece.place: piece for piece in running.pieces}
+        running.operators = {}
+        for place, number in sorted(places.items()):
+            depth = next(depth for depth in range(len(place), -1, -1) if place[:depth] in homes)
+            running.operators.setdefault(number, homes[place[:depth]])
+        return network
+
+    def waiting(self, running: RunningQuery) -> tuple[int, float]:
+        """How many tuples wait for a query, and for how long the oldest has."""
+        if running.state != "running":
+            return 0, 0.0
+        queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(running.queues.values())]
+        oldest = min((queue.head for queue in queues), default=inf)
+        return sum(map(len, queues)), max(0.0, self._now() - oldest) if oldest < inf else 0.0
+
+    def lag(self, running: RunningQuery, stream: str) -> int:
+        """How many tuples of a stream a query has not taken, whether it runs or not."""
+        behind = (running.positions[place] for place, source in running.leaves.items() if source.stream == stream)
+        return self.ends[stream] - min(behind, default=self.ends[stream])
+
+    def _since(self, running: RunningQuery, stream: str, position: int) -> Chunks:
+        if stream in running.shape.logs:
+            log = running.shape.logs[stream]
+            return waiting.arrivals(log.read(position, log.end))
+        return self._intake.chunks(stream, position, self.ends[stream])

@@ -1,0 +1,41 @@
+"""What happens when a query falls too far behind its streams, which must be kept for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headgate.model import HeadgateError, Spec, unknown
+
+KINDS = ("wait", "skip")
+_EXAMPLE = 'write for example "skip, tuples=100000"'
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """At most so many tuples of a stream wait for a query. Then its sources wait, or it skips to the stream's end."""
+
+    kind: str
+    tuples: int
+
+    @property
+    def skips(self) -> bool:
+        return self.kind == "skip"
+
+
+def parse_lag(text: str) -> Lag:
+    """Read a lag limit.
+
+    >>> parse_lag("skip, tuples=1000")
+    Lag(kind='skip', tuples=1000)
+    >>> parse_lag("drop, tuples=1000")
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: unknown lag limit 'drop'; choose 'wait' or 'skip'
+    """
+    spec = Spec.parse(text)
+    if spec.name not in KINDS:
+        raise unknown("lag limit", spec.name, KINDS)
+    spec.only(("tuples",))
+    tuples = spec.settings.get("tuples")
+    if not isinstance(tuples, int) or isinstance(tuples, bool) or tuples < 1:
+        raise HeadgateError(f"a lag limit needs a whole number of tuples from 1, found {tuples}", hint=_EXAMPLE)
+    return Lag(spec.name, tuples)
