@@ -21,7 +21,7 @@ def test_the_list_as_json(headgate: Headgate) -> None:
     listed = json.loads(headgate("policies", "--json").stdout)["policies"]
     assert list(listed) == list(policies())
     assert listed["hnr"]["rule"] == policies()["hnr"].rule
-    assert listed["hnr"]["levels"] == ["query", "operator"]
+    assert listed["hnr"]["levels"] == ["query", "operator", "path"]
 
 
 @pytest.mark.parametrize("name", list(policies()))

@@ -10,10 +10,7 @@ import numpy as np
 
 from headgate.metrics.columns import Floats
 from headgate.metrics.records import Piece
-from headgate.model import QoS
-
-# A response time is a difference of sums of floats: a nanosecond decides neither a deadline nor a step of a graph.
-GRACE = 1e-9
+from headgate.model import GRACE, QoS
 
 
 @dataclass(frozen=True, slots=True)

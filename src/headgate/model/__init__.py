@@ -18,7 +18,7 @@ from headgate.model.operator import (
     streams,
     walk,
 )
-from headgate.model.qos import QoS
+from headgate.model.qos import GRACE, QoS
 from headgate.model.query import Query, QueryClass
 from headgate.model.schedule import (
     IDLE,
@@ -49,6 +49,7 @@ from headgate.model.stream import Stream, Table
 from headgate.model.window import Window
 
 __all__ = [
+    "GRACE",
     "IDLE",
     "ONE_TUPLE",
     "WHOLE_QUEUE",

@@ -8,6 +8,9 @@ from math import isclose
 
 from headgate.model.errors import HeadgateError
 
+# A response time is a difference of sums of floats: a nanosecond decides neither a deadline nor a step of a graph.
+GRACE = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class QoS:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from headgate.metrics.qos import GRACE
-from headgate.model import QoS, QueueId, Unit, UnitId
+from headgate.model import GRACE, QoS, QueueId, Unit, UnitId
 from headgate.policies.contract import View
 
 _NEVER = float("inf")
