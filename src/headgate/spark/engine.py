@@ -60,7 +60,7 @@ from headgate.spark.store.sinks import Call, Sink, open_sink, parse_sink
 from headgate.spark.tablesink import Appending, check_sink, table_of
 from headgate.stats import Measured
 
-DEFAULT_POLICY = "mbd"
+DEFAULT_POLICY = "mbd, inversion=dsp"
 _PATIENCE = 0.5  # seconds a worker sleeps at most when there is nothing to run
 
 
