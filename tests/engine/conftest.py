@@ -27,7 +27,9 @@ def opened(spark: SparkSession, tmp_path: Path) -> Iterator[Open]:
     found: list[Session] = []
 
     def open_session(**settings: Any) -> Session:
-        found.append(Session(spark=spark, **{"directory": tmp_path / "data", "policy": "fcfs", **settings}))
+        found.append(
+            Session(spark=spark, **{"directory": tmp_path / "data", "policy": "fcfs", "fuse": "off", **settings})
+        )
         return found[-1]
 
     yield open_session

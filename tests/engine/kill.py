@@ -218,8 +218,13 @@ def campaign(kills: int, seed: int) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         points = [chance.choice(POINTS) if number % 2 else "" for number in range(kills)]
-        for point in points:
-            deaths[life(folder, chance, point)] += 1
+        try:
+            for number, point in enumerate(points, start=1):
+                deaths[life(folder, chance, point)] += 1
+                print(f"\r{number} of {kills} kills", end="", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            print(" were enough; now the account", end="", file=sys.stderr)
+        print(file=sys.stderr)
         process = child(folder, "--last")
         output, _ = process.communicate()
         if process.returncode:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
 from tests.engine.conftest import Open
-from tests.engine.workload import CASES, PATIENCE, STREAMS, batches, declare, expected, found, start
+from tests.engine.workload import CASES, PATIENCE, STREAMS, Case, batches, declare, expected, found, start
+from tests.jobs.test_fused import GROUPS
+
+from headgate.spark.session import Session
 
 KINDS = {
     "filter",
@@ -34,14 +38,28 @@ SETTINGS = [
     (5, "random, level=operator", 2),
     (6, "path-capacity, train=9", 2),
 ]
+FUSED = [(7, "random", "class"), (8, "random, train=9", "all"), (9, "mbd, inversion=dsp", "all")]
 
 
 @pytest.mark.parametrize(("seed", "policy", "workers"), SETTINGS)
 def test_results_equal_the_batch(opened: Open, seed: int, policy: str, workers: int) -> None:
+    chosen = Random(seed).sample(sorted(KINDS), 3) if "train" in policy else sorted(KINDS)
+    check(opened(policy=policy, workers=workers, seed=seed, fuse="off"), [CASES[name] for name in chosen], seed)
+
+
+@pytest.mark.parametrize(("seed", "policy", "fuse"), FUSED)
+def test_groups_equal_the_batch(opened: Open, seed: int, policy: str, fuse: str) -> None:
+    """Each form in a few variants, so that there are groups, and some kinds that stay alone."""
+    forms = [Case(f"{name} {number}", sql, sql) for name, texts in GROUPS.items() for number, sql in enumerate(texts)]
+    cases = [*forms, *(CASES[name] for name in ("union", "aggregate over a join", "split"))]
+    session = opened(policy=policy, workers=2, seed=seed, fuse=fuse)
+    check(session, cases, seed)
+    runs = sum(line.runs for line in session.status().queries)
+    assert session.status().runs < runs  # some did for several
+
+
+def check(session: Session, cases: Sequence[Case], seed: int) -> None:
     random = Random(seed)
-    chosen = random.sample(sorted(KINDS), 3) if "train" in policy else sorted(KINDS)
-    cases = [CASES[name] for name in chosen]
-    session = opened(policy=policy, workers=workers, seed=seed)
     declare(session)
     handles = start(session, cases)
     late = 0
@@ -66,7 +84,7 @@ def test_results_equal_the_batch(opened: Open, seed: int, policy: str, workers: 
 
 
 def test_every_run_with_results_is_spark_work(opened: Open) -> None:
-    session = opened(policy="random", workers=2)
+    session = opened(policy="random", workers=2, fuse="off")
     declare(session)
     cases = [CASES[name] for name in ("filter", "tumbling", "join", "except")]
     handles = start(session, cases)

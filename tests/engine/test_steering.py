@@ -15,6 +15,7 @@ from tests.engine.workload import BASE, PATIENCE, STREAMS, declare, table
 
 from headgate.model import HeadgateError
 from headgate.spark.jobs.evaluate import Evaluation, Result
+from headgate.spark.jobs.fused.rows import FusedRows
 from headgate.spark.session import Handle, Session
 from headgate.spark.store.sinks import Memory
 
@@ -336,3 +337,51 @@ def test_a_stream_that_a_query_reads_twice_is_read_from_where_it_stands(session:
     assert handle.status.state == "running", handle.status.error
     assert ids(handle) == [5, 5, 6, 7, 8, 9, 9]
     assert handle.status.tuples_in == 5
+
+
+def test_of_a_group_only_the_culprit_is_suspended(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every job that one query has part in fails: alone it is suspended, its group goes on."""
+    session = opened(policy="fcfs", fuse="all")
+    declare(session, ("a",))
+    handles = {name: session.query(name, f"SELECT id, '{name}' AS q FROM a") for name in "pqrstu"}
+    culprit, run = handles["s"].schema, FusedRows.run
+
+    def fail(group: FusedRows, *given: Any) -> list[pa.Table]:
+        if culprit in group.schemas and any("'s'" in text for text in group.select):
+            raise RuntimeError("not with this one")
+        return run(group, *given)
+
+    monkeypatch.setattr(FusedRows, "run", fail)
+    plan, alone = handles["s"]._running.one.evaluation, Evaluation.run
+
+    def fail_alone(evaluation: Evaluation, *read: Any) -> Result:
+        if evaluation is plan:
+            raise RuntimeError("not even alone")
+        return alone(evaluation, *read)
+
+    monkeypatch.setattr(Evaluation, "run", fail_alone)
+    session.append("a", rows(0))
+    assert session.drain(PATIENCE)
+    assert handles["s"].status.state == "suspended"
+    assert "not even alone" in handles["s"].status.error
+    for name in "pqrtu":
+        assert ids(handles[name]) == list(range(5)), name
+    session.append("a", rows(5))
+    assert session.drain(PATIENCE)
+    monkeypatch.undo()
+    handles["s"].resume()
+    assert session.drain(PATIENCE)
+    assert all(ids(handle) == list(range(10)) for handle in handles.values())
+
+
+def test_a_row_that_fails_for_one_member_is_its_dead_letter(opened: Open) -> None:
+    session = opened(policy="fcfs", fuse="all")
+    declare(session, ("a",))
+    wrong = session.query("wrong", "SELECT id, 10 / (id - 3) AS n FROM a")
+    right = session.query("right", "SELECT id, v FROM a")
+    session.append("a", rows(0))
+    assert session.drain(PATIENCE)
+    assert ids(right) == list(range(5))
+    assert wrong.status.dead_letters == 1
+    assert right.status.dead_letters == 0
+    assert wrong.read().num_rows == 5  # the one that failed has a null

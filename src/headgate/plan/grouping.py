@@ -8,7 +8,9 @@ from enum import StrEnum
 from headgate.model import Aggregate, Join, Kind
 from headgate.plan.network import Network, Node
 from headgate.plan.piece import Piece
+from headgate.plan.template import template
 
+MOST = 60  # members of a group: each is a bit of a long
 STATELESS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT, Kind.TABLE_JOIN})
 
 
@@ -21,22 +23,26 @@ class Fuse(StrEnum):
 
 
 def group(network: Network, pieces: Sequence[Piece], fuse: Fuse) -> list[list[Piece]]:
-    """Put pieces of one shape (and, with `class`, of one class) together, in their order."""
+    """Put pieces of one shape (and, with `class`, of one class) together, in their order; at most `MOST` in a group."""
     groups: dict[Hashable, list[Piece]] = {}
     for position, piece in enumerate(pieces):
-        form = shape(network, piece)
+        form = shape(network, piece) if fuse is not Fuse.OFF else None
         payer = network.payer(piece.queries) if fuse is Fuse.CLASS else None
-        key = (form, payer) if form is not None and fuse is not Fuse.OFF else position
+        key: Hashable = position if form is None else (form, payer)
         groups.setdefault(key, []).append(piece)
-    return list(groups.values())
+    return [members[n : n + MOST] for members in groups.values() for n in range(0, len(members), MOST)]
 
 
 def shape(network: Network, piece: Piece) -> Hashable | None:
     """What a piece must have in common with others to share a job with them; None: it stays alone.
 
-    Stateless over one stream; one aggregate of equal window and keys; one join of equal streams, condition and
-    window.
+    SQL says what is computed, so there a template decides. Of operators given by cost all that is known is their
+    kind: stateless over one stream; one aggregate of equal window; one join of equal streams and window.
     """
+    query = network.queries[piece.queries[0]]
+    if query.sql is not None:
+        found = template(query.plan) if len(piece.queries) == 1 else None
+        return None if found is None else found.form
     nodes = [network.nodes[call] for call in piece.calls]
     stateful = [node for node in nodes if node.operator.kind not in STATELESS]
     streams = tuple(dict.fromkeys(_streams(network, nodes)))

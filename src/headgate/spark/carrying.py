@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from headgate.model import Run
 from headgate.spark.followers import Followers
 from headgate.spark.intake import Intake
+from headgate.spark.jobs.evaluate import Result
 from headgate.spark.responses import response_times
 from headgate.spark.retention import forget_inside, keep_from
 from headgate.spark.runner import Runner
@@ -15,6 +16,7 @@ from headgate.spark.running import RunningQuery
 from headgate.spark.share import Share, key
 from headgate.spark.store.ledger import Ledger
 from headgate.spark.store.records import Commit, Output
+from headgate.spark.together import Together
 
 CHECKPOINT = 200  # commits between two checkpoints
 
@@ -31,16 +33,18 @@ class Carrier:
         lock: threading.Condition,
         now: Callable[[], float],
     ) -> None:
-        self.runs = self.jobs = 0
-        self._runner, self._intake, self._ledger, self._followers = runner, intake, ledger, followers
+        self.runs = 0
+        self._intake, self._ledger, self._followers = intake, ledger, followers
         self._lock, self._now = lock, now
+        self._together = Together(runner, intake.logs, self._evaluated)
 
-    def evaluate(self, share: Share, group: str, description: str) -> None:
-        """Run a share as Spark jobs."""
-        result, jobs = self._runner.run(group, description, lambda: share.evaluate(self._intake.logs))
+    def evaluate(self, shares: list[Share], label: str) -> None:
+        """Run the shares of a unit as Spark jobs; afterwards each has its result or its error."""
+        self._together.evaluate(shares, label)
+
+    def _evaluated(self, share: Share, result: Result, jobs: int) -> None:
         share.done(result, self._now())
         with self._lock:
-            self.jobs += jobs
             share.running.tally.jobs += jobs
 
     def commit(self, shares: list[Share], run: Run | None = None) -> dict[str, list[float]]:

@@ -32,6 +32,7 @@ from headgate.model import (
     WorkerId,
     unknown,
 )
+from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
 from headgate.policies.registry import create
 from headgate.spark.carrying import Carrier
@@ -74,6 +75,7 @@ class Engine:
         *,
         policy: str = DEFAULT_POLICY,
         workers: int = 2,
+        fuse: Fuse = Fuse.CLASS,
         run_limit: float = 300.0,
         seed: int = 1,
         record: Callable[[str], Any] | None = None,
@@ -100,7 +102,7 @@ class Engine:
             self.directory.close()
             raise
         self.intake = Intake(self.directory, self.now)
-        self.scheduler = _scheduler(policy, seed, record)
+        self.scheduler = _scheduler(policy, fuse, seed, record)
         self.dispatch = Dispatch(self.scheduler, self.intake, self.now)
         self.carrier = Carrier(self.runner, self.intake, self.ledger, self.followers, self.lock, self.now)
 
@@ -441,14 +443,26 @@ class Engine:
     def _carry_out(self, run: Run, began: float) -> Outcome:
         with self.lock:
             shares = self._shares(run)
-        for share in shares:
-            self.carrier.evaluate(share, f"headgate-{run.id}-{share.name}", f"run {run.id}: {share.name}")
+        for unit in run.units:
+            self.carrier.evaluate([share for share in shares if share.name in unit.queries], str(run.id))
         seconds = self.now() - began
+        shares = self._succeeded(shares)
         times = self.carrier.commit(shares, run)
         self.carrier.bring(self.queries)
         told = tuple(one for share in shares for one in share.outcome(seconds / len(shares)))
         produced = tuple(one for share in shares for one in share.produced())
         return Outcome(run, seconds, None, told, produced, self._answered(times))
+
+    def _succeeded(self, shares: list[Share]) -> list[Share]:
+        """The shares that have results; the queries of the others are suspended, the run goes on without them."""
+        failed = [share for share in shares if share.error]
+        if len(failed) == len(shares):
+            raise HeadgateError(failed[0].error)
+        with self.lock:
+            for share in failed:
+                share.running.busy = False
+                self._suspend(share.name, share.error)
+        return [share for share in shares if not share.error]
 
     def _answered(self, times: Mapping[str, Sequence[float]]) -> tuple[Answered, ...]:
         """Response times by query, where the policy wants to know them."""
@@ -524,7 +538,9 @@ class Engine:
         """Run all that waits inside, then the query is in one piece again."""
         network = self.dispatch.wire(running)
         for share in left_inside(running, self.logs):
-            self.carrier.evaluate(share, f"headgate-join-{share.name}", f"join {share.name}")
+            self.carrier.evaluate([share], "join")
+            if share.error:
+                raise HeadgateError(share.error)
             self.carrier.commit([share])
             self.ledger.forward()
         former = running.shape
@@ -579,12 +595,13 @@ class Engine:
         self.ledger.forward()
 
 
-def _scheduler(policy: str, seed: int, record: Callable[[str], Any] | None) -> Scheduler:
+def _scheduler(policy: str, fuse: Fuse, seed: int, record: Callable[[str], Any] | None) -> Scheduler:
     network = Network.of([], [], [], share=False)
     settings: dict[str, Any] = {
         "measured": Measured.of(network, fits_overhead=True),
         "learn": True,
         "train": WHOLE_QUEUE,
+        "fuse": fuse,
         "seed": seed,
     }
     if record is None:

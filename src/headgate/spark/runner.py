@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TypeVar
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headgate.model import HeadgateError
-from headgate.spark.jobs.evaluate import Result
+from headgate.spark.jobs.problems import of_values
+
+Made = TypeVar("Made")
 
 
 class Runner:
@@ -16,20 +20,25 @@ class Runner:
 
     def __init__(self, spark: SparkSession, limit: float) -> None:
         self.limit = limit
+        self.jobs = 0  # that Spark has run so far
+        self._counting = threading.Lock()
         self._context = spark.sparkContext
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Result]) -> tuple[Result, int]:
-        """The result and how many Spark jobs it took. A failure that is not ours is tried once more."""
+    def run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+        """The result and how many Spark jobs it took. A failure that may pass is tried once more."""
         self._context.setJobGroup(group, description, interruptOnCancel=True)
         try:
             result = self._limited(group, evaluate)
-        except HeadgateError:
-            raise
-        except Exception:
+        except Exception as error:
+            if isinstance(error, HeadgateError) or (isinstance(error, PySparkException) and of_values(error)):
+                raise
             result = self._limited(group, evaluate)
-        return result, len(self._context.statusTracker().getJobIdsForGroup(group))
+        jobs = len(self._context.statusTracker().getJobIdsForGroup(group))
+        with self._counting:
+            self.jobs += jobs
+        return result, jobs
 
-    def _limited(self, group: str, evaluate: Callable[[], Result]) -> Result:
+    def _limited(self, group: str, evaluate: Callable[[], Made]) -> Made:
         expired = threading.Event()
 
         def expire() -> None:

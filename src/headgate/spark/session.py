@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import HeadgateError, Operator, QoS, Query, QueryClass, Stream, Table, unknown
+from headgate.plan.grouping import Fuse
 from headgate.plan.sql import plan_sql
 from headgate.spark.alarms import Alarms
 from headgate.spark.engine import DEFAULT_POLICY, Engine
@@ -36,7 +37,8 @@ class Session:
     """Many continuous queries on one Spark.
 
     On an embedded Spark, on a running SparkSession (`spark=…`) or on a master (`master="spark://…"`). Data and results
-    are kept in `directory`; without one they are gone when the session ends.
+    are kept in `directory`; without one they are gone when the session ends. Queries of one form share a job, those of
+    one class or, with `fuse`, "all" or none ("off").
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Session:
         directory: str | Path | None = None,
         policy: str = DEFAULT_POLICY,
         workers: int = 2,
+        fuse: str = Fuse.CLASS,
         seed: int = 1,
         record: Callable[[str], Any] | None = None,
     ) -> None:
@@ -57,7 +60,15 @@ class Session:
         self._tune()
         self._seed = seed
         try:
-            self.engine = Engine(self.spark, self.directory, policy=policy, workers=workers, seed=seed, record=record)
+            self.engine = Engine(
+                self.spark,
+                self.directory,
+                policy=policy,
+                workers=workers,
+                fuse=_fuse(fuse),
+                seed=seed,
+                record=record,
+            )
         except BaseException:
             self._let_go()
             raise
@@ -252,6 +263,12 @@ class Session:
         for key, value in SETTINGS.items():
             if self.spark.conf.isModifiable(key):
                 self.spark.conf.set(key, value)
+
+
+def _fuse(text: str) -> Fuse:
+    if text not in list(Fuse):
+        raise unknown("fusion", text, list(Fuse))
+    return Fuse(text)
 
 
 class Handle:

@@ -24,7 +24,7 @@ def key(place: Place) -> str:
     return ".".join(map(str, place))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Share:
     """A piece of a query and the offsets it takes in one run."""
 
@@ -35,6 +35,7 @@ class Share:
     whole: Whole | None
     result: Result = field(init=False)
     handed: pa.Table | None = None  # rows that wait for the next piece
+    error: str = ""  # why there is no result
 
     @classmethod
     def of(cls, running: RunningQuery, piece: Piece, taken: Taken, logs: Logs) -> Share:

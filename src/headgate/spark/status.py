@@ -112,7 +112,7 @@ def status(engine: Engine, began: float) -> Status:
             policy=str(engine.scheduler.policy),
             seconds=engine.now() - began,
             runs=engine.carrier.runs,
-            spark_jobs=engine.carrier.jobs,
+            spark_jobs=engine.runner.jobs,
             classes=tuple(_class_line(engine, known.name, members[known.name]) for known in ranked),
             queries=tuple(_query_line(engine, one) for known in ranked for one in members[known.name]),
             doing=tuple(_doing(engine, worker) for worker in range(engine.workers)),

@@ -165,7 +165,7 @@ class Builder:
         left = inputs[0].alias(node.left) if node.left else inputs[0]
         hidden = {name: name + _OTHER for name in (ARRIVAL, CLOSES, *marks)}
         right = inputs[1].withColumnsRenamed(hidden).alias(node.right)
-        condition = F.expr(_bound(node))
+        condition = F.expr(bound(node))
         if node.condition:
             condition = self.guard.scalar(node.condition) & condition
         latest = {name: F.greatest(name, name + _OTHER) for name in (ARRIVAL, CLOSES)}
@@ -176,7 +176,7 @@ class Builder:
         frame = self.frame(reading.inputs[0], {**marks, **own})
         if frame is None:
             return None
-        frame = frame.withColumn(_WINDOW, F.expr(_window_call(node)))
+        frame = frame.withColumn(_WINDOW, F.expr(window_call(node)))
         if own:
             frame = frame.where(F.col(f"{_WINDOW}.end").between(*map(F.col, own)))
         keys = [self.guard.scalar(key.expression).alias(key.name) for key in node.keys]
@@ -265,7 +265,7 @@ def compile_run(
     return reduce(DataFrame.union, made) if made else None
 
 
-def _bound(node: Join) -> str:
+def bound(node: Join) -> str:
     """The time bound as a condition; of width 0 it is an equality, which Spark can hash."""
     if node.lower == node.upper == 0:
         return f"{node.left_time} = {node.right_time}"
@@ -278,7 +278,8 @@ def _interval(length: int) -> str:
     return f"INTERVAL '{'-' if length < 0 else ''}{whole}.{rest:06d}' SECOND"
 
 
-def _window_call(node: Aggregate) -> str:
+def window_call(node: Aggregate) -> str:
+    """The windows that a row is in, as Spark writes them."""
     size, slide = (f"'{micros(length)} microseconds'" for length in (node.window.size, node.window.slide))
     return f"window({node.time}, {size}, {slide})"
 

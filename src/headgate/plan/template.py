@@ -1,0 +1,116 @@
+"""What a query has in common with others, so that one job can do for all of them, and what is its own.
+
+A template is a query of one of three forms, and nothing else between:
+
+    project?  select*  STREAM
+    project?  select*  AGGREGATE  select*  STREAM
+    project?  select*  JOIN  (select* STREAM, select* STREAM)
+
+Members of a group agree on what is written in capitals; predicates, aggregate functions and outputs are their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from headgate.model import Aggregate, Column, Join, Operator, Project, Select, Source
+from headgate.plan.sharing import Place
+
+Core = Source | Aggregate | Join
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A stream and the predicates that its tuples must meet."""
+
+    place: Place
+    source: Source
+    predicates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A query taken apart: the operator in its middle, what is below it and what is above."""
+
+    core: Core
+    sides: tuple[Side, ...]
+    above: tuple[str, ...]  # predicates on what the core gives
+    outputs: tuple[Column, ...] | None  # None: all that the core gives
+    keys: tuple[str, ...] = ()  # of a join: the equalities in its condition; the rest of it is among `above`
+
+    @property
+    def form(self) -> Hashable:
+        """What members of one group have in common."""
+        streams = tuple(side.source.stream for side in self.sides)
+        match self.core:
+            case Aggregate() as core:
+                return ("aggregate", streams, core.window, core.time, core.keys)
+            case Join() as core:
+                names = (core.left, core.right, core.left_time, core.right_time)
+                return ("join", streams, names, self.keys, core.lower, core.upper)
+        return ("rows", streams)
+
+
+def template(plan: Operator) -> Template | None:
+    """A plan taken apart, or None if it is of another form.
+
+    >>> plan = Project(inputs=(Select(inputs=(Source("s"),), predicate="v > 1"),), columns=(Column("v", "v"),))
+    >>> template(plan).form, template(plan).sides[0].predicates
+    (('rows', ('s',)), ('v > 1',))
+    >>> template(Select(inputs=(plan,), predicate="v > 2")) is None
+    True
+    """
+    node: Operator | Source = plan
+    place: Place = ()
+    outputs = None
+    if isinstance(plan, Project):
+        node, place, outputs = plan.inputs[0], (0,), plan.columns
+    predicates, node, place = _selects(node, place)
+    if isinstance(node, Source):
+        return Template(node, (Side(place, node, predicates),), (), outputs)
+    if not isinstance(node, Aggregate | Join):
+        return None
+    sides = [_side(child, (*place, port)) for port, child in enumerate(node.inputs)]
+    if any(side is None for side in sides):
+        return None
+    keys: tuple[str, ...] = ()
+    if isinstance(node, Join):
+        keys, rest = _conditions(node.condition)
+        predicates = (*predicates, *rest)
+    return Template(node, tuple(side for side in sides if side is not None), predicates, outputs, keys)
+
+
+def _conditions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The equalities of columns in a join's condition, and the rest of it.
+
+    >>> _conditions("a.id = b.id AND a.v < b.w")
+    (('a.id = b.id',), ('a.v < b.w',))
+    """
+    from sqlglot import exp, parse_one  # here: it takes long to import, and most who import this have no SQL
+
+    if not text:
+        return (), ()
+    whole = parse_one(text, dialect="spark")
+    keys: list[str] = []
+    rest: list[str] = []
+    for part in whole.flatten() if isinstance(whole, exp.And) else [whole]:
+        plain = (
+            isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column)
+        )
+        (keys if plain else rest).append(part.sql(dialect="spark"))
+    return tuple(keys), tuple(rest)
+
+
+def _side(node: Operator | Source, place: Place) -> Side | None:
+    predicates, below, place = _selects(node, place)
+    return Side(place, below, predicates) if isinstance(below, Source) else None
+
+
+def _selects(node: Operator | Source, place: Place) -> tuple[tuple[str, ...], Operator | Source, Place]:
+    """The predicates on the way down to the first node that is no selection; one given by cost has none."""
+    predicates = []
+    while isinstance(node, Select) and node.predicate:
+        predicates.append(node.predicate)
+        node, place = node.inputs[0], (*place, 0)
+    return tuple(predicates), node, place

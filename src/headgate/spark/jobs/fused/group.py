@@ -1,0 +1,50 @@
+"""Groups of queries of one form, compiled once, run as one job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from headgate.model import Aggregate, Join
+from headgate.plan.sharing import Place
+from headgate.plan.template import Template
+from headgate.spark.jobs.compile import Catalog
+from headgate.spark.jobs.evaluate import Evaluation
+from headgate.spark.jobs.fused.aggregates import FusedAggregates
+from headgate.spark.jobs.fused.joins import FusedJoins
+from headgate.spark.jobs.fused.rows import FusedRows
+from headgate.spark.jobs.rows import Leaf, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A query of a group."""
+
+    template: Template
+    evaluation: Evaluation
+
+    @property
+    def outputs(self) -> tuple[str, ...] | None:
+        found = self.template.outputs
+        return None if found is None else tuple(column.expression for column in found)
+
+
+class Fused(Protocol):
+    """A group that can run: what each member's leaves take, and the rows that this adds for each."""
+
+    def run(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[pa.Table]: ...
+
+
+def fused(catalog: Catalog, members: Sequence[Member]) -> Fused:
+    """The group of members of one form."""
+    core = members[0].template.core
+    templates = [member.template for member in members]
+    schemas = [member.evaluation.schema for member in members]
+    if isinstance(core, Aggregate):
+        return FusedAggregates.of(catalog, templates, schemas, [member.evaluation for member in members])
+    if isinstance(core, Join):
+        return FusedJoins.of(catalog, templates, schemas)
+    return FusedRows.of(catalog, templates, schemas)

@@ -1,0 +1,91 @@
+"""Filters and projections over one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from headgate.plan.sharing import Place
+from headgate.plan.template import Template
+from headgate.spark.jobs.compile import SMALL, Catalog
+from headgate.spark.jobs.fused.tags import TAGS, Bits, inside, outputs, predicates, split
+from headgate.spark.jobs.rows import Leaf, Range, Rows
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, OFFSET
+from headgate.spark.jobs.times import quoted
+
+IN = "_in"
+
+
+@dataclass(frozen=True, slots=True)
+class FusedRows:
+    """One pass that tags each row with the members it satisfies."""
+
+    spark: SparkSession
+    stream: str
+    columns: tuple[str, ...]
+    places: tuple[Place, ...]  # of the members' leaves
+    schemas: tuple[pa.Schema, ...]
+    tags: str
+    select: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]  # each member's columns of the result
+
+    @classmethod
+    def of(cls, catalog: Catalog, templates: Sequence[Template], schemas: Sequence[pa.Schema]) -> FusedRows:
+        stream = catalog.streams[templates[0].sides[0].source.stream]
+        plain = [quoted((name,)) for name in stream.columns]
+        bare = dict(zip(stream.columns, plain, strict=True))
+        wanted = [
+            plain if one.outputs is None else [bare.get(each.expression, each.expression) for each in one.outputs]
+            for one in templates
+        ]
+        select, names = outputs(wanted, plain)
+        return cls(
+            catalog.spark,
+            stream.name,
+            stream.columns,
+            tuple(one.sides[0].place for one in templates),
+            tuple(schemas),
+            predicates([one.sides[0].predicates for one in templates], IN),
+            tuple(select),
+            tuple(map(tuple, names)),
+        )
+
+    def run(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[pa.Table]:
+        """One job: the rows that it adds for each member."""
+        ranges = [each[place].range for each, place in zip(leaves, self.places, strict=True)]
+        rows = read_union(logs[self.stream], ranges)
+        spans = [(each.first, each.last) for each in ranges]
+        bits = inside(rows[OFFSET].to_numpy(), spans)
+        given = rows.select([*self.columns, ARRIVAL]).append_column(IN, pa.array(bits))
+        frame = made(self.spark, given).selectExpr("*", f"{self.tags} AS {TAGS}").where(f"{TAGS} != 0")
+        hidden = (ARRIVAL, f"CAST(NULL AS TIMESTAMP) AS {CLOSES}", TAGS)
+        return split(frame.selectExpr(*self.select, *hidden).toArrow(), self.names, self.schemas)
+
+
+def read_union(log: Rows, ranges: Iterable[Range]) -> pa.Table:
+    """The rows of several ranges, each once."""
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted((each.first, each.last) for each in ranges if each.first < each.last):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    if len(merged) == 1:
+        return log.read(*merged[0])
+    return pa.concat_tables([log.read(first, last) for first, last in merged] or [log.read(log.start, log.start)])
+
+
+def made(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """A frame of a driver's rows, in one task where that is quicker."""
+    frame = spark.createDataFrame(table)
+    return frame.coalesce(1) if table.num_rows <= SMALL else frame
+
+
+def micros_of(table: pa.Table, column: str) -> Bits:
+    """A column of times in microseconds; one that is null lies before all others."""
+    found: Bits = table[column].cast(pa.int64()).fill_null(np.iinfo(np.int64).min).to_numpy()
+    return found

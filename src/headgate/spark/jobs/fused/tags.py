@@ -1,0 +1,83 @@
+"""Tags: which members of a group a row is for, as the bits of a long.
+
+A member's bit holds only inside its own offsets and times. These change from run to run, so they come as data: a column
+that tells for each row whose it may be. What the members' predicates say is computed in the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES
+
+TAGS = "_tags"
+Bits = npt.NDArray[np.int64]
+
+
+def predicates(texts: Sequence[Sequence[str]], within: str) -> str:
+    """The tags of a row: of those members that a column allows, the ones whose predicates all hold.
+
+    >>> predicates([["v > 1"], []], "_in")
+    '_in & (CASE WHEN (_in & 1L) != 0 AND (v > 1) THEN 1L ELSE 0L END | 2L)'
+    """
+    parts = [_bit(number, found, within) for number, found in enumerate(texts)]
+    return f"{within} & ({' | '.join(parts)})"
+
+
+def _bit(number: int, texts: Sequence[str], within: str) -> str:
+    bit = 1 << number
+    if not texts:
+        return f"{bit}L"
+    both = " AND ".join(f"({text})" for text in texts)
+    return f"CASE WHEN ({within} & {bit}L) != 0 AND {both} THEN {bit}L ELSE 0L END"
+
+
+def outputs(texts: Sequence[Sequence[str]], plain: Iterable[str]) -> tuple[list[str], list[list[str]]]:
+    """What to select for all members, and for each the columns that are its outputs.
+
+    Equal expressions are computed once, and only for rows that one of their members wants: on others they may fail.
+
+    >>> outputs([["id", "v / w"], ["id"]], ["id", "v", "w"])
+    (['id AS _e0', 'CASE WHEN (_tags & 1L) != 0 THEN v / w END AS _e1'], [['_e0', '_e1'], ['_e0']])
+    """
+    wanted: dict[str, int] = {}  # by expression: the members' bits
+    for number, found in enumerate(texts):
+        for text in found:
+            wanted[text] = wanted.get(text, 0) | 1 << number
+    names = {text: f"_e{number}" for number, text in enumerate(wanted)}
+    columns = set(plain)
+    select = [f"{text if text in columns else _guarded(text, bits)} AS {names[text]}" for text, bits in wanted.items()]
+    return select, [[names[text] for text in found] for found in texts]
+
+
+def _guarded(text: str, bits: int) -> str:
+    return f"CASE WHEN ({TAGS} & {bits}L) != 0 THEN {text} END"
+
+
+def inside(values: Bits, spans: Sequence[tuple[float, float]]) -> Bits:
+    """For each value the bits of the spans [low, high) that it lies in.
+
+    >>> inside(np.array([1, 5, 9]), [(0, 6), (5, 10)]).tolist()
+    [1, 3, 2]
+    """
+    bits = np.zeros(len(values), np.int64)
+    for number, (low, high) in enumerate(spans):
+        bits |= ((values >= low) & (values < high)).astype(np.int64) << number
+    return bits
+
+
+def split(table: pa.Table, columns: Sequence[Sequence[str]], schemas: Sequence[pa.Schema]) -> list[pa.Table]:
+    """Each member's rows of a tagged result, in its own columns, with `_arrival` and `_closes`."""
+    tags = table[TAGS].to_numpy()
+    hidden = [pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))]
+    found = []
+    for number, (names, schema) in enumerate(zip(columns, schemas, strict=True)):
+        rows = table.filter(pa.array((tags & (1 << number)) != 0))
+        arrays = [rows[name] for name in (*names, ARRIVAL, CLOSES)]
+        whole = pa.schema([*schema, *hidden])
+        found.append(pa.table([array.cast(one.type) for array, one in zip(arrays, whole, strict=True)], schema=whole))
+    return found

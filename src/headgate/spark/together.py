@@ -1,0 +1,80 @@
+"""Shares of one run together in one job where their queries are of one form."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+
+from headgate.plan.template import template
+from headgate.spark.jobs.evaluate import Evaluation, Result
+from headgate.spark.jobs.fused import Fused, Member, fused
+from headgate.spark.jobs.problems import one_line
+from headgate.spark.runner import Runner
+from headgate.spark.share import Share
+from headgate.spark.store.log import StreamLog
+
+KEPT = 200  # groups whose jobs are kept ready
+
+Done = Callable[[Share, Result, int], None]  # a share, what came of it, and how many jobs that took
+
+
+class Together:
+    """Evaluates the shares of a unit: in one job if it is a group, each by itself where that fails.
+
+    The culprit is found by halving: a share that fails alone keeps its error, the others have their results.
+    """
+
+    def __init__(self, runner: Runner, logs: Mapping[str, StreamLog], done: Done) -> None:
+        self._runner, self._logs, self._done = runner, logs, done
+        self._groups: OrderedDict[tuple[int, ...], tuple[Fused, list[Evaluation]]] = OrderedDict()
+
+    def evaluate(self, shares: Sequence[Share], label: str) -> None:
+        """Run all; afterwards each share has its result or its error."""
+        alone = [share for share in shares if share.piece.evaluation.careful or not share.running.shape.whole]
+        self._fused([share for share in shares if share not in alone], label)
+        for share in alone:
+            self._single(share, label)
+
+    def _fused(self, shares: Sequence[Share], label: str) -> None:
+        if len(shares) < 2:
+            for share in shares:
+                self._single(share, label)
+            return
+        group = self._group(shares)
+        try:
+            name = f"headgate-{label}-{shares[0].name}…{shares[-1].name}"
+            tables, jobs = self._runner.run(
+                name,
+                f"run {label}: {len(shares)} queries",
+                lambda: group.run([share.leaves for share in shares], self._logs),
+            )
+        except Exception:
+            half = len(shares) // 2
+            self._fused(shares[:half], label)
+            self._fused(shares[half:], label)
+            return
+        for share, rows in zip(shares, tables, strict=True):
+            self._done(share, Result(rows), jobs)
+
+    def _single(self, share: Share, label: str) -> None:
+        try:
+            result, jobs = self._runner.run(
+                f"headgate-{label}-{share.name}", f"run {label}: {share.name}", lambda: share.evaluate(self._logs)
+            )
+        except Exception as error:
+            share.error = one_line(error)
+        else:
+            self._done(share, result, jobs)
+
+    def _group(self, shares: Sequence[Share]) -> Fused:
+        evaluations = [share.piece.evaluation for share in shares]
+        key = tuple(map(id, evaluations))
+        if key not in self._groups:
+            members = [Member(found, one) for one in evaluations if (found := template(one.plan)) is not None]
+            assert len(members) == len(shares), "the plan groups only queries of one form"
+            made = fused(evaluations[0].catalog, members)
+            self._groups[key] = made, evaluations  # kept with them, since the key is their place in memory
+            if len(self._groups) > KEPT:
+                self._groups.popitem(last=False)
+        self._groups.move_to_end(key)
+        return self._groups[key][0]
