@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli import options, structure
+from headgate.cli import costs, options, structure
 from headgate.cli.console import examples, show_json
 from headgate.model import HeadgateError, Level
 from headgate.plan import explain as text
@@ -22,6 +22,7 @@ EXAMPLES = examples(
     "explain FILE --stage network --query q1",
     "explain FILE --stage units --level operator",
     "explain FILE --stage units --fuse class --json",
+    "explain out/plant --stage costs",
 )
 
 
@@ -32,6 +33,7 @@ class Stage(StrEnum):
     PLAN = "plan"
     NETWORK = "network"
     UNITS = "units"
+    COSTS = "costs"
 
 
 class UnitLevel(StrEnum):
@@ -44,7 +46,7 @@ class UnitLevel(StrEnum):
 
 
 StageOption = Annotated[
-    str, typer.Option("--stage", help="Which representation to print.", metavar="sql|plan|network|units")
+    str, typer.Option("--stage", help="Which representation to print.", metavar="sql|plan|network|units|costs")
 ]
 LevelOption = Annotated[
     str,
@@ -65,9 +67,13 @@ def explain(
 ) -> None:
     """Print what a workload becomes: its SQL, its plans, the network of all queries, the units.
 
-    Units are what a policy chooses between. Numbers with # are operators of the network.
+    Units are what a policy chooses between. Numbers with # are operators of the network. What was measured on Spark is
+    kept in a run's data directory: give that instead of a file for --stage costs.
     """
     asked = options.choice(Stage, stage, "stage")
+    if asked is Stage.COSTS:
+        costs.explain(file, query, as_json=as_json)
+        return
     size = Level(options.choice(UnitLevel, level, "level"))
     if fuse not in (None, Fuse.OFF.value) and size is not Level.QUERY:
         raise HeadgateError(f"--fuse {fuse} groups whole queries, found --level {level}", hint="leave one of them out")

@@ -26,6 +26,7 @@ from headgate.cli.tables import status_table
 from headgate.cli.units import duration as duration_text
 from headgate.cli.units import read_duration
 from headgate.model import HeadgateError
+from headgate.plan.grouping import Fuse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples(
     "run FILE",
-    'run FILE --policy "hnr, train=500" --workers 4 --for 60s --json',
+    'run FILE --policy "hnr, train=500" --workers 4 --fuse off --for 60s --json',
     "run FILE --master spark://host:7077 --dir /data/plant",
 )
 LOOK = 0.05  # seconds between two looks at whether it is over
@@ -72,6 +73,7 @@ def run(
     file: options.File,
     policy: PolicyOption = None,
     workers: Workers = 2,
+    fuse: options.FuseOption = None,
     master: Master = "local[*]",
     directory: Dir = None,
     lasting: For = None,
@@ -92,11 +94,13 @@ def run(
     if policy is not None:
         options.check_policies([policy])
     options.check_output(record, "--record")
-    workload = options.load(file)
+    workload = options.load(file, fuse=fuse)
     check_workload(workload)
     place = Path("out") / workload.name if directory is None else directory
     DataDirectory(place).close()  # refuses one that is in use or not ours before Spark takes its time to start
     settings = {"directory": place, "workers": workers, **({} if policy is None else {"policy": policy})}
+    if fuse is not None or workload.fuse is not Fuse.OFF:  # a file that says nothing leaves it to the engine
+        settings["fuse"] = workload.fuse
     status, stopped = _run(workload, master, settings, limit, record, quiet=as_json)
     if as_json:
         show_json(status.to_json())

@@ -6,14 +6,25 @@ All of it happens under the engine's lock.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from math import inf
 
-from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler
+from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler, StatisticsChanged
 from headgate.model import Produced, QueueId
 from headgate.plan.network import Network
 from headgate.spark.intake import Chunks, Intake
 from headgate.spark.jobs import waiting
 from headgate.spark.running import RunningQuery, has_windows
+from headgate.stats.average import ExponentialAverage
+
+RATES = 1.0  # seconds over which a stream's rate is counted
+
+
+@dataclass(slots=True)
+class _Counting:
+    since: float
+    tuples: int = 0
+    rate: ExponentialAverage = field(default_factory=ExponentialAverage)
 
 
 class Dispatch:
@@ -23,6 +34,7 @@ class Dispatch:
         self.scheduler = scheduler
         self.ends: dict[str, int] = {}  # how much of each stream's log the scheduler knows of
         self._intake, self._now = intake, now
+        self._counting: dict[str, _Counting] = {}
 
     def tell(self, event: Event) -> None:
         self.scheduler.event(event, self._now())
@@ -31,6 +43,7 @@ class Dispatch:
         """Tell what the scheduler does not know of a log yet."""
         known, end = self.ends[stream], self._intake.logs[stream].end
         self.ends[stream] = end
+        self._measure(stream, end - known)
         for arrival, count in self._intake.chunks(stream, known, end):
             self.tell(Arrived(stream, arrival, count))
         for running in queries:
@@ -100,6 +113,16 @@ class Dispatch:
         """How many tuples of a stream a query has not taken, whether it runs or not."""
         behind = (running.positions[place] for place, source in running.leaves.items() if source.stream == stream)
         return self.ends[stream] - min(behind, default=self.ends[stream])
+
+    def _measure(self, stream: str, tuples: int) -> None:
+        """Let the scheduler know a stream's rate, every so often."""
+        counting = self._counting.setdefault(stream, _Counting(self._now()))
+        counting.tuples += tuples
+        seconds = self._now() - counting.since
+        if seconds >= RATES:
+            rate = counting.rate.add(counting.tuples / seconds)
+            counting.since, counting.tuples = self._now(), 0
+            self.tell(StatisticsChanged(stream=stream, rate=rate))
 
     def _since(self, running: RunningQuery, stream: str, position: int) -> Chunks:
         if stream in running.shape.logs:

@@ -52,6 +52,7 @@ from headgate.spark.runner import Runner
 from headgate.spark.running import RunningQuery, stream_leaves
 from headgate.spark.share import Share
 from headgate.spark.standing import announcement, cut_before, place
+from headgate.spark.store.costs import Costs, QueryCost
 from headgate.spark.store.deadletters import Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log import StreamLog
@@ -265,6 +266,25 @@ class Engine:
         found = self.scheduler.network.queries.get(name)
         return (found or self.query(name).query).query_class
 
+    def costs(self) -> Costs:
+        """What has been measured so far."""
+        with self.lock:
+            measured, network = self.scheduler.measured, self.scheduler.network
+            found = {}
+            for name, numbers in network.operators.items():
+                known = [measured.operators[number] for number in numbers]
+                tally = self.queries[name].tally
+                found[name] = QueryCost(
+                    network.queries[name].query_class,
+                    cost=sum(one.cost for one in known),
+                    overhead=sum(one.overhead for one in known),
+                    selectivity=tally.tuples_out / tally.tuples_in if tally.tuples_in else None,
+                    runs=tally.runs,
+                    tuples_in=tally.tuples_in,
+                )
+            policy = str(self.scheduler.policy)
+            return Costs(policy, measured.run_overhead, measured.train, dict(measured.rates), found)
+
     def follow(self, name: str, timeout: float | None = None) -> Iterator[pa.Table]:
         """A query's results as they are committed, from now on."""
         return self.followers.follow(self.query(name).name, timeout)
@@ -404,6 +424,7 @@ class Engine:
         for name in self.queries:
             self.followers.end(name)
         try:
+            self.costs().save(self.directory.path)
             self.ledger.checkpoint()
             self.ledger.close()
         finally:
