@@ -24,6 +24,9 @@ def test_a_recorded_run_replays_without_differences(opened: Open) -> None:
         if number == 4:
             handles["filter"].resume()
             handles["join"].move("high")
+            session.set_policy("mbd, inversion=dsp", "all")
+        if number == 6:
+            session.set_policy("random, level=operator")
     for stream in ("a", "b"):
         session.finish(stream)
     assert session.drain(PATIENCE)

@@ -67,9 +67,10 @@ class PriorityChanged:
 
 @dataclass(frozen=True, slots=True)
 class PolicyChanged:
-    """Another policy decides from now on; what waits stays."""
+    """Another policy decides from now on, perhaps over other groups; what waits stays."""
 
     policy: str
+    fuse: str | None = None  # None: as before
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,8 @@ class Scheduler:
         self._rewire(self.network.prioritize(event.query_class, event.priority), now)
 
     def _policy_changed(self, event: PolicyChanged, now: float) -> None:
+        if event.fuse is not None:
+            self.fuse = Fuse(event.fuse)
         self._use(event.policy, now)
 
     def _statistics_changed(self, event: StatisticsChanged, now: float) -> None:

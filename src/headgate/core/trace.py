@@ -33,7 +33,7 @@ from headgate.plan.network import Network
 from headgate.stats import Measured, OperatorStatistics
 
 VERSION = 1
-_MEASURED = ("rates", "run_overhead", "train")
+_MEASURED = ("rates", "run_overhead", "train", "fits_overhead")
 _DAMAGES = (AttributeError, LookupError, TypeError, ValueError)  # what a call with wrong values may raise
 
 

@@ -291,20 +291,21 @@ class Engine:
 
     # -- steering ----------------------------------------------------------------------------------------------
 
-    def set_policy(self, policy: str) -> None:
-        """Let another policy decide; where it schedules at another level, queries are cut anew."""
+    def set_policy(self, policy: str, fuse: Fuse | None = None) -> None:
+        """Let another policy decide, over other groups if asked; at another level queries are cut anew."""
         level = create(policy).level
+        changed = PolicyChanged(policy, None if fuse is None else fuse.value)
         with self.lock:
             if _cut(level) == _cut(self._level):
                 self._level = level
-                self.dispatch.tell(PolicyChanged(policy))
+                self.dispatch.tell(changed)
                 return
             with self._stillness():
                 self._level = level
                 entered = [running for running in self.queries.values() if running.state == "running"]
                 for running in entered:
                     self.dispatch.leave(running)
-                self.dispatch.tell(PolicyChanged(policy))
+                self.dispatch.tell(changed)
                 for running in entered:
                     self._enter_again(running)
 

@@ -210,8 +210,9 @@ class Session:
 
     # -- steering ----------------------------------------------------------------------------------------------
 
-    def set_policy(self, policy: str) -> None:
-        self.engine.set_policy(policy)
+    def set_policy(self, policy: str, fuse: str | None = None) -> None:
+        """Let another policy decide from now on, and let other queries share jobs if `fuse` is given."""
+        self.engine.set_policy(policy, None if fuse is None else _fuse(fuse))
 
     def set_priority(self, query_class: str, priority: float) -> None:
         self.engine.set_priority(query_class, float(priority))
