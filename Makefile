@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo picture test check format kill benchmark clean
+.PHONY: help setup java demo picture test check format kill soak versus benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -47,6 +47,13 @@ format: setup  ## Rewrite the code in the project's format
 
 kill: setup  ## Kill the whole engine 200 times and count what is lost and doubled (an hour)
 	@$(BIN)/python -m tests.engine.kill --kills 200
+
+soak: setup  ## Half an hour of queries coming and going on Spark; prints and draws what grows
+	@mkdir -p out
+	@$(BIN)/python benchmarks/soak.py --minutes 30 --plot out/soak.png 2> out/soak.log; tail -n 2 out/soak.log
+
+versus: setup  ## Headgate against Structured Streaming on the same queries and feed (half an hour; ratios, not tests)
+	@$(BIN)/python benchmarks/many_queries.py
 
 benchmark: setup  ## Measure the simulator and the decisions (minutes; ratios, not tests)
 	@$(BIN)/python benchmarks/simulator.py

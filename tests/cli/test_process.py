@@ -27,7 +27,9 @@ def interrupted(seen: str, *arguments: str | Path) -> tuple[int, str, str]:
     terminal, stderr = pty.openpty()
     environment = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
     command = [*HEADGATE, *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, env=environment, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=stderr, env=environment, text=True, preexec_fn=_interruptible
+    ) as process:
         os.close(stderr)
         said = _read(terminal, until=seen)
         process.send_signal(signal.SIGINT)
@@ -35,6 +37,11 @@ def interrupted(seen: str, *arguments: str | Path) -> tuple[int, str, str]:
         said += _read(terminal)
     os.close(terminal)
     return process.returncode, stdout, said
+
+
+def _interruptible() -> None:
+    """Whoever started the tests in the background has made them, and what they start, deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _read(terminal: int, until: str | None = None, patience: float = 40.0) -> str:
