@@ -14,7 +14,7 @@ from headgate.model import Produced, QueueId
 from headgate.plan.network import Network
 from headgate.spark.intake import Chunks, Intake
 from headgate.spark.jobs import waiting
-from headgate.spark.running import RunningQuery, has_windows
+from headgate.spark.running import RunningQuery
 from headgate.stats.average import ExponentialAverage
 
 RATES = 1.0  # seconds over which a stream's rate is counted
@@ -56,8 +56,8 @@ class Dispatch:
             return  # a one-time query takes what is there, in whatever portions
         logs = self._intake.logs
         for piece in running.pieces:
-            if has_windows(piece) and running.can_close(piece, self.ends, logs):
-                for place in running.held(piece):
+            if piece.held and running.can_close(piece, self.ends, logs):
+                for place in piece.held:
                     stream, queue = piece.leaves[place].stream, running.queues[place]
                     end = self.ends.get(stream, running.log(stream, logs).end)
                     self.tell(Frontier(queue, end - running.bases[queue]))
@@ -80,7 +80,7 @@ class Dispatch:
                 if (held := running.queues.get(place)) is not None:
                     self.tell(Frontier(held, upto - running.bases[held]))
             return
-        for place in (place for piece in running.pieces for place in running.held(piece)):
+        for place in (place for piece in running.pieces for place in piece.held):
             queue = running.queues[place]
             self.tell(Frontier(queue, self.scheduler.queue(queue).position))
         self.release(running)

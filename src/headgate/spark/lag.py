@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from headgate.model import HeadgateError, Spec, unknown
 
@@ -22,6 +23,7 @@ class Lag:
         return self.kind == "skip"
 
 
+@cache
 def parse_lag(text: str) -> Lag:
     """Read a lag limit.
 

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from headgate.model import Aggregate, Except, OperatorId, Query, QueueId, Source
+from headgate.model import OperatorId, Query, QueueId, Source
 from headgate.plan.sharing import Place
 from headgate.spark.cutting import Shape
 from headgate.spark.jobs import waiting
@@ -130,10 +130,6 @@ class RunningQuery:
             and all(self.positions[place] >= upto for place, upto in self.until.items() if place in self.positions)
         )
 
-    def held(self, piece: Piece) -> list[Place]:
-        """Leaves of a piece whose every tuple waits for a window to close."""
-        return [place for place in piece.leaves if _closes_above(piece, place)]
-
     def can_close(self, piece: Piece, ends: Mapping[str, int], logs: Logs) -> bool:
         """Whether a window ends between where a piece stands and the ends of what it reads."""
         upto = {
@@ -168,14 +164,3 @@ class RunningQuery:
 def stream_leaves(query: Query) -> dict[Place, str]:
     """The streams that a query reads, by their places."""
     return {place: source.stream for place, source in sources(query.plan)}
-
-
-def has_windows(piece: Piece) -> bool:
-    """Whether some of a piece's results wait for a window to close."""
-    return any(_closes_above(piece, place) for place in piece.leaves)
-
-
-def _closes_above(piece: Piece, place: Place) -> bool:
-    local = piece.local(place)
-    above = (node_at(piece.plan, local[:depth]) for depth in range(len(local)))
-    return any(isinstance(node, Aggregate | Except) for node in above)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.model import Operator, Source, Stream
+from headgate.model import Aggregate, Except, Operator, Source, Stream
 from headgate.plan.sharing import Place
 from headgate.spark.jobs.evaluate import Evaluation, evaluation
 from headgate.spark.jobs.inner import Inner, Ref
-from headgate.spark.jobs.reading import sources
+from headgate.spark.jobs.reading import node_at, sources
 from headgate.spark.jobs.times import asked, window_of
 from headgate.spark.jobs.waiting import Outlet, scope
 
@@ -24,19 +24,26 @@ class Piece:
     place: Place  # of its last operator in the query's plan
     evaluation: Evaluation
     feeds: Inner | None = None  # where its results wait; None: they are the query's
+    leaves: dict[Place, Source] = field(init=False)  # what it reads, by the place in the query's plan
+    held: tuple[Place, ...] = field(init=False)  # leaves whose every tuple waits for a window to close
+
+    def __post_init__(self) -> None:
+        leaves = {(*self.place, *local): source for local, source in sources(self.plan)}
+        object.__setattr__(self, "leaves", leaves)
+        object.__setattr__(self, "held", tuple(place for place in leaves if self._closes_above(place)))
 
     @property
     def plan(self) -> Operator:
         return self.evaluation.plan
 
-    @property
-    def leaves(self) -> dict[Place, Source]:
-        """What it reads, by the place in the query's plan."""
-        return {(*self.place, *local): source for local, source in sources(self.plan)}
-
     def local(self, place: Place) -> Place:
         """A place of the query's plan as the piece knows it."""
         return place[len(self.place) :]
+
+    def _closes_above(self, place: Place) -> bool:
+        local = self.local(place)
+        above = (node_at(self.plan, local[:depth]) for depth in range(len(local)))
+        return any(isinstance(node, Aggregate | Except) for node in above)
 
 
 @dataclass(frozen=True, slots=True)
