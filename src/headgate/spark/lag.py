@@ -31,7 +31,7 @@ def parse_lag(text: str) -> Lag:
     Lag(kind='skip', tuples=1000)
     >>> parse_lag("drop, tuples=1000")
     Traceback (most recent call last):
-    headgate.model.errors.HeadgateError: unknown lag limit 'drop'; choose 'wait' or 'skip'
+    headgate.model.errors.HeadgateError: unknown lag limit 'drop'; known: skip, wait
     """
     spec = Spec.parse(text)
     if spec.name not in KINDS:
