@@ -9,7 +9,7 @@ aggregate. A literal would make Spark compile the job's code anew in every run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -34,6 +34,7 @@ from headgate.model import (
 )
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import waiting
+from headgate.spark.jobs.direct import Columns, Made, grouped, select, shipped
 from headgate.spark.jobs.guard import PLAIN, Guard
 from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.reading import Reading, Survey, Within, check_leaves
@@ -41,14 +42,15 @@ from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, unique
 from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, micros
 from headgate.spark.jobs.times import END, START, names, quoted, window_columns
-from headgate.spark.jobs.waiting import Outlet
 
 SMALL = 20_000  # rows that one task handles faster than a shuffle
+BATCH = 10_000  # rows of a task where there are more
 _OTHER = "_other"  # what a join's right side calls its hidden columns
 _WINDOW = "_window"
 _LONG = (1 << 63) - 1
 
 Marks = Mapping[str, Moment]  # hidden constant columns
+Finish = Callable[[DataFrame], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Catalog:
     streams: Mapping[str, Stream]
     tables: Mapping[str, DataFrame]
     types: Mapping[Place, StructType] = field(default_factory=dict)
+    columns: Columns = field(default_factory=Columns)
 
 
 @dataclass(slots=True)
@@ -103,6 +106,7 @@ class Builder:
     rows: Callable[[Reading], pa.Table]
     guard: Guard = PLAIN
     shape_only: bool = False  # frames of no rows are built too: for their types
+    meets: bool = False  # rows will meet other rows above: in one partition they need no shuffle
 
     def frame(self, reading: Reading, marks: Marks) -> DataFrame | None:
         """The rows of a node."""
@@ -110,8 +114,9 @@ class Builder:
             case Source():
                 return self._source(reading, marks)
             case Aggregate():
-                return self._aggregate(reading, reading.node, marks)
-        inputs = [self.frame(one, marks) for one in reading.inputs]
+                return replace(self, meets=True)._aggregate(reading, reading.node, marks)
+        below = replace(self, meets=True) if isinstance(reading.node, Join | Except) else self
+        inputs = [below.frame(one, marks) for one in reading.inputs]
         match reading.node:
             case Union():
                 return self._union(reading, inputs, marks)
@@ -128,26 +133,34 @@ class Builder:
             return None
         stream = self.catalog.streams[reading.node.stream]
         if isinstance(stream, Inner):
-            return self._made(table.select([*stream.types.names, ARRIVAL, CLOSES]), waiting.named(stream), marks)
-        closes = F.lit(None).cast("timestamp").alias(CLOSES)
-        return self._made(
-            table.select([*stream.columns, ARRIVAL]), [*map(_named, stream.columns), _named(ARRIVAL), closes], marks
-        )
+            made = self._shipped(table.select([*stream.types.names, ARRIVAL, CLOSES]), marks)
+            return self._select(made, [*waiting.named(stream), *map(Made, marks)])
+        closes = pa.nulls(table.num_rows, pa.timestamp("us", "UTC"))
+        return self._shipped(table.select([*stream.columns, ARRIVAL]).append_column(CLOSES, closes), marks)
 
-    def _made(self, table: pa.Table, columns: Sequence[Column], marks: Marks) -> DataFrame:
+    def _shipped(self, table: pa.Table, marks: Marks) -> DataFrame:
         for name, moment in marks.items():
             table = table.append_column(name, _constant(moment, table.num_rows))
-        made = self.catalog.spark.createDataFrame(table)
-        made = made.coalesce(1) if table.num_rows <= SMALL else made
-        return made.select(*columns, *marks)
+        small = table.num_rows <= SMALL
+        made = shipped(self.catalog.spark, table, SMALL if small else BATCH)
+        return made.coalesce(1) if small and self.meets else made
+
+    def _select(self, frame: DataFrame, columns: Sequence[Made]) -> DataFrame:
+        return select(frame, self.catalog.columns.listed(self.guard, columns))
+
+    def _condition(self, text: str) -> Column:
+        return self.catalog.columns.one(self.guard, text)
+
+    def _plain(self, text: str) -> Column:
+        return self.catalog.columns.one(PLAIN, text)
 
     def _stateless(self, node: Operator, frame: DataFrame, marks: Marks) -> DataFrame:
         match node:
             case Select() if node.predicate:
-                return frame.where(self.guard.scalar(node.predicate))
+                return frame.where(self._condition(node.predicate))
             case Project():
-                made = [self.guard.scalar(one.expression).alias(one.name) for one in node.columns]
-                return frame.select(*made, *_hidden(marks))
+                made = [Made(one.expression, one.name, guarded=True) for one in node.columns]
+                return self._select(frame, [*made, *map(Made, _hidden(marks))])
             case TableJoin():
                 return self._table_join(node, frame)
             case Select() | Split():
@@ -157,39 +170,43 @@ class Builder:
     def _table_join(self, node: TableJoin, frame: DataFrame) -> DataFrame:
         left = frame.alias(node.left) if node.left else frame
         table = F.broadcast(self.catalog.tables[node.table].alias(node.alias))
-        return left.join(table, self.guard.scalar(node.condition), node.how)
+        return left.join(table, self._condition(node.condition), node.how)
 
     def _join(self, node: Join, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
         if len(inputs) < 2 or inputs[0] is None or inputs[1] is None:
             return None
         left = inputs[0].alias(node.left) if node.left else inputs[0]
-        hidden = {name: name + _OTHER for name in (ARRIVAL, CLOSES, *marks)}
-        right = inputs[1].withColumnsRenamed(hidden).alias(node.right)
-        condition = F.expr(_bound(node))
+        hidden, other = _hidden(marks), [name + _OTHER for name in _hidden(marks)]
+        renamed = [Made(name, far) for name, far in zip(hidden, other, strict=True)]
+        right = self._select(inputs[1], [_all_but(hidden), *renamed]).alias(node.right)
+        condition = self._plain(_bound(node))
         if node.condition:
-            condition = self.guard.scalar(node.condition) & condition
-        latest = {name: F.greatest(name, name + _OTHER) for name in (ARRIVAL, CLOSES)}
-        return left.join(right, condition).withColumns(latest).drop(*hidden.values())
+            condition = self._condition(node.condition) & condition
+        latest = [Made(f"greatest({name}, {name}{_OTHER})", name) for name in (ARRIVAL, CLOSES)]
+        return self._select(left.join(right, condition), [_all_but((ARRIVAL, CLOSES, *other)), *latest])
 
     def _aggregate(self, reading: Reading, node: Aggregate, marks: Marks) -> DataFrame | None:
         own: Marks = {} if node.window.tumbling else _ends(reading)
         frame = self.frame(reading.inputs[0], {**marks, **own})
         if frame is None:
             return None
-        frame = frame.withColumn(_WINDOW, F.expr(_window_call(node)))
-        if own:
-            frame = frame.where(F.col(f"{_WINDOW}.end").between(*map(F.col, own)))
-        keys = [self.guard.scalar(key.expression).alias(key.name) for key in node.keys]
-        values = [self.guard.aggregate(value.expression).alias(value.name) for value in node.aggregates]
-        grouped = frame.groupBy(_WINDOW, *keys, *marks).agg(*values, F.max(ARRIVAL).alias(ARRIVAL))
-        return grouped.select(
-            F.col(f"{_WINDOW}.start").alias(*START),
-            F.col(f"{_WINDOW}.end").alias(*END),
-            *(F.col(quoted((column.name,))) for column in (*node.keys, *node.aggregates)),
-            F.col(ARRIVAL),
-            F.col(f"{_WINDOW}.end").alias(CLOSES),
-            *marks,
+        window = Made(_window_call(node), _WINDOW)
+        if own:  # a row is in several windows: leave out those that end elsewhere before they are grouped
+            frame = self._select(frame, [Made("*"), window])
+            frame = frame.where(self._plain(f"{_WINDOW}.end BETWEEN {' AND '.join(own)}"))
+            window = Made(_WINDOW)
+        keys = [Made(key.expression, key.name, guarded=True) for key in node.keys]
+        values = [Made(value.expression, value.name, guarded=True) for value in node.aggregates]
+        columns = self.catalog.columns
+        rows = grouped(
+            frame,
+            columns.listed(self.guard, [window, *keys, *map(Made, marks)]),
+            columns.aggregates(self.guard, [Made(f"max({ARRIVAL})", ARRIVAL), *values]),
         )
+        start, end = f"{_WINDOW}.start", f"{_WINDOW}.end"
+        given = [Made(quoted((column.name,))) for column in (*node.keys, *node.aggregates)]
+        told = [Made(start, *START), Made(end, *END), *given, Made(ARRIVAL), Made(end, CLOSES), *map(Made, marks)]
+        return self._select(rows, told)
 
     def _union(self, reading: Reading, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
         agreed = self.catalog.types.get(reading.place)
@@ -243,10 +260,10 @@ def compile_run(
     leaves: Mapping[Place, Leaf],
     logs: Mapping[str, Rows],
     guard: Guard = PLAIN,
-    outlet: Outlet | None = None,
+    finish: Finish | None = None,
     whole: Whole | None = None,
 ) -> DataFrame | None:
-    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`; or what the outlet says.
+    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`; or what `finish` makes.
 
     None: the run adds nothing for certain (no window closes, nothing to join with), and needs no job.
     """
@@ -260,8 +277,7 @@ def compile_run(
 
     builder = Builder(catalog, rows, guard)
     frames = [builder.frame(reading, {}) for reading in survey.readings()]
-    finish = finished if outlet is None else outlet.finished
-    made = [finish(frame) for frame in frames if frame is not None]
+    made = [(finish or finished)(frame) for frame in frames if frame is not None]
     return reduce(DataFrame.union, made) if made else None
 
 
@@ -293,6 +309,10 @@ def _constant(moment: Moment, length: int) -> Any:
     return pa.repeat(pa.scalar(value, pa.timestamp("us", "UTC")), length)
 
 
+def _all_but(names: Sequence[str]) -> Made:
+    return Made(f"* EXCEPT ({', '.join(names)})")
+
+
 def _hidden(marks: Marks) -> tuple[str, ...]:
     return (ARRIVAL, CLOSES, *marks)
 
@@ -321,11 +341,15 @@ def _without(left: DataFrame, right: DataFrame, columns: tuple[str, ...]) -> Dat
 
 def finished(frame: DataFrame) -> DataFrame:
     """The columns in order: the query's under names of their own, then the hidden ones."""
-    found = frame.columns
+    return finishing(frame.columns)(frame)
+
+
+def finishing(found: Sequence[str]) -> Finish:
+    """The same for frames that have these columns: a query's have always the same, and asking takes time."""
     mine = [place for place, name in enumerate(found) if name not in (ARRIVAL, CLOSES)]
     fresh = dict(zip(mine, unique(found[place] for place in mine), strict=True))
     renamed = [fresh.get(place, name) for place, name in enumerate(found)]
     wanted = [*fresh.values(), ARRIVAL, CLOSES]
-    if found == wanted:
-        return frame
-    return frame.toDF(*renamed).select(*map(_named, wanted))
+    if [*found] == wanted:
+        return lambda frame: frame
+    return lambda frame: frame.toDF(*renamed).select(*map(_named, wanted))

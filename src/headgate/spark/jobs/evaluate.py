@@ -14,7 +14,8 @@ from pyspark.sql.types import StructType
 from headgate.model import Except, HeadgateError, Operator, Project, Select, Source, Split, Stream, TableJoin, Union
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import waiting
-from headgate.spark.jobs.compile import Builder, Catalog, Whole, compile_run, finished, survey_of
+from headgate.spark.jobs.compile import Builder, Catalog, Finish, Whole, compile_run, finishing, survey_of
+from headgate.spark.jobs.direct import collected
 from headgate.spark.jobs.guard import PLAIN, Careful
 from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.problems import of_values, told
@@ -55,6 +56,7 @@ class Evaluation:
     catalog: Catalog
     plan: Operator
     schema: pa.Schema
+    finish: Finish
     outlet: Outlet | None = None
     careful: bool = field(default=False)
 
@@ -76,7 +78,7 @@ class Evaluation:
     ) -> DataFrame | None:
         """One run as a frame; None: nothing to run."""
         guard = Careful(self.catalog.spark) if self.careful else PLAIN
-        return compile_run(self.catalog, self.plan, leaves, logs, guard, self.outlet, whole)
+        return compile_run(self.catalog, self.plan, leaves, logs, guard, self.finish, whole)
 
     def frontiers(self, leaves: Mapping[Place, Leaf], whole: Whole | None, new: bool) -> dict[Ref, Moment]:
         """The frontiers of the results before or after a run, in the event times that the outlet names."""
@@ -148,18 +150,18 @@ def evaluation(
     """Check a plan with Spark's analyser over empty streams; refuse unknown functions and types that do not fit."""
     try:
         types, frame = _analysed(Catalog(spark, streams, tables), plan)
-        schema = (finished if outlet is None else outlet.finished)(frame).schema
-        output = to_arrow_schema(schema, timezone="UTC")
+        finish = finishing(frame.columns) if outlet is None else outlet.finished
+        output = to_arrow_schema(finish(frame).schema, timezone="UTC")
     except PySparkException as error:
         raise HeadgateError(f"Spark refuses the query: {told(error)}", hint="correct the expression") from None
     catalog = Catalog(spark, streams, tables, types)
     hidden = 2 + len(outlet.times if outlet else ())
-    return Evaluation(catalog, plan, pa.schema([*output][:-hidden]), outlet)
+    return Evaluation(catalog, plan, pa.schema([*output][:-hidden]), finish, outlet)
 
 
 def execute(frame: DataFrame, schema: pa.Schema) -> pa.Table:
     """One Spark job: the rows of a frame as Arrow."""
-    return frame.toArrow().cast(schema)
+    return collected(frame).cast(schema)
 
 
 def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType], DataFrame]:
@@ -167,7 +169,7 @@ def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType]
     types: dict[Place, StructType] = {}
 
     def build(node: Operator, place: Place) -> DataFrame:
-        known = replace(catalog, types=types)
+        known = Catalog(catalog.spark, catalog.streams, catalog.tables, types)
         made = Builder(known, _no_rows(known), shape_only=True).frame(_everything(node, place), {})
         assert made is not None
         return made
