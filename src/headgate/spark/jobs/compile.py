@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,6 +40,7 @@ from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.reading import Reading, Survey, Within, check_leaves
 from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, unique
+from headgate.spark.jobs.sealed import Sealed, sealed, train
 from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, micros
 from headgate.spark.jobs.times import END, START, names, quoted, window_columns
 
@@ -64,6 +65,13 @@ class Catalog:
     columns: Columns = field(default_factory=Columns)
 
 
+class Found(NamedTuple):
+    """Rows of a log: those that the driver has, and those that executors are to read before them."""
+
+    table: pa.Table
+    sealed: Sealed | None = None
+
+
 @dataclass(slots=True)
 class Reader:
     """Reads logs for one run, each piece once."""
@@ -71,28 +79,31 @@ class Reader:
     leaves: Mapping[Place, Leaf]
     logs: Mapping[str, Rows]
     streams: Mapping[str, Stream]
-    _read: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
+    _read: dict[tuple[object, ...], Found] = field(default_factory=dict)
 
-    def table(self, stream: str, offsets: Range, times: Within) -> pa.Table:
+    def found(self, stream: str, offsets: Range, times: Within) -> Found:
         """Rows of a log by offsets, and by event times where spans are asked for."""
-        log, last = self.logs[stream], offsets.last
+        log, known, last = self.logs[stream], self.streams[stream], offsets.last
         first = max(offsets.first, log.start)
         bounded = {ref: span for ref, span in times.items() if span.bounded}
         key = (stream, first, last, *sorted(bounded.items()))
         if key not in self._read:
-            known = self.streams[stream]
             if isinstance(known, Inner):
-                self._read[key] = waiting.read(log, known, first, last, bounded)
+                self._read[key] = Found(waiting.read(log, known, first, last, bounded))
             else:
-                span = next(iter(bounded.values()), None)
-                self._read[key] = log.read_window(first, last, span.low, span.high) if span else log.read(first, last)
+                span = next(iter(bounded.values()), ALWAYS)
+                files = sealed(log, first, last, known.event_time, span)
+                self._read[key] = Found(_read(log, first if files is None else files.end, last, span), files)
         return self._read[key]
 
     def train(self, place: Place, ref: Ref) -> Span:
-        """The span of an event time in a leaf's new tuples."""
+        """The span of an event time in a leaf's new tuples; of many tuples one that holds it."""
         leaf = self.leaves[place]
-        stream = self.streams[leaf.stream]
-        rows = self.table(leaf.stream, leaf.range, {})
+        stream, log = self.streams[leaf.stream], self.logs[leaf.stream]
+        wide = None if isinstance(stream, Inner) else train(log, max(leaf.range.first, log.start), leaf.range.last)
+        if wide is not None:
+            return wide
+        rows = self.found(leaf.stream, leaf.range, {}).table
         times = rows[waiting.time_column(stream, ref)] if isinstance(stream, Inner) else rows[ref[0]].cast(pa.int64())
         found = pc.min_max(times).as_py()
         return NEVER if found["min"] is None else Span(found["min"], found["max"])
@@ -103,7 +114,7 @@ class Builder:
     """Builds frames from readings; None is a frame known to have no rows."""
 
     catalog: Catalog
-    rows: Callable[[Reading], pa.Table]
+    rows: Callable[[Reading], Found]
     guard: Guard = PLAIN
     shape_only: bool = False  # frames of no rows are built too: for their types
     meets: bool = False  # rows will meet other rows above: in one partition they need no shuffle
@@ -128,15 +139,31 @@ class Builder:
 
     def _source(self, reading: Reading, marks: Marks) -> DataFrame | None:
         assert isinstance(reading.node, Source)
-        table = self.rows(reading)
-        if table.num_rows == 0 and not self.shape_only:
-            return None
+        table, files = self.rows(reading)
         stream = self.catalog.streams[reading.node.stream]
-        if isinstance(stream, Inner):
-            made = self._shipped(table.select([*stream.types.names, ARRIVAL, CLOSES]), marks)
-            return self._select(made, [*waiting.named(stream), *map(Made, marks)])
+        made = None
+        if table.num_rows or self.shape_only:
+            made = self._waiting(stream, table, marks) if isinstance(stream, Inner) else self._new(stream, table, marks)
+        if files is None:
+            return made
+        read = self._stored(stream, files, table.schema, marks)
+        return read if made is None else read.union(made)
+
+    def _waiting(self, stream: Inner, table: pa.Table, marks: Marks) -> DataFrame:
+        made = self._shipped(table.select([*stream.types.names, ARRIVAL, CLOSES]), marks)
+        return self._select(made, [*waiting.named(stream), *map(Made, marks)])
+
+    def _new(self, stream: Stream, table: pa.Table, marks: Marks) -> DataFrame:
         closes = pa.nulls(table.num_rows, pa.timestamp("us", "UTC"))
         return self._shipped(table.select([*stream.columns, ARRIVAL]).append_column(CLOSES, closes), marks)
+
+    def _stored(self, stream: Stream, files: Sealed, schema: pa.Schema, marks: Marks) -> DataFrame:
+        """As literals, marks make Spark compile anew, which does not matter beside the reading of so many rows."""
+        constants = [f"timestamp_micros({_bounded(moment)}L) AS {name}" for name, moment in marks.items()]
+        names = [quoted((name,)) for name in (*stream.columns, ARRIVAL)]
+        return files.frame(self.catalog.spark, schema).selectExpr(
+            *names, f"CAST(NULL AS timestamp) AS {CLOSES}", *constants
+        )
 
     def _shipped(self, table: pa.Table, marks: Marks) -> DataFrame:
         for name, moment in marks.items():
@@ -271,9 +298,9 @@ def compile_run(
     reader = Reader(leaves, logs, catalog.streams)
     survey = survey_of(catalog, plan, leaves, reader.train, whole)
 
-    def rows(reading: Reading) -> pa.Table:
+    def rows(reading: Reading) -> Found:
         assert isinstance(reading.node, Source)
-        return reader.table(reading.node.stream, reading.offsets, reading.times)
+        return reader.found(reading.node.stream, reading.offsets, reading.times)
 
     builder = Builder(catalog, rows, guard)
     frames = [builder.frame(reading, {}) for reading in survey.readings()]
@@ -304,9 +331,16 @@ def _ends(reading: Reading) -> Marks:
     return {f"_first_{depth}": reading.span.low, f"_last_{depth}": reading.span.high}
 
 
+def _read(log: Rows, first: int, last: int, span: Span) -> pa.Table:
+    return log.read_window(first, last, span.low, span.high) if span.bounded else log.read(first, last)
+
+
+def _bounded(moment: Moment) -> int:
+    return moment if isinstance(moment, int) else (_LONG if moment > 0 else -_LONG)
+
+
 def _constant(moment: Moment, length: int) -> Any:
-    value = moment if isinstance(moment, int) else (_LONG if moment > 0 else -_LONG)
-    return pa.repeat(pa.scalar(value, pa.timestamp("us", "UTC")), length)
+    return pa.repeat(pa.scalar(_bounded(moment), pa.timestamp("us", "UTC")), length)
 
 
 def _all_but(names: Sequence[str]) -> Made:

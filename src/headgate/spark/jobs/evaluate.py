@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from headgate.model import Except, HeadgateError, Operator, Project, Select, Source, Split, Stream, TableJoin, Union
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import waiting
-from headgate.spark.jobs.compile import Builder, Catalog, Finish, Whole, compile_run, finishing, survey_of
+from headgate.spark.jobs.compile import Builder, Catalog, Finish, Found, Whole, compile_run, finishing, survey_of
 from headgate.spark.jobs.direct import collected
 from headgate.spark.jobs.guard import PLAIN, Careful
 from headgate.spark.jobs.inner import Inner, Ref
@@ -187,13 +187,13 @@ def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType]
     return types, build(plan, ())
 
 
-def _no_rows(catalog: Catalog) -> Callable[[Reading], pa.Table]:
-    def rows(reading: Reading) -> pa.Table:
+def _no_rows(catalog: Catalog) -> Callable[[Reading], Found]:
+    def rows(reading: Reading) -> Found:
         assert isinstance(reading.node, Source)
         stream = catalog.streams[reading.node.stream]
         if isinstance(stream, Inner):
-            return waiting.empty(stream)
-        return with_hidden(arrow_schema(stream)).empty_table()
+            return Found(waiting.empty(stream))
+        return Found(with_hidden(arrow_schema(stream)).empty_table())
 
     return rows
 
