@@ -132,3 +132,65 @@ def test_results_from_sealed_segments_equal_the_batch(opened: Open, monkeypatch:
     for case in cases:
         assert found(handles[case.name]) == expected(session, case), case.name
     assert sum(counted(handle.read()).total() for handle in handles.values())
+
+
+def every_row(folder: Path) -> pa.Table:
+    """Rows of all types, out of a log that is not needed otherwise."""
+    log = log_of_everything(folder, 120)
+    rows = log.read(0, log.end).drop_columns([OFFSET, ARRIVAL])
+    log.close()
+    return rows
+
+
+@pytest.mark.usefixtures("all_large")
+def test_executors_write_what_the_driver_would(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = every_row(tmp_path / "made")
+    session = opened()
+    session.add_stream(EVERY)
+    sql = "SELECT * FROM `every[kind]` WHERE l > 0"
+    large, lines = session.query("large", sql), session.query("lines", sql, sink="jsonl")
+    seen = large.results(timeout=PATIENCE)
+    session.append(EVERY.name, rows)
+    assert session.drain(PATIENCE)
+    wanted = rows.filter(pa.compute.greater(rows["l"], 0))
+    folder = session.engine.directory.result("large")
+    (commit,) = (one for _, one in session.engine.ledger.commits.commits() if "large" in one.outputs)
+    assert commit.outputs["large"].files
+    (inline,) = (one for _, one in session.engine.ledger.commits.commits() if "lines" in one.outputs)
+    assert not inline.outputs["lines"].files
+    assert large.read().schema.equals(large.schema)
+    assert large.read().sort_by("ts").equals(wanted)
+    assert counted(lines.read()) == counted(wanted)
+    assert all(pa.parquet.read_schema(path).names == wanted.schema.names for path in folder.glob("*.parquet"))
+    assert not [*session.engine.directory.aside.iterdir()]
+    assert next(seen).num_rows
+    assert large.status.tuples_out == wanted.num_rows
+    assert large.status.response_time.mean is not None
+    monkeypatch.setattr(sealed, "LARGE", 1_000)  # small and large results of one query go together
+    session.append(EVERY.name, rows.slice(118, 1).set_column(15, "ts", pa.array([10**9], pa.timestamp("us", "UTC"))))
+    assert session.drain(PATIENCE)
+    assert large.read().num_rows == wanted.num_rows + 1
+
+
+@pytest.mark.usefixtures("all_large")
+def test_a_row_that_fails_in_a_large_train(opened: Open) -> None:
+    session = opened()
+    session.stream("s", "id bigint")
+    query = session.query("q", "SELECT 12 DIV id AS share FROM s")
+    session.append("s", pa.table({"id": [0, 1, 2, 3]}))
+    assert session.drain(PATIENCE)
+    assert query.status.state == "running"
+    assert sorted(query.read()["share"].to_pylist(), key=str) == [12, 4, 6, None]
+    assert session.status().dead_letters == {"s": 1}
+    assert not [*session.engine.directory.aside.iterdir()]
+
+
+@pytest.mark.usefixtures("all_large")
+def test_no_result_of_a_large_train(opened: Open) -> None:
+    session = opened()
+    session.stream("s", "id bigint")
+    query = session.query("q", "SELECT id FROM s WHERE id < 0")
+    session.append("s", pa.table({"id": [1, 2, 3]}))
+    assert session.drain(PATIENCE)
+    assert query.read().num_rows == 0
+    assert not [*session.engine.directory.aside.iterdir()]

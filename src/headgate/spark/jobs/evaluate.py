@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -24,6 +25,7 @@ from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, arrow_schema, with_hidden
 from headgate.spark.jobs.spans import Moment
 from headgate.spark.jobs.waiting import Outlet
+from headgate.spark.jobs.writing import Written, write
 
 MOST_FAILURES = 16  # rows whose reasons one run looks for: each takes several jobs
 
@@ -41,12 +43,19 @@ class Failure:
 class Result:
     """What a run added: the rows with `_arrival` and `_closes`, and new tuples on which an expression failed.
 
-    `careful` says that the run had to be repeated with guarded expressions: the caller may start so the next time.
+    Where executors have written the rows themselves, `written` tells where, and `rows` has none. `careful` says that
+    the run had to be repeated with guarded expressions: the caller may start so the next time.
     """
 
     rows: pa.Table
     failures: tuple[Failure, ...] = ()
     careful: bool = False
+    written: Written | None = None
+
+    @property
+    def count(self) -> int:
+        """How many rows it added, wherever they are."""
+        return self.rows.num_rows if self.written is None else self.written.rows
 
 
 @dataclass(slots=True)
@@ -60,18 +69,27 @@ class Evaluation:
     outlet: Outlet | None = None
     careful: bool = field(default=False)
 
-    def run(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None = None) -> Result:
-        """Compile and execute one run. Once a row has failed, later runs are guarded from the start."""
+    def run(
+        self,
+        leaves: Mapping[Place, Leaf],
+        logs: Mapping[str, Rows],
+        whole: Whole | None = None,
+        aside: Path | None = None,
+    ) -> Result:
+        """Compile and execute one run; given a folder, executors write the rows there, without the hidden columns.
+
+        Once a row has failed, later runs are guarded from the start.
+        """
         if self.careful:
-            return Result(self._table(leaves, logs, whole), careful=True)
+            return replace(self._result(leaves, logs, whole, aside), careful=True)
         try:
-            return Result(self._table(leaves, logs, whole))
+            return self._result(leaves, logs, whole, aside)
         except PySparkException as error:
             if not of_values(error):
                 raise
         self.careful = True
-        rows = self._table(leaves, logs, whole)
-        return Result(rows, tuple(self._failures(leaves, logs)), careful=True)
+        found = self._result(leaves, logs, whole, aside)
+        return replace(found, failures=tuple(self._failures(leaves, logs)), careful=True)
 
     def frame(
         self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None = None
@@ -98,9 +116,15 @@ class Evaluation:
         hidden += [pa.field(f"_t{number}", pa.int64()) for number in range(len(times))]
         return pa.schema([*self.schema, *hidden])
 
-    def _table(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None) -> pa.Table:
+    def _result(
+        self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None, aside: Path | None
+    ) -> Result:
         frame = self.frame(leaves, logs, whole)
-        return self.hidden_schema.empty_table() if frame is None else execute(frame, self.hidden_schema)
+        if frame is None:
+            return Result(self.hidden_schema.empty_table())
+        if aside is None:
+            return Result(execute(frame, self.hidden_schema))
+        return Result(self.hidden_schema.empty_table(), written=write(frame, self.schema.names, aside))
 
     def _failures(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows]) -> Iterator[Failure]:
         found = 0
