@@ -11,11 +11,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 from tests.cluster.drive import KINDS, LARGE, work
 from tests.cluster.standalone import MEMORY, Standalone, environment
 from tests.jobs.logs import counted
 
+from headgate.model import HeadgateError
 from headgate.spark.session import Session
 from headgate.spark.store import resultfiles
 from headgate.spark.store.directory import DataDirectory
@@ -80,3 +82,8 @@ def test_a_cluster_gives_what_one_machine_gives(spark: SparkSession, tmp_path: P
         wanted = results(tmp_path / "here", name)
         assert wanted.total()
         assert results(tmp_path / "shared", name) == wanted, name
+
+
+def test_a_session_on_a_cluster_needs_a_shared_directory() -> None:
+    with pytest.raises(HeadgateError, match="a directory that all machines share"):
+        Session(master="spark://127.0.0.1:1")
