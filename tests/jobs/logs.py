@@ -17,7 +17,7 @@ from headgate.model import Operator, Stream
 from headgate.plan.sharing import Place
 from headgate.spark.jobs.evaluate import Evaluation
 from headgate.spark.jobs.reading import sources
-from headgate.spark.jobs.rows import Leaf, Range, Rows
+from headgate.spark.jobs.rows import Leaf, Part, Range, Rows
 
 WATERMARK = 3_000_000
 Row = tuple[Any, ...]
@@ -58,6 +58,9 @@ class MemoryLog:
         times = rows[self.schema.names[-1]].cast(pa.int64())
         wanted = [time is not None and low <= time <= high for time in times.to_pylist()]
         return rows.filter(pa.array(wanted, pa.bool_()))
+
+    def segments(self, first: int, last: int) -> Sequence[Part]:
+        return ()
 
     def frontier_at(self, offset: int) -> float | None:
         if offset == len(self.rows):

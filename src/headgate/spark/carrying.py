@@ -9,7 +9,7 @@ from headgate.model import Run
 from headgate.spark.followers import Followers
 from headgate.spark.intake import Intake
 from headgate.spark.jobs.evaluate import Result
-from headgate.spark.responses import response_times
+from headgate.spark.responses import response_times, response_times_of_train
 from headgate.spark.retention import forget_inside, keep_from
 from headgate.spark.runner import Runner
 from headgate.spark.running import RunningQuery
@@ -36,7 +36,7 @@ class Carrier:
         self.runs = 0
         self._intake, self._ledger, self._followers = intake, ledger, followers
         self._lock, self._now = lock, now
-        self._together = Together(runner, intake.logs, self._evaluated)
+        self._together = Together(runner, intake.logs, ledger.aside, self._evaluated)
 
     def evaluate(self, shares: list[Share], label: str) -> None:
         """Run the shares of a unit as Spark jobs; afterwards each has its result or its error."""
@@ -50,7 +50,9 @@ class Carrier:
     def commit(self, shares: list[Share], run: Run | None = None) -> dict[str, list[float]]:
         """From here on a run counts, whatever becomes of its results. How long each took, by query."""
         positions = {share.name: {key(p): at for p, at in share.positions().items()} for share in shares}
-        outputs = {share.name: Output.inline(share.rows) for share in shares if share.rows.num_rows}
+        aside = self._ledger.aside
+        outputs = {share.name: output for share in shares if (output := share.output(aside)) is not None}
+        seen = {share.name: share.tables(aside) for share in shares if self._followers.has(share.name)}
         for share in shares:
             if share.handed is not None and share.piece.feeds is not None:
                 outputs[share.piece.feeds.name] = Output.inline(share.handed)
@@ -61,7 +63,8 @@ class Carrier:
             for share in shares:
                 share.running.positions.update(share.positions())
                 share.running.busy = False
-                self._followers.give(share.name, share.rows)
+                for table in seen.get(share.name, ()):
+                    self._followers.give(share.name, table)
             self.runs += 1
             self._lock.notify_all()
         return {share.name: self._note(share, emission) for share in shares}
@@ -88,7 +91,9 @@ class Carrier:
 
     def _note(self, share: Share, emission: float) -> list[float]:
         times: list[float] = []
-        if share.piece.feeds is None:
+        if share.result.written is not None:
+            times = response_times_of_train(share.result.count, share.streams_read, self._intake.logs, emission)
+        elif share.piece.feeds is None:
             times = response_times(share.result.rows, share.streams_read, self._intake.logs, emission)
         for stream, letter in share.letters(emission):
             self._intake.keep(stream, [letter])
@@ -96,7 +101,7 @@ class Carrier:
             tally = share.running.tally
             tally.runs += 1
             tally.tuples_in += share.arrived
-            tally.tuples_out += share.rows.num_rows
+            tally.tuples_out += share.result.count if share.piece.feeds is None else 0
             tally.dead_letters += len(share.result.failures)
             tally.note(times)
         return times

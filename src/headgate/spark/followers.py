@@ -31,6 +31,11 @@ class Followers:
             self._inboxes.setdefault(query, []).append(inbox)
         return self._followed(query, inbox, timeout)
 
+    def has(self, query: str) -> bool:
+        """Whether anybody follows a query."""
+        with self._lock:
+            return bool(self._inboxes.get(query))
+
     def give(self, query: str, table: pa.Table) -> None:
         if table.num_rows:
             self._put(query, table)

@@ -53,6 +53,7 @@ class Session:
         seed: int = 1,
         record: Callable[[str], Any] | None = None,
     ) -> None:
+        _check_shared(master if spark is None else str(spark.sparkContext.master), directory)
         self._own_spark = spark is None
         self._temporary = directory is None
         self.directory = Path(tempfile.mkdtemp(prefix="headgate-")) if directory is None else Path(directory)
@@ -270,6 +271,16 @@ def _fuse(text: str) -> Fuse:
     if text not in list(Fuse):
         raise unknown("fusion", text, list(Fuse))
     return Fuse(text)
+
+
+def _check_shared(master: str, directory: str | Path | None) -> None:
+    """Executors of a cluster read and write files of the data directory themselves."""
+    if directory is None and not master.startswith("local"):
+        raise HeadgateError(
+            "on a cluster a session needs a directory that all machines share",
+            where=f"master {master}",
+            hint="give directory=, a path on shared storage",
+        )
 
 
 class Handle:

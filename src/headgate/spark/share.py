@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 
 from headgate.model import OperatorOutcome, Produced
 from headgate.plan.sharing import Place
-from headgate.spark.jobs import waiting
+from headgate.spark.jobs import sealed, waiting
 from headgate.spark.jobs.compile import Whole
 from headgate.spark.jobs.evaluate import Result
 from headgate.spark.jobs.pieces import Piece
@@ -17,6 +18,9 @@ from headgate.spark.jobs.rows import Leaf, Range
 from headgate.spark.running import Logs, RunningQuery, Taken
 from headgate.spark.store.deadletters import Letter
 from headgate.spark.store.jsonlines import line
+from headgate.spark.store.records import Output
+from headgate.spark.store.resultfiles import load
+from headgate.spark.store.sinks import parse_sink
 
 
 def key(place: Place) -> str:
@@ -66,9 +70,29 @@ class Share:
         """The streams below, as far as the results reach."""
         return self.leaves if self.whole is None else dict(self.whole.leaves)
 
-    def evaluate(self, logs: Logs) -> Result:
+    @property
+    def apart(self) -> bool:
+        """Whether executors write the results themselves: those of many tuples, into Parquet files."""
+        files = parse_sink(self.running.query.sink or "parquet").name == "parquet"
+        many = self.piece.feeds is None and self.tuples >= sealed.LARGE
+        return files and many and sealed.plain(self.piece.evaluation.schema)
+
+    def evaluate(self, logs: Logs, aside: Path) -> Result:
         known = {**logs, **self.running.shape.logs}
-        return self.piece.evaluation.run(self.leaves, known, self.whole)
+        return self.piece.evaluation.run(self.leaves, known, self.whole, aside if self.apart else None)
+
+    def output(self, aside: Path) -> Output | None:
+        """The query's results as a commit names them; None where there are none."""
+        if self.result.written is not None:
+            return Output.written(aside, self.result.written.files) if self.result.count else None
+        return Output.inline(self.rows) if self.rows.num_rows else None
+
+    def tables(self, aside: Path) -> list[pa.Table]:
+        """The query's results for those who follow it; what executors wrote is read back, before it is committed."""
+        if self.result.written is None:
+            return [self.rows]
+        schema = self.piece.evaluation.schema
+        return [load(aside / name, schema) for name in self.result.written.files]
 
     def done(self, result: Result, now: float) -> None:
         """The run has ended: what it leaves for the next piece is known."""
@@ -95,7 +119,7 @@ class Share:
         numbers = (number for number, piece in self.running.operators.items() if piece is self.piece)
         first = min(numbers, default=None)
         if first is not None and self.tuples:
-            yield OperatorOutcome(first, self.tuples, self.result.rows.num_rows, seconds)
+            yield OperatorOutcome(first, self.tuples, self.result.count, seconds)
 
     def letters(self, now: float) -> Iterator[tuple[str, Letter]]:
         """The tuples on which an expression failed, by stream; a row that waited is told as it was."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from headgate.plan.template import template
 from headgate.spark.jobs.evaluate import Evaluation, Result
@@ -24,16 +25,20 @@ class Together:
     The culprit is found by halving: a share that fails alone keeps its error, the others have their results.
     """
 
-    def __init__(self, runner: Runner, logs: Mapping[str, StreamLog], done: Done) -> None:
-        self._runner, self._logs, self._done = runner, logs, done
+    def __init__(self, runner: Runner, logs: Mapping[str, StreamLog], aside: Path, done: Done) -> None:
+        self._runner, self._logs, self._aside, self._done = runner, logs, aside, done
         self._groups: OrderedDict[tuple[int, ...], tuple[Fused, list[Evaluation]]] = OrderedDict()
 
     def evaluate(self, shares: Sequence[Share], label: str) -> None:
         """Run all; afterwards each share has its result or its error."""
-        alone = [share for share in shares if share.piece.evaluation.careful or not share.running.shape.whole]
+        alone = [share for share in shares if self._stays_alone(share)]
         self._fused([share for share in shares if share not in alone], label)
         for share in alone:
             self._single(share, label)
+
+    def _stays_alone(self, share: Share) -> bool:
+        """Rows on which it fails are looked for; it is in pieces; or executors write so much of its results."""
+        return share.piece.evaluation.careful or not share.running.shape.whole or share.apart
 
     def _fused(self, shares: Sequence[Share], label: str) -> None:
         if len(shares) < 2:
@@ -59,7 +64,9 @@ class Together:
     def _single(self, share: Share, label: str) -> None:
         try:
             result, jobs = self._runner.run(
-                f"headgate-{label}-{share.name}", f"run {label}: {share.name}", lambda: share.evaluate(self._logs)
+                f"headgate-{label}-{share.name}",
+                f"run {label}: {share.name}",
+                lambda: share.evaluate(self._logs, self._aside),
             )
         except Exception as error:
             share.error = one_line(error)

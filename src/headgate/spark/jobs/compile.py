@@ -9,9 +9,9 @@ aggregate. A literal would make Spark compile the job's code anew in every run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,21 +34,24 @@ from headgate.model import (
 )
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import waiting
+from headgate.spark.jobs.direct import Columns, Made, grouped, select, shipped
 from headgate.spark.jobs.guard import PLAIN, Guard
 from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.reading import Reading, Survey, Within, check_leaves
 from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, unique
+from headgate.spark.jobs.sealed import Sealed, sealed, train
 from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, micros
 from headgate.spark.jobs.times import END, START, names, quoted, window_columns
-from headgate.spark.jobs.waiting import Outlet
 
 SMALL = 20_000  # rows that one task handles faster than a shuffle
+BATCH = 10_000  # rows of a task where there are more
 _OTHER = "_other"  # what a join's right side calls its hidden columns
 _WINDOW = "_window"
 _LONG = (1 << 63) - 1
 
 Marks = Mapping[str, Moment]  # hidden constant columns
+Finish = Callable[[DataFrame], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,14 @@ class Catalog:
     streams: Mapping[str, Stream]
     tables: Mapping[str, DataFrame]
     types: Mapping[Place, StructType] = field(default_factory=dict)
+    columns: Columns = field(default_factory=Columns)
+
+
+class Found(NamedTuple):
+    """Rows of a log: those that the driver has, and those that executors are to read before them."""
+
+    table: pa.Table
+    sealed: Sealed | None = None
 
 
 @dataclass(slots=True)
@@ -68,28 +79,31 @@ class Reader:
     leaves: Mapping[Place, Leaf]
     logs: Mapping[str, Rows]
     streams: Mapping[str, Stream]
-    _read: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
+    _read: dict[tuple[object, ...], Found] = field(default_factory=dict)
 
-    def table(self, stream: str, offsets: Range, times: Within) -> pa.Table:
+    def found(self, stream: str, offsets: Range, times: Within) -> Found:
         """Rows of a log by offsets, and by event times where spans are asked for."""
-        log, last = self.logs[stream], offsets.last
+        log, known, last = self.logs[stream], self.streams[stream], offsets.last
         first = max(offsets.first, log.start)
         bounded = {ref: span for ref, span in times.items() if span.bounded}
         key = (stream, first, last, *sorted(bounded.items()))
         if key not in self._read:
-            known = self.streams[stream]
             if isinstance(known, Inner):
-                self._read[key] = waiting.read(log, known, first, last, bounded)
+                self._read[key] = Found(waiting.read(log, known, first, last, bounded))
             else:
-                span = next(iter(bounded.values()), None)
-                self._read[key] = log.read_window(first, last, span.low, span.high) if span else log.read(first, last)
+                span = next(iter(bounded.values()), ALWAYS)
+                files = sealed(log, first, last, known.event_time, span)
+                self._read[key] = Found(_read(log, first if files is None else files.end, last, span), files)
         return self._read[key]
 
     def train(self, place: Place, ref: Ref) -> Span:
-        """The span of an event time in a leaf's new tuples."""
+        """The span of an event time in a leaf's new tuples; of many tuples one that holds it."""
         leaf = self.leaves[place]
-        stream = self.streams[leaf.stream]
-        rows = self.table(leaf.stream, leaf.range, {})
+        stream, log = self.streams[leaf.stream], self.logs[leaf.stream]
+        wide = None if isinstance(stream, Inner) else train(log, max(leaf.range.first, log.start), leaf.range.last)
+        if wide is not None:
+            return wide
+        rows = self.found(leaf.stream, leaf.range, {}).table
         times = rows[waiting.time_column(stream, ref)] if isinstance(stream, Inner) else rows[ref[0]].cast(pa.int64())
         found = pc.min_max(times).as_py()
         return NEVER if found["min"] is None else Span(found["min"], found["max"])
@@ -100,9 +114,10 @@ class Builder:
     """Builds frames from readings; None is a frame known to have no rows."""
 
     catalog: Catalog
-    rows: Callable[[Reading], pa.Table]
+    rows: Callable[[Reading], Found]
     guard: Guard = PLAIN
     shape_only: bool = False  # frames of no rows are built too: for their types
+    meets: bool = False  # rows will meet other rows above: in one partition they need no shuffle
 
     def frame(self, reading: Reading, marks: Marks) -> DataFrame | None:
         """The rows of a node."""
@@ -110,8 +125,9 @@ class Builder:
             case Source():
                 return self._source(reading, marks)
             case Aggregate():
-                return self._aggregate(reading, reading.node, marks)
-        inputs = [self.frame(one, marks) for one in reading.inputs]
+                return replace(self, meets=True)._aggregate(reading, reading.node, marks)
+        below = replace(self, meets=True) if isinstance(reading.node, Join | Except) else self
+        inputs = [below.frame(one, marks) for one in reading.inputs]
         match reading.node:
             case Union():
                 return self._union(reading, inputs, marks)
@@ -123,31 +139,55 @@ class Builder:
 
     def _source(self, reading: Reading, marks: Marks) -> DataFrame | None:
         assert isinstance(reading.node, Source)
-        table = self.rows(reading)
-        if table.num_rows == 0 and not self.shape_only:
-            return None
+        table, files = self.rows(reading)
         stream = self.catalog.streams[reading.node.stream]
-        if isinstance(stream, Inner):
-            return self._made(table.select([*stream.types.names, ARRIVAL, CLOSES]), waiting.named(stream), marks)
-        closes = F.lit(None).cast("timestamp").alias(CLOSES)
-        return self._made(
-            table.select([*stream.columns, ARRIVAL]), [*map(_named, stream.columns), _named(ARRIVAL), closes], marks
+        made = None
+        if table.num_rows or self.shape_only:
+            made = self._waiting(stream, table, marks) if isinstance(stream, Inner) else self._new(stream, table, marks)
+        if files is None:
+            return made
+        read = self._stored(stream, files, table.schema, marks)
+        return read if made is None else read.union(made)
+
+    def _waiting(self, stream: Inner, table: pa.Table, marks: Marks) -> DataFrame:
+        made = self._shipped(table.select([*stream.types.names, ARRIVAL, CLOSES]), marks)
+        return self._select(made, [*waiting.named(stream), *map(Made, marks)])
+
+    def _new(self, stream: Stream, table: pa.Table, marks: Marks) -> DataFrame:
+        closes = pa.nulls(table.num_rows, pa.timestamp("us", "UTC"))
+        return self._shipped(table.select([*stream.columns, ARRIVAL]).append_column(CLOSES, closes), marks)
+
+    def _stored(self, stream: Stream, files: Sealed, schema: pa.Schema, marks: Marks) -> DataFrame:
+        """As literals, marks make Spark compile anew, which does not matter beside the reading of so many rows."""
+        constants = [f"timestamp_micros({_bounded(moment)}L) AS {name}" for name, moment in marks.items()]
+        names = [quoted((name,)) for name in (*stream.columns, ARRIVAL)]
+        return files.frame(self.catalog.spark, schema).selectExpr(
+            *names, f"CAST(NULL AS timestamp) AS {CLOSES}", *constants
         )
 
-    def _made(self, table: pa.Table, columns: Sequence[Column], marks: Marks) -> DataFrame:
+    def _shipped(self, table: pa.Table, marks: Marks) -> DataFrame:
         for name, moment in marks.items():
             table = table.append_column(name, _constant(moment, table.num_rows))
-        made = self.catalog.spark.createDataFrame(table)
-        made = made.coalesce(1) if table.num_rows <= SMALL else made
-        return made.select(*columns, *marks)
+        small = table.num_rows <= SMALL
+        made = shipped(self.catalog.spark, table, SMALL if small else BATCH)
+        return made.coalesce(1) if small and self.meets else made
+
+    def _select(self, frame: DataFrame, columns: Sequence[Made]) -> DataFrame:
+        return select(frame, self.catalog.columns.listed(self.guard, columns))
+
+    def _condition(self, text: str) -> Column:
+        return self.catalog.columns.one(self.guard, text)
+
+    def _plain(self, text: str) -> Column:
+        return self.catalog.columns.one(PLAIN, text)
 
     def _stateless(self, node: Operator, frame: DataFrame, marks: Marks) -> DataFrame:
         match node:
             case Select() if node.predicate:
-                return frame.where(self.guard.scalar(node.predicate))
+                return frame.where(self._condition(node.predicate))
             case Project():
-                made = [self.guard.scalar(one.expression).alias(one.name) for one in node.columns]
-                return frame.select(*made, *_hidden(marks))
+                made = [Made(one.expression, one.name, guarded=True) for one in node.columns]
+                return self._select(frame, [*made, *map(Made, _hidden(marks))])
             case TableJoin():
                 return self._table_join(node, frame)
             case Select() | Split():
@@ -157,39 +197,43 @@ class Builder:
     def _table_join(self, node: TableJoin, frame: DataFrame) -> DataFrame:
         left = frame.alias(node.left) if node.left else frame
         table = F.broadcast(self.catalog.tables[node.table].alias(node.alias))
-        return left.join(table, self.guard.scalar(node.condition), node.how)
+        return left.join(table, self._condition(node.condition), node.how)
 
     def _join(self, node: Join, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
         if len(inputs) < 2 or inputs[0] is None or inputs[1] is None:
             return None
         left = inputs[0].alias(node.left) if node.left else inputs[0]
-        hidden = {name: name + _OTHER for name in (ARRIVAL, CLOSES, *marks)}
-        right = inputs[1].withColumnsRenamed(hidden).alias(node.right)
-        condition = F.expr(bound(node))
+        hidden, other = _hidden(marks), [name + _OTHER for name in _hidden(marks)]
+        renamed = [Made(name, far) for name, far in zip(hidden, other, strict=True)]
+        right = self._select(inputs[1], [_all_but(hidden), *renamed]).alias(node.right)
+        condition = self._plain(bound(node))
         if node.condition:
-            condition = self.guard.scalar(node.condition) & condition
-        latest = {name: F.greatest(name, name + _OTHER) for name in (ARRIVAL, CLOSES)}
-        return left.join(right, condition).withColumns(latest).drop(*hidden.values())
+            condition = self._condition(node.condition) & condition
+        latest = [Made(f"greatest({name}, {name}{_OTHER})", name) for name in (ARRIVAL, CLOSES)]
+        return self._select(left.join(right, condition), [_all_but((ARRIVAL, CLOSES, *other)), *latest])
 
     def _aggregate(self, reading: Reading, node: Aggregate, marks: Marks) -> DataFrame | None:
         own: Marks = {} if node.window.tumbling else _ends(reading)
         frame = self.frame(reading.inputs[0], {**marks, **own})
         if frame is None:
             return None
-        frame = frame.withColumn(_WINDOW, F.expr(window_call(node)))
-        if own:
-            frame = frame.where(F.col(f"{_WINDOW}.end").between(*map(F.col, own)))
-        keys = [self.guard.scalar(key.expression).alias(key.name) for key in node.keys]
-        values = [self.guard.aggregate(value.expression).alias(value.name) for value in node.aggregates]
-        grouped = frame.groupBy(_WINDOW, *keys, *marks).agg(*values, F.max(ARRIVAL).alias(ARRIVAL))
-        return grouped.select(
-            F.col(f"{_WINDOW}.start").alias(*START),
-            F.col(f"{_WINDOW}.end").alias(*END),
-            *(F.col(quoted((column.name,))) for column in (*node.keys, *node.aggregates)),
-            F.col(ARRIVAL),
-            F.col(f"{_WINDOW}.end").alias(CLOSES),
-            *marks,
+        window = Made(window_call(node), _WINDOW)
+        if own:  # a row is in several windows: leave out those that end elsewhere before they are grouped
+            frame = self._select(frame, [Made("*"), window])
+            frame = frame.where(self._plain(f"{_WINDOW}.end BETWEEN {' AND '.join(own)}"))
+            window = Made(_WINDOW)
+        keys = [Made(key.expression, key.name, guarded=True) for key in node.keys]
+        values = [Made(value.expression, value.name, guarded=True) for value in node.aggregates]
+        columns = self.catalog.columns
+        rows = grouped(
+            frame,
+            columns.listed(self.guard, [window, *keys, *map(Made, marks)]),
+            columns.aggregates(self.guard, [Made(f"max({ARRIVAL})", ARRIVAL), *values]),
         )
+        start, end = f"{_WINDOW}.start", f"{_WINDOW}.end"
+        given = [Made(quoted((column.name,))) for column in (*node.keys, *node.aggregates)]
+        told = [Made(start, *START), Made(end, *END), *given, Made(ARRIVAL), Made(end, CLOSES), *map(Made, marks)]
+        return self._select(rows, told)
 
     def _union(self, reading: Reading, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
         agreed = self.catalog.types.get(reading.place)
@@ -243,10 +287,10 @@ def compile_run(
     leaves: Mapping[Place, Leaf],
     logs: Mapping[str, Rows],
     guard: Guard = PLAIN,
-    outlet: Outlet | None = None,
+    finish: Finish | None = None,
     whole: Whole | None = None,
 ) -> DataFrame | None:
-    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`; or what the outlet says.
+    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`; or what `finish` makes.
 
     None: the run adds nothing for certain (no window closes, nothing to join with), and needs no job.
     """
@@ -254,14 +298,13 @@ def compile_run(
     reader = Reader(leaves, logs, catalog.streams)
     survey = survey_of(catalog, plan, leaves, reader.train, whole)
 
-    def rows(reading: Reading) -> pa.Table:
+    def rows(reading: Reading) -> Found:
         assert isinstance(reading.node, Source)
-        return reader.table(reading.node.stream, reading.offsets, reading.times)
+        return reader.found(reading.node.stream, reading.offsets, reading.times)
 
     builder = Builder(catalog, rows, guard)
     frames = [builder.frame(reading, {}) for reading in survey.readings()]
-    finish = finished if outlet is None else outlet.finished
-    made = [finish(frame) for frame in frames if frame is not None]
+    made = [(finish or finished)(frame) for frame in frames if frame is not None]
     return reduce(DataFrame.union, made) if made else None
 
 
@@ -289,9 +332,20 @@ def _ends(reading: Reading) -> Marks:
     return {f"_first_{depth}": reading.span.low, f"_last_{depth}": reading.span.high}
 
 
+def _read(log: Rows, first: int, last: int, span: Span) -> pa.Table:
+    return log.read_window(first, last, span.low, span.high) if span.bounded else log.read(first, last)
+
+
+def _bounded(moment: Moment) -> int:
+    return moment if isinstance(moment, int) else (_LONG if moment > 0 else -_LONG)
+
+
 def _constant(moment: Moment, length: int) -> Any:
-    value = moment if isinstance(moment, int) else (_LONG if moment > 0 else -_LONG)
-    return pa.repeat(pa.scalar(value, pa.timestamp("us", "UTC")), length)
+    return pa.repeat(pa.scalar(_bounded(moment), pa.timestamp("us", "UTC")), length)
+
+
+def _all_but(names: Sequence[str]) -> Made:
+    return Made(f"* EXCEPT ({', '.join(names)})")
 
 
 def _hidden(marks: Marks) -> tuple[str, ...]:
@@ -322,11 +376,15 @@ def _without(left: DataFrame, right: DataFrame, columns: tuple[str, ...]) -> Dat
 
 def finished(frame: DataFrame) -> DataFrame:
     """The columns in order: the query's under names of their own, then the hidden ones."""
-    found = frame.columns
+    return finishing(frame.columns)(frame)
+
+
+def finishing(found: Sequence[str]) -> Finish:
+    """The same for frames that have these columns: a query's have always the same, and asking takes time."""
     mine = [place for place, name in enumerate(found) if name not in (ARRIVAL, CLOSES)]
     fresh = dict(zip(mine, unique(found[place] for place in mine), strict=True))
     renamed = [fresh.get(place, name) for place, name in enumerate(found)]
     wanted = [*fresh.values(), ARRIVAL, CLOSES]
-    if found == wanted:
-        return frame
-    return frame.toDF(*renamed).select(*map(_named, wanted))
+    if [*found] == wanted:
+        return lambda frame: frame
+    return lambda frame: frame.toDF(*renamed).select(*map(_named, wanted))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -14,7 +15,8 @@ from pyspark.sql.types import StructType
 from headgate.model import Except, HeadgateError, Operator, Project, Select, Source, Split, Stream, TableJoin, Union
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import waiting
-from headgate.spark.jobs.compile import Builder, Catalog, Whole, compile_run, finished, survey_of
+from headgate.spark.jobs.compile import Builder, Catalog, Finish, Found, Whole, compile_run, finishing, survey_of
+from headgate.spark.jobs.direct import collected
 from headgate.spark.jobs.guard import PLAIN, Careful
 from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.problems import of_values, told
@@ -23,6 +25,7 @@ from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, arrow_schema, with_hidden
 from headgate.spark.jobs.spans import Moment
 from headgate.spark.jobs.waiting import Outlet
+from headgate.spark.jobs.writing import Written, write
 
 MOST_FAILURES = 16  # rows whose reasons one run looks for: each takes several jobs
 
@@ -40,12 +43,19 @@ class Failure:
 class Result:
     """What a run added: the rows with `_arrival` and `_closes`, and new tuples on which an expression failed.
 
-    `careful` says that the run had to be repeated with guarded expressions: the caller may start so the next time.
+    Where executors have written the rows themselves, `written` tells where, and `rows` has none. `careful` says that
+    the run had to be repeated with guarded expressions: the caller may start so the next time.
     """
 
     rows: pa.Table
     failures: tuple[Failure, ...] = ()
     careful: bool = False
+    written: Written | None = None
+
+    @property
+    def count(self) -> int:
+        """How many rows it added, wherever they are."""
+        return self.rows.num_rows if self.written is None else self.written.rows
 
 
 @dataclass(slots=True)
@@ -55,28 +65,38 @@ class Evaluation:
     catalog: Catalog
     plan: Operator
     schema: pa.Schema
+    finish: Finish
     outlet: Outlet | None = None
     careful: bool = field(default=False)
 
-    def run(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None = None) -> Result:
-        """Compile and execute one run. Once a row has failed, later runs are guarded from the start."""
+    def run(
+        self,
+        leaves: Mapping[Place, Leaf],
+        logs: Mapping[str, Rows],
+        whole: Whole | None = None,
+        aside: Path | None = None,
+    ) -> Result:
+        """Compile and execute one run; given a folder, executors write the rows there, without the hidden columns.
+
+        Once a row has failed, later runs are guarded from the start.
+        """
         if self.careful:
-            return Result(self._table(leaves, logs, whole), careful=True)
+            return replace(self._result(leaves, logs, whole, aside), careful=True)
         try:
-            return Result(self._table(leaves, logs, whole))
+            return self._result(leaves, logs, whole, aside)
         except PySparkException as error:
             if not of_values(error):
                 raise
         self.careful = True
-        rows = self._table(leaves, logs, whole)
-        return Result(rows, tuple(self._failures(leaves, logs)), careful=True)
+        found = self._result(leaves, logs, whole, aside)
+        return replace(found, failures=tuple(self._failures(leaves, logs)), careful=True)
 
     def frame(
         self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None = None
     ) -> DataFrame | None:
         """One run as a frame; None: nothing to run."""
         guard = Careful(self.catalog.spark) if self.careful else PLAIN
-        return compile_run(self.catalog, self.plan, leaves, logs, guard, self.outlet, whole)
+        return compile_run(self.catalog, self.plan, leaves, logs, guard, self.finish, whole)
 
     def frontiers(self, leaves: Mapping[Place, Leaf], whole: Whole | None, new: bool) -> dict[Ref, Moment]:
         """The frontiers of the results before or after a run, in the event times that the outlet names."""
@@ -96,9 +116,15 @@ class Evaluation:
         hidden += [pa.field(f"_t{number}", pa.int64()) for number in range(len(times))]
         return pa.schema([*self.schema, *hidden])
 
-    def _table(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None) -> pa.Table:
+    def _result(
+        self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None, aside: Path | None
+    ) -> Result:
         frame = self.frame(leaves, logs, whole)
-        return self.hidden_schema.empty_table() if frame is None else execute(frame, self.hidden_schema)
+        if frame is None:
+            return Result(self.hidden_schema.empty_table())
+        if aside is None:
+            return Result(execute(frame, self.hidden_schema))
+        return Result(self.hidden_schema.empty_table(), written=write(frame, self.schema.names, aside))
 
     def _failures(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows]) -> Iterator[Failure]:
         found = 0
@@ -148,18 +174,18 @@ def evaluation(
     """Check a plan with Spark's analyser over empty streams; refuse unknown functions and types that do not fit."""
     try:
         types, frame = _analysed(Catalog(spark, streams, tables), plan)
-        schema = (finished if outlet is None else outlet.finished)(frame).schema
-        output = to_arrow_schema(schema, timezone="UTC")
+        finish = finishing(frame.columns) if outlet is None else outlet.finished
+        output = to_arrow_schema(finish(frame).schema, timezone="UTC")
     except PySparkException as error:
         raise HeadgateError(f"Spark refuses the query: {told(error)}", hint="correct the expression") from None
     catalog = Catalog(spark, streams, tables, types)
     hidden = 2 + len(outlet.times if outlet else ())
-    return Evaluation(catalog, plan, pa.schema([*output][:-hidden]), outlet)
+    return Evaluation(catalog, plan, pa.schema([*output][:-hidden]), finish, outlet)
 
 
 def execute(frame: DataFrame, schema: pa.Schema) -> pa.Table:
     """One Spark job: the rows of a frame as Arrow."""
-    return frame.toArrow().cast(schema)
+    return collected(frame).cast(schema)
 
 
 def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType], DataFrame]:
@@ -167,7 +193,7 @@ def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType]
     types: dict[Place, StructType] = {}
 
     def build(node: Operator, place: Place) -> DataFrame:
-        known = replace(catalog, types=types)
+        known = Catalog(catalog.spark, catalog.streams, catalog.tables, types)
         made = Builder(known, _no_rows(known), shape_only=True).frame(_everything(node, place), {})
         assert made is not None
         return made
@@ -185,13 +211,13 @@ def _analysed(catalog: Catalog, plan: Operator) -> tuple[dict[Place, StructType]
     return types, build(plan, ())
 
 
-def _no_rows(catalog: Catalog) -> Callable[[Reading], pa.Table]:
-    def rows(reading: Reading) -> pa.Table:
+def _no_rows(catalog: Catalog) -> Callable[[Reading], Found]:
+    def rows(reading: Reading) -> Found:
         assert isinstance(reading.node, Source)
         stream = catalog.streams[reading.node.stream]
         if isinstance(stream, Inner):
-            return waiting.empty(stream)
-        return with_hidden(arrow_schema(stream)).empty_table()
+            return Found(waiting.empty(stream))
+        return Found(with_hidden(arrow_schema(stream)).empty_table())
 
     return rows
 

@@ -7,7 +7,7 @@ time would hide conditions from Spark's optimiser, which then could not hash a j
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import sqlglot
@@ -50,17 +50,17 @@ class Plain:
 PLAIN = Plain()
 
 
+@dataclass(frozen=True, slots=True)
 class Careful:
     """Expressions that are null where they fail."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        jvm: Any = spark._jvm
-        self._utils: Any = jvm.org.apache.spark.sql.classic.ExpressionUtils
-        self._try: Callable[[Any], Any] = jvm.org.apache.spark.sql.catalyst.expressions.TryEval
+    spark: SparkSession
 
     def scalar(self, text: str) -> Column:
+        jvm: Any = self.spark._jvm
+        utilities, tries = jvm.org.apache.spark.sql.classic.ExpressionUtils, jvm.org.apache.spark.sql.catalyst
         plain: Any = F.expr(text)
-        return ClassicColumn(self._utils.column(self._try(self._utils.expression(plain._jc))))
+        return ClassicColumn(utilities.column(tries.expressions.TryEval(utilities.expression(plain._jc))))
 
     def aggregate(self, text: str) -> Column:
         return F.expr(tried(text))

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 
 from headgate.spark.jobs.spans import Moment
+
+
+class Part(Protocol):
+    """Offsets [first, end) of a log and what is known of their rows without reading them."""
+
+    @property
+    def first(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def low(self) -> int | None:
+        """The smallest event time, microseconds."""
+
+    @property
+    def high(self) -> int | None: ...
+    @property
+    def path(self) -> Path | None:
+        """The Parquet file with exactly these rows, their offsets and arrivals; None: they are not sealed yet."""
+
+    def overlaps(self, low: Moment, high: Moment) -> bool:
+        """Whether a row may have its event time in [low, high]."""
+
+    def inside(self, low: Moment, high: Moment) -> bool:
+        """Whether every row has."""
 
 
 class Rows(Protocol):
@@ -23,6 +51,9 @@ class Rows(Protocol):
 
     def read_window(self, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
         """Those of them whose event time lies in [low, high] microseconds: exactly those."""
+
+    def segments(self, first: int, last: int) -> Sequence[Part]:
+        """The parts that hold them, in order; sealed ones come before the others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,10 @@ SETTINGS = MappingProxyType(
         "spark.sql.ui.retainedExecutions": "10",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Sealed segments are named one by one: listing them needs no job.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+        # As Arrow has them: INT96, Spark's default, is read as nanoseconds.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",

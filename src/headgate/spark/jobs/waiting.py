@@ -22,10 +22,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from headgate.model import Join, Operator, Source, Stream, TableJoin
+from headgate.spark.jobs.direct import Made
 from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.rows import Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, unique
@@ -153,17 +154,17 @@ def arrivals(rows: pa.Table) -> tuple[tuple[float, int], ...]:
     return tuple((came, ends[n + 1] - ends[n]) for n, came in enumerate(runs.values.to_pylist()))
 
 
-def named(inner: Inner) -> list[Column]:
+def named(inner: Inner) -> list[Made]:
     """The columns of waiting rows under the names that operators use: a side of a join becomes a struct."""
-    owners: dict[str, list[Column]] = {}
-    plain: list[Column] = []
+    owners: dict[str, list[str]] = {}
+    plain: list[Made] = []
     for ref, name in zip(inner.refs, inner.types.names, strict=True):
         if len(ref) == 1:
-            plain.append(F.col(name).alias(ref[0]))
+            plain.append(Made(quoted((name,)), ref[0]))
         else:
-            owners.setdefault(ref[0], []).append(F.col(name).alias(ref[1]))
-    structs = [F.struct(*columns).alias(owner) for owner, columns in owners.items()]
-    return [*plain, *structs, F.col(ARRIVAL), F.col(CLOSES)]
+            owners.setdefault(ref[0], []).append(f"{quoted((name,))} AS {quoted(ref[1:])}")
+    structs = [Made(f"struct({', '.join(columns)})", owner) for owner, columns in owners.items()]
+    return [*plain, *structs, Made(ARRIVAL), Made(CLOSES)]
 
 
 def time_column(inner: Inner, ref: Ref) -> str:

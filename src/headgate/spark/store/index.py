@@ -83,9 +83,10 @@ class Index:
                 return self.high
             segment = self.segments[found]
         settled = segment.settled(offset)
-        if segment.first == settled:
+        if segment.first == settled or self.event_time is None:
             return segment.before
-        return highest(segment.before, bounds(self.cut(segment, segment.first, settled), self.event_time)[1])
+        times = _cut(self.column(segment, self.event_time), segment, segment.first, settled)
+        return highest(segment.before, bounds(times, self.event_time)[1])
 
     def load(self, segment: Segment) -> pa.Table:
         """All rows of a segment, with offsets and arrivals."""
@@ -95,13 +96,21 @@ class Index:
             self.cache.put(_key(segment), table)
         return table
 
+    def column(self, segment: Segment, name: str) -> pa.Table:
+        """One column of a segment; of a sealed one that is not in memory the other columns are not read."""
+        table = self.cache.get(_key(segment))
+        if table is not None or not segment.sealed:
+            return (self.load(segment) if table is None else table).select([name])
+        key = (*_key(segment), name)
+        found = self.cache.get(key)
+        if found is None:
+            found = segments.load_column(segment, name)
+            self.cache.put(key, found)
+        return found
+
     def cut(self, segment: Segment, first: int, last: int) -> pa.Table:
         """The rows of a segment with offsets [first, last)."""
-        table = self.load(segment)
-        if first <= segment.first and last >= segment.end:
-            return table
-        begin, end = _row(segment, max(first, segment.first)), _row(segment, min(last, segment.end))
-        return table.slice(begin, end - begin)
+        return _cut(self.load(segment), segment, first, last)
 
     def within(self, segment: Segment, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
         """The rows of a segment with offsets [first, last) and event times [low, high]."""
@@ -115,7 +124,8 @@ class Index:
         if segment.arrival is not None:
             yield segment.arrival, min(last, segment.end) - max(first, segment.first)
             return
-        runs = pc.run_end_encode(self.cut(segment, first, last)[ARRIVAL].combine_chunks())
+        arrivals = _cut(self.column(segment, ARRIVAL), segment, first, last)
+        runs = pc.run_end_encode(arrivals[ARRIVAL].combine_chunks())
         before = 0
         for arrival, behind in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
             yield arrival, behind - before
@@ -128,7 +138,8 @@ class Index:
 
     def _forget(self, gone: Sequence[Segment]) -> None:
         for segment in gone:
-            self.cache.forget(_key(segment))
+            for key in (_key(segment), (*_key(segment), ARRIVAL), (*_key(segment), self.event_time)):
+                self.cache.forget(key)
 
     def _check_range(self, first: int, last: int) -> None:
         if not self.dropped.start <= first <= last <= self.end:
@@ -137,6 +148,14 @@ class Index:
                 f"its log holds {self.dropped.start} to {self.end}",
                 hint="read within the log",
             )
+
+
+def _cut(table: pa.Table, segment: Segment, first: int, last: int) -> pa.Table:
+    """Those of a segment's rows that have offsets [first, last)."""
+    if first <= segment.first and last >= segment.end:
+        return table
+    begin, end = _row(segment, max(first, segment.first)), _row(segment, min(last, segment.end))
+    return table.slice(begin, end - begin)
 
 
 def _row(segment: Segment, offset: int) -> int:

@@ -1,0 +1,89 @@
+"""A standalone cluster: the results of `local[2]`, made by executors, also when one of them is killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.cluster.drive import KINDS, LARGE, work
+from tests.cluster.standalone import MEMORY, Standalone, environment
+from tests.jobs.logs import counted
+
+from headgate.model import HeadgateError
+from headgate.spark.session import Session
+from headgate.spark.store import resultfiles
+from headgate.spark.store.directory import DataDirectory
+
+LIMIT = 240.0  # seconds until the driver is given up
+
+
+def driven(cluster: Standalone, directory: Path, errors: Path) -> dict[str, Any]:
+    """Run the driver, and kill an executor when half of the rows are in."""
+    settings = f"--conf spark.executor.memory={MEMORY} pyspark-shell"
+    command = [sys.executable, "-m", "tests.cluster.drive", cluster.url, str(directory)]
+    with (
+        open(errors, "wb") as log,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={**environment(), "PYSPARK_SUBMIT_ARGS": settings},
+        ) as driver,
+    ):
+        try:
+            assert driver.stdout is not None
+            assert driver.stdout.readline() == "half\n", errors.read_text()[-3000:]
+            os.kill(_both(cluster)[0], signal.SIGKILL)
+            told, _ = driver.communicate("go on\n", timeout=LIMIT)
+        finally:
+            driver.kill()
+    assert driver.returncode == 0, errors.read_text()[-3000:]
+    found: dict[str, Any] = json.loads(told.splitlines()[-1])
+    return found
+
+
+def _both(cluster: Standalone) -> list[int]:
+    """Both executors' processes: the second may come a little later than the first task."""
+    limit = time.monotonic() + LIMIT
+    while len(found := cluster.executors()) < 2:
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+    return found
+
+
+def results(directory: Path, query: str) -> Any:
+    with DataDirectory(directory) as data:
+        return counted(resultfiles.read(data.result(query)))
+
+
+def test_a_cluster_gives_what_one_machine_gives(spark: SparkSession, tmp_path: Path) -> None:
+    with Standalone(tmp_path / "cluster") as cluster:
+        told = driven(cluster, tmp_path / "shared", tmp_path / "driver.log")
+    with Session(spark=spark, directory=tmp_path / "here", policy="fcfs") as session:
+        work(session)
+    names = (*KINDS, *LARGE)
+    assert told["states"] == {name: ["running", ""] for name in names}
+    done = {name: tasks for name, tasks in told["executors"].items() if name != "driver"}
+    assert len(done) >= 2
+    assert sum(done.values()) > 0
+    assert not told["executors"].get("driver")
+    assert {*LARGE} <= {*told["written"]}
+    for name in names:
+        wanted = results(tmp_path / "here", name)
+        assert wanted.total()
+        assert results(tmp_path / "shared", name) == wanted, name
+
+
+def test_a_session_on_a_cluster_needs_a_shared_directory() -> None:
+    with pytest.raises(HeadgateError, match="a directory that all machines share"):
+        Session(master="spark://127.0.0.1:1")

@@ -1,0 +1,196 @@
+"""Large trains: executors read sealed segments themselves, and the rows are those that the log gives."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from math import inf
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from tests.engine.conftest import Open
+from tests.engine.workload import CASES, PATIENCE, STREAMS, batches, declare, expected, found, start
+from tests.jobs.logs import counted
+
+from headgate.model import Stream
+from headgate.spark.jobs import sealed
+from headgate.spark.jobs.schemas import ARRIVAL, OFFSET, arrow_schema
+from headgate.spark.jobs.spans import ALWAYS, Span
+from headgate.spark.store import segments
+from headgate.spark.store.log import StreamLog
+
+KINDS = (
+    *("filter", "expressions", "table join", "union", "tumbling", "sliding", "aggregate of an aggregate"),
+    *("except of sliding windows", "join", "self-join", "three streams", "stream joined with its aggregate"),
+)
+EVERY = Stream(
+    name="every[kind]",
+    schema=(
+        *(("b", "boolean"), ("i", "tinyint"), ("s", "smallint"), ("n", "int"), ("l", "bigint"), ("f", "float")),
+        *(("d", "double"), ("t", "string"), ("x", "binary"), ("day", "date"), ("p", "decimal(9,2)")),
+        *(("q", "decimal(30,4)"), ("a", "array<int>"), ("m", "map<string,bigint>"), ("r", "struct<u:int,v:string>")),
+        ("ts", "timestamp"),
+    ),
+    event_time="ts",
+)
+
+
+@pytest.fixture
+def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "LARGE", 1)
+
+
+def whole_loads(monkeypatch: pytest.MonkeyPatch) -> list[segments.Segment]:
+    """Sealed segments whose rows the driver reads from now on."""
+    seen: list[segments.Segment] = []
+    load = segments.load
+
+    def counting(segment: segments.Segment) -> pa.Table:
+        if segment.sealed:
+            seen.append(segment)
+        return load(segment)
+
+    monkeypatch.setattr(segments, "load", counting)
+    return seen
+
+
+def log_of_everything(folder: Path, rows: int) -> StreamLog:
+    log = StreamLog.open(folder, EVERY, arrow_schema(EVERY))
+    for first in range(0, rows, 10):
+        ids = range(first, first + 10)
+        made: dict[str, list[Any]] = {
+            **{name: [n % 5 if n % 7 else None for n in ids] for name in ("i", "s", "n", "l", "f", "d")},
+            **{name: [Decimal(n) / 4 for n in ids] for name in ("p", "q")},
+            "b": [n % 2 == 0 for n in ids],
+            "t": [f"ü{n}" if n % 3 else None for n in ids],
+            "x": [bytes([n % 256]) for n in ids],
+            "day": [date(2020, 1, 1 + n % 28) for n in ids],
+            "a": [[n, None] if n % 4 else None for n in ids],
+            "m": [[("k", n)] for n in ids],
+            "r": [{"u": n, "v": None} if n % 5 else None for n in ids],
+            "ts": [n * 1_000 for n in ids],
+        }
+        arrays = [pa.array(made[one.name], one.type) for one in log.schema]
+        log.append(pa.Table.from_arrays(arrays, schema=log.schema), first / 10)
+        if first in (30, 70):
+            log.seal()
+    return log
+
+
+@pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize(
+    ("first", "last", "span"),
+    [
+        (0, 120, ALWAYS),
+        (13, 97, ALWAYS),
+        (3, 51, Span(17_000, 44_000)),
+        (0, 120, Span(-inf, 44_000)),
+        (0, 120, Span(39_000, inf)),
+        (45, 78, Span(0, 200_000)),
+    ],
+)
+def test_files_give_what_the_log_gives(spark: SparkSession, tmp_path: Path, first: int, last: int, span: Span) -> None:
+    log = log_of_everything(tmp_path / "a [b]{c}", 120)
+    wanted = log.read_window(first, last, span.low, span.high)
+    files = sealed.sealed(log, first, last, "ts", span)
+    assert files is not None
+    read = files.frame(spark, wanted.schema).toArrow()
+    rest = log.read_window(files.end, last, span.low, span.high)
+    assert read.num_rows + rest.num_rows == wanted.num_rows
+    together = pa.concat_tables([read.cast(wanted.schema), rest]).sort_by(OFFSET)
+    assert together.equals(wanted.sort_by(OFFSET))
+    assert ARRIVAL in together.column_names
+
+
+def test_little_stays_with_the_driver(spark: SparkSession, tmp_path: Path) -> None:
+    log = log_of_everything(tmp_path / "log", 120)
+    assert sealed.sealed(log, 0, 120, "ts") is None
+    assert sealed.train(log, 0, 120) is None
+
+
+@pytest.mark.usefixtures("all_large")
+def test_results_from_sealed_segments_equal_the_batch(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = opened(policy="fcfs")
+    declare(session)
+    random = Random(5)
+    for stream, rows in batches(random, STREAMS):
+        session.append(stream, rows)
+        if random.random() < 0.2:
+            session.engine.logs[stream].seal()
+    for stream in STREAMS:
+        session.finish(stream)
+    session.engine.logs["a"].seal()  # of the others some rows lie in files and some do not
+    seen = whole_loads(monkeypatch)
+    cases = [CASES[name] for name in KINDS]
+    handles = start(session, cases, since="start")
+    assert session.drain(PATIENCE)
+    assert not seen
+    for case in cases:
+        assert found(handles[case.name]) == expected(session, case), case.name
+    assert sum(counted(handle.read()).total() for handle in handles.values())
+
+
+def every_row(folder: Path) -> pa.Table:
+    """Rows of all types, out of a log that is not needed otherwise."""
+    log = log_of_everything(folder, 120)
+    rows = log.read(0, log.end).drop_columns([OFFSET, ARRIVAL])
+    log.close()
+    return rows
+
+
+@pytest.mark.usefixtures("all_large")
+def test_executors_write_what_the_driver_would(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = every_row(tmp_path / "made")
+    session = opened()
+    session.add_stream(EVERY)
+    sql = "SELECT * FROM `every[kind]` WHERE l > 0"
+    large, lines = session.query("large", sql), session.query("lines", sql, sink="jsonl")
+    seen = large.results(timeout=PATIENCE)
+    session.append(EVERY.name, rows)
+    assert session.drain(PATIENCE)
+    wanted = rows.filter(pa.compute.greater(rows["l"], 0))
+    folder = session.engine.directory.result("large")
+    (commit,) = (one for _, one in session.engine.ledger.commits.commits() if "large" in one.outputs)
+    assert commit.outputs["large"].files
+    (inline,) = (one for _, one in session.engine.ledger.commits.commits() if "lines" in one.outputs)
+    assert not inline.outputs["lines"].files
+    assert large.read().schema.equals(large.schema)
+    assert large.read().sort_by("ts").equals(wanted)
+    assert counted(lines.read()) == counted(wanted)
+    assert all(pa.parquet.read_schema(path).names == wanted.schema.names for path in folder.glob("*.parquet"))
+    assert not [*session.engine.directory.aside.iterdir()]
+    assert next(seen).num_rows
+    assert large.status.tuples_out == wanted.num_rows
+    assert large.status.response_time.mean is not None
+    monkeypatch.setattr(sealed, "LARGE", 1_000)  # small and large results of one query go together
+    session.append(EVERY.name, rows.slice(118, 1).set_column(15, "ts", pa.array([10**9], pa.timestamp("us", "UTC"))))
+    assert session.drain(PATIENCE)
+    assert large.read().num_rows == wanted.num_rows + 1
+
+
+@pytest.mark.usefixtures("all_large")
+def test_a_row_that_fails_in_a_large_train(opened: Open) -> None:
+    session = opened()
+    session.stream("s", "id bigint")
+    query = session.query("q", "SELECT 12 DIV id AS share FROM s")
+    session.append("s", pa.table({"id": [0, 1, 2, 3]}))
+    assert session.drain(PATIENCE)
+    assert query.status.state == "running"
+    assert sorted(query.read()["share"].to_pylist(), key=str) == [12, 4, 6, None]
+    assert session.status().dead_letters == {"s": 1}
+    assert not [*session.engine.directory.aside.iterdir()]
+
+
+@pytest.mark.usefixtures("all_large")
+def test_no_result_of_a_large_train(opened: Open) -> None:
+    session = opened()
+    session.stream("s", "id bigint")
+    query = session.query("q", "SELECT id FROM s WHERE id < 0")
+    session.append("s", pa.table({"id": [1, 2, 3]}))
+    assert session.drain(PATIENCE)
+    assert query.read().num_rows == 0
+    assert not [*session.engine.directory.aside.iterdir()]
