@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from workloads.make.__main__ import FOLDER, files
 
 from headgate.metrics import measure
 from headgate.model import Kind, Operator, walk
 from headgate.sim import simulate
 from headgate.sim.load import offered_load, scaled
 from headgate.workload import Workload, read_workload
-from workloads.make.__main__ import FOLDER, files
 
 PATHS = sorted(FOLDER.glob("*.toml"))
 LARGE = {"carney-4.4": 0.1}  # seconds to simulate

@@ -95,10 +95,10 @@ def _everything() -> Plan:
     """Workload 5L: rates, selectivities and priorities change, and all classes share two queries."""
     classes = [(8, 5, 7), (12, 8, 12), (14, 12, 12), (14, 12, 12), (12, 8, 12)]
     says = """
-        Table 11 and figures 120 to 123: a union and an except that all classes share, and everything changes. Priorities
-        change as section 6.3.7 says; what becomes of class 5's is not printed, so it stays. Of the rates it says that
-        class 5 has two spikes of 2000 a second and class 1 sinks at times, and of selectivities that those of selections
-        and joins in classes 2 and 3 move: when and how far is chosen here.
+        Table 11 and figures 120 to 123: a union and an except that all classes share, and everything changes.
+        Priorities change as section 6.3.7 says; what becomes of class 5's is not printed, so it stays. Of the rates
+        it says that class 5 has two spikes of 2000 a second and class 1 sinks at times, and of selectivities that those of
+        selections and joins in classes 2 and 3 move: when and how far is chosen here.
     """
     priorities = [("c1", 7.5, 50), ("c2", 4.5, 50), ("c4", 4.5, 20), ("c4", 7.5, 15)]
     changes: list[Mapping[str, object]] = [

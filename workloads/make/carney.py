@@ -27,8 +27,8 @@ def _all() -> Iterator[tuple[str, str]]:
 
 
 TABLE_4_2 = """
-    Carney 2005, table 4.2 (figures 4.4, 4.6, 4.14): 20 applications in a row of 5 boxes of 0.1 ms, deadlines of 0.01 and
-    2 s in turn; utility falls from 1 to 0 within 0.1 ms behind them. 1200 tuples a second in all, as in figure 4.6.
+    Carney 2005, table 4.2 (figures 4.4, 4.6, 4.14): 20 applications in a row of 5 boxes of 0.1 ms, deadlines of 0.01
+    and 2 s in turn; utility falls from 1 to 0 within 0.1 ms behind them. 1200 tuples a second in all, as in figure 4.6.
 """
 SECTION_4_4 = """
     Carney 2005, section 4.4.3 (figure 4.12): 200 applications in a row of 5 boxes. Costs and deadlines are not printed
