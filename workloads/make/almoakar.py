@@ -14,8 +14,8 @@ CHOSEN = """
     The document prints neither the costs nor the queries. Chosen here: the ratios of the costs below, a call's overhead
     as large as the cost of one tuple, how many queries of a class are of which kind where the table says "all", windows
     of 10 ms (its "10 time units"), and joins that keep one pair in 20 (its 20 locations). Costs vary by 5 %, as in its
-    simulator. The system is to be loaded but not overloaded: tuples alone ask for {busy:g} of the cores' time{same}, and
-    what calls cost is up to how many tuples wait for them. Every query reads streams of its own: the document's first
+    simulator. The system is to be loaded but not overloaded: tuples alone ask for {busy:g} of the cores' time{same},
+    and what calls cost is up to how many tuples wait for them. Every query reads streams of its own: the document's first
     21 queries had 27 streams.
 """
 OPERATORS: Mapping[str, tuple[tuple[str, int, str], ...]] = {
@@ -73,8 +73,8 @@ def _fives() -> Iterator[Plan]:
     once, priorities = [(2, 1, 0), (2, 1, 2), (3, 2, 2), (2, 2, 2), (2, 1, 1)], (50, 40, 30, 20, 10)
     twice, four = _times(once, 2), _times(once, 4)
     knee = (
-        "It is loaded less than others: these queries are overloaded from 1600 tuples a second on, says figure 83, so at "
-        "1200 they cannot ask for more than three quarters."
+        "It is loaded less than others: these queries are overloaded from 1600 tuples a second on, says figure 83, so "
+        "at 1200 they cannot ask for more than three quarters."
     )
     ramp = "steps, rates=[" + ", ".join(str(rate) for rate in range(600, 2401, 100)) + "], every=360ms"
     yield Plan("5G", f"Table 5: five classes on one core. {knee}", once, priorities, 1200, 1, 0.75)
