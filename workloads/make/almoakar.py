@@ -15,8 +15,8 @@ CHOSEN = """
     as large as the cost of one tuple, how many queries of a class are of which kind where the table says "all", windows
     of 10 ms (its "10 time units"), and joins that keep one pair in 20 (its 20 locations). Costs vary by 5 %, as in its
     simulator. The system is to be loaded but not overloaded: tuples alone ask for {busy:g} of the cores' time{same},
-    and what calls cost is up to how many tuples wait for them. Every query reads streams of its own: the document's first
-    21 queries had 27 streams.
+    and what calls cost is up to how many tuples wait for them. Every query reads streams of its own: the document's
+    first 21 queries had 27 streams.
 """
 OPERATORS: Mapping[str, tuple[tuple[str, int, str], ...]] = {
     "aggregate": (("aggregate", 3, ", window=10ms"), ("project", 1, "")),
