@@ -109,7 +109,7 @@ def test_tuples_alone_keep_the_cores_busy(name: str, busy: float) -> None:
         ("carney-3.9", 1, 31, 0.5),
         ("carney-4.2", 20, 100, 0.6),
         ("carney-4.12", 200, 1000, 0.9),
-        ("carney-4.4", 1000, 10_000, 0.2),
+        ("carney-4.4", 1000, 10_000, 0.8),
         ("carney-fanout", 10, 150, 0.8),
         ("carney-straight", 80, 320, 0.8),
         ("mavstream", 1, 6, 0.87),
