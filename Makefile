@@ -51,6 +51,7 @@ kill: setup  ## Kill the whole engine 200 times and count what is lost and doubl
 benchmark: setup  ## Measure the simulator and the decisions (minutes; ratios, not tests)
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/decisions.py
+	@$(BIN)/python benchmarks/overhead.py
 
 clean:  ## Remove the environment and everything generated
 	@rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -81,9 +81,7 @@ def _round(scheduler: Scheduler, now: float, until: float) -> Cost:
 
 def measure(names: list[str], sizes: list[int], budget: float) -> Table:
     networks = {size: network(size) for size in sizes}
-    return {
-        name: {size: decision_cost(name, networks[size], budget / len(sizes)) for size in sizes} for name in names
-    }
+    return {name: {size: decision_cost(name, networks[size], budget / len(sizes)) for size in sizes} for name in names}
 
 
 def show(table: Table, sizes: list[int], job: float) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Curve = Sequence[tuple[float | str, Band]]  # from left to right
 SIZE = (6.4, 4.0)  # inches
+MOST_DOTS = 20  # of a line; more would cover it
 
 
 class Labels(NamedTuple):
@@ -54,8 +55,9 @@ def compose(curves: Mapping[str, Curve], labels: Labels) -> Figure:
     ax = figure.add_subplot()
     for number, (policy, curve) in enumerate(curves.items()):
         _line(ax, policy, curve, scale, style(number))
-    if logarithmic(values):
+    if logarithmic(values) and min(values) > 0:
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
         ax.set_ylim(bottom=0.0 if min(values, default=0.0) >= 0 else None)
     ax.grid(axis="y")
@@ -73,6 +75,7 @@ def _line(ax: Axes, policy: str, curve: Curve, scale: float, look: Style) -> Non
     means = [point.mean / scale for _, point in curve]
     lows = [(point.mean - point.half) / scale for _, point in curve]
     highs = [(point.mean + point.half) / scale for _, point in curve]
-    ax.plot(places, means, look.dashes, color=look.colour, lw=1.4, marker="o", ms=3.5, label=policy)
+    dot = "o" if len(curve) <= MOST_DOTS else ""
+    ax.plot(places, means, look.dashes, color=look.colour, lw=1.4, marker=dot, ms=3.5, label=policy)
     if lows != highs:
         ax.fill_between(places, lows, highs, color=look.colour, alpha=0.18, lw=0)
