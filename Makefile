@@ -58,6 +58,7 @@ versus: setup  ## Headgate against Structured Streaming on the same queries and 
 benchmark: setup  ## Measure the simulator and the decisions (minutes; ratios, not tests)
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/decisions.py
+	@$(BIN)/python benchmarks/overhead.py
 
 clean:  ## Remove the environment and everything generated
 	@rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -28,8 +28,10 @@ from typer.testing import CliRunner
 from headgate.cli.main import app
 from headgate.model import Level
 from headgate.policies.checks import CHECKS
+from headgate.policies.contract import Policy
 from headgate.policies.registry import policies
 from headgate.policies.settings import TRAIN, Setting, level_setting
+from headgate.spark.cutting import FINE
 from headgate.stats import STATISTICS, Stats
 
 ROOT = Path(__file__).parents[1]
@@ -88,10 +90,19 @@ def _policies() -> str:
             ", ".join(f"`{level.value}`" for level in policy.levels),
             ", ".join(f"`{need}`" for need in sorted(policy.needs)) or "–",
             policy.source,
+            "yes",  # its machine runs units of every level
+            _on_spark(policy),
         )
         for policy in own
     ]
-    return _table(("name", "rule", "levels, the default first", "needs", "source"), rows)
+    head = ("name", "rule", "levels, the default first", "needs", "source", "simulator", "Spark")
+    return _table(head, rows)
+
+
+def _on_spark(policy: type[Policy]) -> str:
+    """Whether the engine runs a policy as it is by default, and what that takes."""
+    how = "yes, queries in pieces" if policy.levels[0] in FINE else "yes"
+    return how + (", if each query has a `qos`" if "qos" in policy.needs else "")
 
 
 def _statistics() -> str:

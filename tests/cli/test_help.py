@@ -5,7 +5,7 @@ from tests.cli.conftest import Headgate
 
 
 @pytest.mark.parametrize(
-    "command", ["", "simulate", "compare", "explain", "policies", "policies show", "replay", "why"]
+    "command", ["", "simulate", "compare", "sweep", "explain", "policies", "policies show", "replay", "why"]
 )
 @pytest.mark.parametrize("columns", [80, 140])
 def test_help_has_examples(headgate: Headgate, command: str, columns: int) -> None:
@@ -18,5 +18,5 @@ def test_help_has_examples(headgate: Headgate, command: str, columns: int) -> No
 
 def test_the_main_help_names_every_command(headgate: Headgate) -> None:
     shown = headgate("--help").stdout
-    for command in ("simulate", "compare", "explain", "policies", "replay", "why"):
+    for command in ("simulate", "compare", "sweep", "explain", "policies", "replay", "why"):
         assert command in shown

@@ -55,11 +55,12 @@ def show_json(tree: Any) -> None:
 class Bar:
     """A progress bar on stderr that appears on a terminal only, and only if it takes a while."""
 
-    def __init__(self, steps: int, patience: float = PATIENCE) -> None:
+    def __init__(self, steps: int, patience: float = PATIENCE, what: str = "policies") -> None:
         from rich.console import Console
 
         self._steps = steps
         self._patience = patience
+        self._what = what
         self._console = Console(stderr=True)
         self._began = time.monotonic()
         self._progress: Progress | None = None
@@ -80,16 +81,16 @@ class Bar:
         if self._progress is None:
             if not self._console.is_terminal or time.monotonic() - self._began < self._patience:
                 return
-            self._progress = _progress(self._console)
+            self._progress = _progress(self._console, self._what)
             self._task = self._progress.add_task("", total=self._steps, steps=self._steps, whole=0)
             self._progress.start()
         assert self._task is not None
         self._progress.update(self._task, completed=done, whole=int(done), description=doing)
 
 
-def _progress(console: Console) -> Progress:
+def _progress(console: Console, what: str) -> Progress:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    counted = TextColumn("{task.fields[whole]}/{task.fields[steps]} policies")
+    counted = TextColumn(f"{{task.fields[whole]}}/{{task.fields[steps]}} {what}")
     doing = TextColumn("{task.description}", markup=False)
     return Progress(BarColumn(), counted, TimeElapsedColumn(), doing, console=console, transient=True)

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from headgate import __version__
-from headgate.cli import compare, dead, explain, policies, results, simulate, trace
+from headgate.cli import compare, dead, explain, policies, results, simulate, sweep, trace
 from headgate.cli import run as engine
 from headgate.cli.console import INTERRUPTED, examples, note
 from headgate.model import HeadgateError
@@ -42,6 +42,7 @@ app = typer.Typer(
     epilog=examples(
         "simulate FILE --policy fcfs --policy hnr",
         "compare FILE --by slowdown.mean",
+        "sweep FILE --policy hnr --vary load=0.5:0.95:0.05 --seeds 10",
         "explain FILE --stage network",
         "policies show hnr",
         "run FILE --for 60s",
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
+app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.add_typer(policies.app, name="policies")
 app.command("replay", epilog=trace.REPLAY_EXAMPLES)(trace.replay)

@@ -1,4 +1,4 @@
-"""Queries by the hundred: `count` of them, each with its own values drawn for `$name`."""
+"""Queries and streams by the hundred: `count` of them; a query has its own values, drawn for `$name`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,15 @@ from headgate.model import HeadgateError, unknown
 from headgate.workload.settings import Settings, bare
 
 _DOLLAR = re.compile(r"\$(\w+)")
+
+
+def numbered(name: str, count: int | None) -> list[str]:
+    """The names of `count` things: with a number each; without a count, of the only one.
+
+    >>> numbered("q", 3), numbered("q", None)
+    (['q1', 'q2', 'q3'], ['q'])
+    """
+    return [name] if count is None else [f"{name}{number}" for number in range(1, count + 1)]
 
 
 def drawn(name: str, text: str, seed: int, query: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from headgate.model import Given, HeadgateError, Kind, Operator, Query, QueryClass, Stream, Table, unknown, walk
 from headgate.workload.costs import with_costs
-from headgate.workload.draws import drawn, mentioned, substitute
+from headgate.workload.draws import drawn, mentioned, numbered, substitute
 from headgate.workload.operators import Handle, Plan, plan
 from headgate.workload.place import Places
 from headgate.workload.schema import QuerySection
@@ -32,16 +32,15 @@ class Queries:
         """The queries of one table: one, or as many as `count` says."""
         with self.places.at("query", index):
             _check(section)
-        numbers = range(1, (section.count or 1) + 1)
-        for name in [f"{section.name}{n}" for n in numbers] if section.count else [section.name]:
-            yield self._query(section, index, name)
+        for number, name in enumerate(numbered(section.name, section.count), 1):
+            yield self._query(section, index, name, number)
         self._check_used(section, index)
 
-    def _query(self, section: QuerySection, index: int, name: str) -> Query:
+    def _query(self, section: QuerySection, index: int, name: str, number: int) -> Query:
         if name in self.plans:
             with self.places.at("query", index, "name", name=name):
                 raise HeadgateError(f"query '{name}' is given twice", hint="give every query its own name")
-        values = self._values(section, index, name)
+        values = self._values(section, index, name, number)
         query_class = self._class(section, index, name, values)
         planned = self._planned(section, index, name, values)
         self.plans[name] = planned
@@ -60,8 +59,8 @@ class Queries:
             lag=section.lag,
         )
 
-    def _values(self, section: QuerySection, index: int, name: str) -> dict[str, str]:
-        values = {}
+    def _values(self, section: QuerySection, index: int, name: str, number: int) -> dict[str, str]:
+        values = {"number": str(number)} if section.count else {}
         for draw, text in section.draw.items():
             with self.places.at("query", index, "draw", draw, name=name):
                 values[draw] = drawn(draw, text, self.seed, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from headgate.workload.arrivals import over, read_arrivals
 from headgate.workload.changes import read_change
 from headgate.workload.complaints import validated
 from headgate.workload.costs import read_costs
+from headgate.workload.draws import numbered
 from headgate.workload.place import Places
 from headgate.workload.queries import Queries
 from headgate.workload.schema import File, StreamSection, WorkloadSection
@@ -112,8 +114,10 @@ def _streams(file: File, places: Places) -> dict[str, Stream]:
         raise HeadgateError("has no stream", where=places.file, hint="add a [[stream]] table")
     streams: dict[str, Stream] = {}
     for index, section in enumerate(file.stream):
-        _only_one("stream", section.name, streams, places, index)
-        streams[section.name] = _stream(section, index, places)
+        made = _stream(section, index, places)
+        for name in numbered(section.name, section.count):
+            _only_one("stream", name, streams, places, index)
+            streams[name] = replace(made, name=name)
     return streams
 
 

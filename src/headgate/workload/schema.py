@@ -73,6 +73,7 @@ class StreamSection(Section):
     source_cost: Cost = 0.0
     bytes: int = Field(1, ge=1)
     source: str | None = None
+    count: int | None = Field(None, ge=1, le=100_000)
 
 
 class TableSection(Section):

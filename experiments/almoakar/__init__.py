@@ -1,0 +1,1 @@
+"""Al Moakar 2013: class-based scheduling."""

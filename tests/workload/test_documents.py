@@ -1,0 +1,135 @@
+"""The documents' workloads: every file reads, says what its table says, and can be simulated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from workloads.make.__main__ import FOLDER, files
+
+from headgate.metrics import measure
+from headgate.model import Kind, Operator, Train, walk
+from headgate.sim import simulate
+from headgate.sim.load import offered_load, scaled
+from headgate.workload import Workload, read_workload
+
+PATHS = sorted(FOLDER.glob("*.toml"))
+LARGE = {"carney-4.4": 0.1}  # seconds to simulate
+POLICIES = {"almoakar": "mbd, inversion=dsp", "carney": "slope-slack", "mavstream": "segment", "raindrop": "mtiq"}
+
+
+def workload(name: str) -> Workload:
+    return read_workload(FOLDER / f"{name}.toml")
+
+
+def operators(which: Workload) -> list[Operator]:
+    return [node.operator for node in which.network().nodes.values()]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_file_reads_and_runs(path: Path) -> None:
+    found = read_workload(path)
+    family = path.stem.partition("-")[0]
+    short = LARGE.get(path.stem, 0.02 if family == "almoakar" else 1.0)
+    report = measure(simulate(replace(found, duration=short, changes=()), POLICIES.get(family, "hnr")))
+    assert found.name == path.stem
+    assert report.unfinished == 0
+    assert sum(report.tuples_in.values()) > 0
+
+
+@pytest.mark.parametrize("name", sorted(files()))
+def test_a_long_file_is_as_made(name: str) -> None:
+    assert (FOLDER / name).read_text(encoding="utf-8") == files()[name], "run python -m workloads.make"
+
+
+@pytest.mark.parametrize(
+    ("name", "queries", "priorities", "cores"),
+    [
+        ("A", (7, 7, 7), (6, 3, 1), 1),
+        ("B", (2, 8, 11), (3, 2, 1), 1),
+        ("C", (2, 8, 11), (6, 3, 1), 1),
+        ("D", (7, 7, 7), (30, 20, 10), 1),
+        ("E", (2, 8, 11), (60, 30, 10), 1),
+        ("F", (11, 8, 2), (60, 30, 10), 1),
+        ("5G", (3, 5, 7, 6, 4), (50, 40, 30, 20, 10), 1),
+        ("5G_4", (12, 20, 28, 24, 16), (50, 40, 30, 20, 10), 4),
+        ("5G_2", (12, 20, 28, 24, 16), (50, 40, 30, 20, 10), 2),
+        ("5S_2", (6, 10, 14, 12, 8), (50, 40, 30, 20, 10), 2),
+        ("5O_2", (6, 10, 14, 12, 8), (50, 40, 30, 20, 10), 2),
+        ("3D_6", (21, 21, 21), (60, 30, 10), 6),
+        ("3E_6", (14, 21, 28), (30, 20, 10), 6),
+        ("3F_6", (28, 21, 14), (30, 20, 10), 6),
+        ("5I", (12, 12, 15, 12, 12), (50, 40, 30, 20, 10), 6),
+        ("5L", (22, 34, 40, 40, 34), (80, 30, 30, 10, 10), 6),  # 20 … 32, and the two that all classes share
+    ],
+)
+def test_al_moakars_tables(name: str, queries: tuple[int, ...], priorities: tuple[int, ...], cores: int) -> None:
+    found = workload(f"almoakar-{name}")
+    assert tuple(Counter(query.query_class for query in found.queries).values()) == queries
+    assert tuple(known.priority for known in found.classes) == priorities
+    assert found.cores == cores
+
+
+def test_the_queries_of_a_have_27_streams() -> None:
+    kinds = Counter(operator.kind for operator in operators(workload("almoakar-A")))
+    assert len(workload("almoakar-A").streams) == 27
+    assert (kinds[Kind.AGGREGATE], kinds[Kind.JOIN], kinds[Kind.SELECT]) == (9, 6, 6)
+
+
+def test_the_same_63_queries_in_three_and_in_five_classes() -> None:
+    kinds = [
+        Counter(o.kind for o in operators(workload(f"almoakar-{name}"))) for name in ("3D_6", "3E_6", "3F_6", "5I")
+    ]
+    assert all(each == kinds[0] for each in kinds)
+
+
+def test_5l_shares_a_union_and_an_except() -> None:
+    shared = [node for node in workload("almoakar-5L").network().nodes.values() if len(node.queries) > 1]
+    assert [len(node.queries) for node in shared] == [5, 5]
+
+
+def test_scaling_keeps_costs() -> None:
+    plans = [workload(f"almoakar-{name}").queries[0].plan for name in ("5G", "5G_2", "5G_4", "5S_2", "5O_2")]
+    assert len({plan.given.cost for plan in plans}) == 1
+
+
+@pytest.mark.parametrize(("name", "busy"), [("A", 0.85), ("D", 0.85), ("5G_4", 0.75), ("3E_6", 0.85), ("5L", 0.75)])
+def test_tuples_alone_keep_the_cores_busy(name: str, busy: float) -> None:
+    """With trains so long that calls cost next to nothing."""
+    found = replace(workload(f"almoakar-{name}"), train=Train(at_most=10**6))
+    assert offered_load(found) == pytest.approx(busy, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "queries", "boxes", "load"),
+    [
+        ("carney-3.4", 5, 605, 0.6),
+        ("carney-3.9", 1, 31, 0.5),
+        ("carney-4.2", 20, 100, 0.6),
+        ("carney-4.12", 200, 1000, 0.9),
+        ("carney-4.4", 1000, 10_000, 0.8),
+        ("carney-fanout", 10, 150, 0.8),
+        ("carney-straight", 80, 320, 0.8),
+        ("mavstream", 1, 6, 0.87),
+        ("raindrop-filters", 1, 4, 0.69),
+        ("raindrop-join", 1, 4, 0.72),
+    ],
+)
+def test_boxes_and_loads(name: str, queries: int, boxes: int, load: float) -> None:
+    found = workload(name)
+    assert (len(found.queries), len(operators(found))) == (queries, boxes)
+    assert offered_load(scaled(found)) == pytest.approx(load, abs=0.01)
+
+
+def test_sharafs_sets_share_one_select() -> None:
+    shared = [node for node in workload("sharaf-sharing").network().nodes.values() if len(node.queries) > 1]
+    assert [len(node.queries) for node in shared] == [10] * 50
+
+
+def test_every_query_of_sharafs_joins_has_a_window_of_its_own() -> None:
+    joins = [node for query in workload("sharaf-joins").queries for node in walk(query.plan) if hasattr(node, "upper")]
+    windows = [node.upper for node in joins]
+    assert len(set(windows)) == 500
+    assert 1.0 <= min(windows) <= max(windows) <= 10.0
