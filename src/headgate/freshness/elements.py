@@ -122,7 +122,7 @@ def check_ids(ids: Sequence[Any] | NDArray[Any], count: int) -> None:
     """Refuse keys that are missing or come twice."""
     if len(ids) != count:
         raise HeadgateError(f"there are {len(ids)} ids for {count} elements", hint="give one id for each")
-    missing = [row for row, key in enumerate(ids) if key is None]
+    missing = [row for row, key in enumerate(_plain(ids)) if key is None]
     if missing:
         raise HeadgateError(f"id is missing in {name_rows(missing)}", hint="give every element a key")
     if len(set(_plain(ids))) < count:

@@ -80,4 +80,4 @@ def allocate(elements: Elements, bandwidth: float, labels: Labels, allocation: A
 
 
 def _sums(column: Floats, labels: Labels) -> Floats:
-    return np.bincount(labels, weights=column)
+    return np.asarray(np.bincount(labels, weights=column), dtype=float)

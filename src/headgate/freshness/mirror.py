@@ -93,9 +93,9 @@ def _fresh(refreshes: Events, changes: Events, reads: Events) -> NDArray[np.bool
     last_refresh = np.maximum.accumulate(np.where(sorted_kind == _REFRESH, place, -1))
     last_change = np.maximum.accumulate(np.where(sorted_kind == _CHANGE, place, -1))
     first = np.searchsorted(which[order], which[order])  # where the element's events begin
-    fresh = np.empty(len(order), dtype=bool)
+    fresh: NDArray[np.bool_] = np.empty(len(order), dtype=bool)
     fresh[order] = np.maximum(last_refresh, first - 1) >= np.where(last_change >= first, last_change, -1)
-    return fresh[kind == _ACCESS]
+    return np.asarray(fresh[kind == _ACCESS])
 
 
 def _measure(time: Floats, fresh: NDArray[np.bool_], periods: float, changes: int, refreshes: int) -> Seen:
