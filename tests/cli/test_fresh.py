@@ -126,3 +126,25 @@ def test_a_file_that_is_none(headgate: Headgate, tmp_path: Path) -> None:
     result = headgate("fresh", "plan", wrong, "-b", "5")
     assert "this is no parquet file" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_timetable(headgate: Headgate, pages: Path, tmp_path: Path) -> None:
+    out = tmp_path / "times.csv"
+    result = headgate("fresh", "timetable", pages, "-b", "5", "--periods", "10", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "visits in 10 periods" in result.stdout
+    table = csv.read_csv(out)
+    assert table.column_names == ["time", "id"]
+    assert 48 <= table.num_rows <= 52
+    assert set(table.column("id").to_pylist()) == {"a", "b", "c"}
+
+
+def test_a_split_timetable(headgate: Headgate, pages: Path, tmp_path: Path) -> None:
+    now = tmp_path / "now.csv"
+    now.write_text(ROWS.replace("e,5,1", "e,5,90"), encoding="utf-8")
+    asked = ("fresh", "timetable", pages, "-b", "5", "--periods", "10", "--split", "0.2", "--moved", now)
+    result = headgate(*asked, "--json")
+    assert "the split gives +" in result.stderr
+    assert {visit["id"] for visit in json.loads(result.stdout)["visits"]} == {"a", "b", "c", "e"}
+    now.write_text(ROWS.replace("e,5,1", "f,5,90"), encoding="utf-8")
+    assert "not the same ones" in headgate(*asked).stderr

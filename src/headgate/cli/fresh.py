@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from headgate.cli import fresh_options, fresh_simulate, options
+from headgate.cli import fresh_options, fresh_simulate, fresh_timetable, options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.tables import plain_table
 from headgate.cli.units import NOTHING, number
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "fresh plan pages.csv --bandwidth 1000 --out plan.csv",
     "fresh simulate pages.csv --bandwidth 1000 --periods 200",
+    "fresh timetable pages.csv --bandwidth 1000 --out timetable.csv",
 )
 PLAN_EXAMPLES = examples(
     "fresh plan pages.parquet --bandwidth 250000 --out plan.parquet",
@@ -29,6 +30,7 @@ PLAN_EXAMPLES = examples(
 
 app = typer.Typer(no_args_is_help=True, epilog=EXAMPLES)
 app.command("simulate", epilog=fresh_simulate.EXAMPLES)(fresh_simulate.simulate)
+app.command("timetable", epilog=fresh_timetable.EXAMPLES)(fresh_timetable.timetable)
 
 Out = Annotated[
     Path | None,
