@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from headgate.cli import fresh_options, fresh_simulate, fresh_timetable, options
+from headgate.cli import fresh_options, fresh_run, fresh_simulate, fresh_timetable, options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.tables import plain_table
 from headgate.cli.units import NOTHING, number
@@ -21,6 +21,7 @@ EXAMPLES = examples(
     "fresh plan pages.csv --bandwidth 1000 --out plan.csv",
     "fresh simulate pages.csv --bandwidth 1000 --periods 200",
     "fresh timetable pages.csv --bandwidth 1000 --out timetable.csv",
+    'fresh run pages.csv --bandwidth 1000 --period "1 h" --dir mirror',
 )
 PLAN_EXAMPLES = examples(
     "fresh plan pages.parquet --bandwidth 250000 --out plan.parquet",
@@ -31,6 +32,7 @@ PLAN_EXAMPLES = examples(
 app = typer.Typer(no_args_is_help=True, epilog=EXAMPLES)
 app.command("simulate", epilog=fresh_simulate.EXAMPLES)(fresh_simulate.simulate)
 app.command("timetable", epilog=fresh_timetable.EXAMPLES)(fresh_timetable.timetable)
+app.command("run", epilog=fresh_run.EXAMPLES)(fresh_run.run)
 
 Out = Annotated[
     Path | None,

@@ -65,7 +65,7 @@ def ratio_at_gain(wanted: Floats) -> Floats:
         place = np.sqrt(-2.0 * np.log1p(-wanted))
     none = ~(wanted < 1.0)
     place[none] = 0.0
-    found = _ratio_at(place)
+    found = ratio_at_place(place)
     found[none] = np.inf
     return found
 
@@ -91,7 +91,7 @@ def ratio_at_freshness(wanted: ArrayLike) -> Floats:
     return np.where(share >= 1.0, 0.0, np.where(share < RARE, rare, ratio))
 
 
-def _ratio_at(place: Floats) -> Floats:
+def ratio_at_place(place: Floats) -> Floats:
     """The ratio at t, from the Taylor polynomial of the nearest node."""
     node = (place * NODES_PER_UNIT + 0.5).astype(np.intp)
     step = place - node * (1.0 / NODES_PER_UNIT)
