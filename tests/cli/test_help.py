@@ -5,7 +5,21 @@ from tests.cli.conftest import Headgate
 
 
 @pytest.mark.parametrize(
-    "command", ["", "simulate", "compare", "sweep", "explain", "policies", "policies show", "replay", "why"]
+    "command",
+    [
+        "",
+        "simulate",
+        "compare",
+        "sweep",
+        "explain",
+        "policies",
+        "policies show",
+        "replay",
+        "why",
+        "fresh",
+        "fresh plan",
+        "fresh simulate",
+    ],
 )
 @pytest.mark.parametrize("columns", [80, 140])
 def test_help_has_examples(headgate: Headgate, command: str, columns: int) -> None:

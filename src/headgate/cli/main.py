@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from headgate import __version__
-from headgate.cli import compare, dead, explain, policies, results, simulate, sweep, trace
+from headgate.cli import compare, dead, explain, fresh, policies, results, simulate, sweep, trace
 from headgate.cli import run as engine
 from headgate.cli.console import INTERRUPTED, examples, note
 from headgate.model import HeadgateError
@@ -46,6 +46,7 @@ app = typer.Typer(
         "explain FILE --stage network",
         "policies show hnr",
         "run FILE --for 60s",
+        "fresh plan FILE --bandwidth 1000",
     ),
 )
 app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
@@ -58,6 +59,7 @@ app.command("why", epilog=trace.WHY_EXAMPLES)(trace.why)
 app.command("run", epilog=engine.EXAMPLES)(engine.run)
 app.command("results", epilog=results.EXAMPLES)(results.results)
 app.command("dead", epilog=dead.EXAMPLES)(dead.dead)
+app.add_typer(fresh.app, name="fresh")
 
 
 def _print_version(asked: bool) -> None:

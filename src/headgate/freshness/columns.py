@@ -1,0 +1,38 @@
+"""What the columns of a table of elements are called; imports nothing heavy, the command line needs the names early."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from headgate.model import unknown
+
+FORMATS = ("parquet", "csv")
+OPTIONAL = ("size", "min_freshness", "frequency")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of a table are called; of the last three, those that are there are used."""
+
+    id: str = "id"
+    change_rate: str = "change_rate"
+    access: str = "access"
+    size: str = "size"
+    min_freshness: str = "min_freshness"
+    frequency: str = "frequency"  # as the mirror refreshes now
+
+    def found_in(self, known: Sequence[str], where: str) -> dict[str, str]:
+        """The columns of a table by what they mean; refuses a table without one that is needed or was named.
+
+        >>> Columns(access="hits").found_in(["id", "hits", "change_rate"], "t.csv")
+        {'id': 'id', 'change_rate': 'change_rate', 'access': 'hits'}
+        """
+        found = {}
+        for field in fields(self):
+            name = getattr(self, field.name)
+            if name in known:
+                found[field.name] = name
+            elif field.name not in OPTIONAL or name != field.default:
+                raise unknown("column", name, known, where=where)
+        return found

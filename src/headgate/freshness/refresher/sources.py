@@ -1,0 +1,111 @@
+"""Where copies come from: HTTP documents by conditional requests, or a function of the user's."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from headgate.model import HeadgateError
+
+TIMEOUT = 30.0
+NOT_MODIFIED = 304
+
+
+class Known(NamedTuple):
+    """What is known of a copy from its last visit: the server's marks, and a digest of the content."""
+
+    etag: str = ""
+    last_modified: str = ""
+    digest: str = ""
+
+
+class Fetched(NamedTuple):
+    """What a visit found: the content if it may have changed, and what to know for the next one."""
+
+    body: bytes | None
+    known: Known
+
+    def changed(self, before: Known) -> bool:
+        return self.body is not None and self.known.digest != before.digest
+
+
+class Source(Protocol):
+    """Fetches one element by its key; raises `SourceError` where that fails."""
+
+    def fetch(self, key: str, known: Known) -> Fetched: ...
+
+
+class SourceError(Exception):
+    """A visit that failed; the copy stays as it is."""
+
+
+class HttpSource:
+    """Documents by URL, with If-None-Match and If-Modified-Since: what has not changed is not sent again."""
+
+    def __init__(self, timeout: float = TIMEOUT) -> None:
+        self._timeout = timeout
+
+    def fetch(self, key: str, known: Known) -> Fetched:
+        if urlsplit(key).scheme not in ("http", "https"):
+            raise SourceError("is no http or https URL")
+        request = urllib.request.Request(key, headers=_conditions(known))
+        try:
+            with _opened(request, self._timeout) as (headers, body):
+                return Fetched(body, Known(headers.get("ETag", ""), headers.get("Last-Modified", ""), digest(body)))
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code == NOT_MODIFIED:
+                return Fetched(None, known)
+            raise SourceError(f"the server says {error.code}") from error
+        except (OSError, ValueError) as error:
+            raise SourceError(str(getattr(error, "reason", None) or error)) from error
+
+
+class FunctionSource:
+    """A user's function: key in, bytes or text out."""
+
+    def __init__(self, function: Callable[[str], bytes | str]) -> None:
+        self._function = function
+
+    @classmethod
+    def named(cls, text: str) -> FunctionSource:
+        """The function `package.module:name`.
+
+        >>> FunctionSource.named("base64:b64encode")._function.__name__
+        'b64encode'
+        """
+        module, _, name = text.partition(":")
+        try:
+            return cls(getattr(importlib.import_module(module), name))
+        except (ImportError, AttributeError, ValueError):
+            raise HeadgateError(f"there is no function '{text}'", hint="write it as package.module:function") from None
+
+    def fetch(self, key: str, known: Known) -> Fetched:
+        try:
+            found = self._function(key)
+        except Exception as error:  # a user's function may fail in any way; the other elements go on
+            raise SourceError(f"{type(error).__name__}: {error}") from error
+        body = found.encode() if isinstance(found, str) else bytes(found)
+        return Fetched(body, Known(digest=digest(body)))
+
+
+def digest(body: bytes) -> str:
+    """What tells two contents apart; servers send whole documents that are the same as before."""
+    return hashlib.blake2b(body, digest_size=16).hexdigest()
+
+
+def _conditions(known: Known) -> dict[str, str]:
+    conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.last_modified}
+    return {name: value for name, value in conditions.items() if value}
+
+
+@contextmanager
+def _opened(request: urllib.request.Request, timeout: float) -> Iterator[tuple[Mapping[str, str], bytes]]:
+    with urllib.request.urlopen(request, timeout=timeout) as response:
+        yield response.headers, response.read()
