@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.sim.builders import workload
 
@@ -15,7 +17,7 @@ from headgate.workload import Workload
 QUERIES = {"q1": "select, cost=5ms, selectivity=0.5", "q2": "select, cost=2ms"}
 
 
-def made(arrivals: str = "poisson, rate=50", **settings: object) -> Workload:
+def made(arrivals: str = "poisson, rate=50", **settings: Any) -> Workload:
     return workload(QUERIES, arrivals, duration="2 s", **settings)
 
 

@@ -151,7 +151,7 @@ def _with_least(base: DataFrame, min_freshness: float | None) -> DataFrame:
 
     from headgate.freshness.frames.batches import floors
 
-    return base.withColumn("least", arrow_udf(floors, "double")("rate", "size", "floor"))
+    return base.withColumn("least", arrow_udf(floors, "double")("rate", "size", "floor"))  # type: ignore[call-overload]
 
 
 def _with_cost(base: DataFrame, access: float) -> DataFrame:
