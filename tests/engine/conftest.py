@@ -13,12 +13,12 @@ from headgate.spark.session import Session
 Open = Callable[..., Session]
 
 
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    """Whichever runs: tests of the command line in between stop theirs."""
     session = builder("local[2]", "headgate-tests").config("spark.driver.host", "127.0.0.1").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+    return session
 
 
 @pytest.fixture

@@ -233,7 +233,7 @@ def drawn_cuts(random: Random) -> list[list[float]]:
     return cuts
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> dict[str, DataFrame]:
     return {"rooms": stored(spark.createDataFrame(ROOMS))}
 
