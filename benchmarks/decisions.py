@@ -1,9 +1,9 @@
 """What a decision costs, by policy and number of units; everything in one run.
 
 Every unit is a query of one operator, all read one stream. A tuple arrives for all of them, then one core asks the
-scheduler again and again until nothing waits; the time for all of that, per decision. Where that would take longer than
-the policy's share of `--seconds`, it stops early, while nearly all units still wait: such times are marked `~`, and are
-those of the worst moment, not of the mean over a round.
+scheduler again and again until nothing waits; the CPU time for all of that, per decision. Where that would take longer
+than the policy's share of `--seconds`, it stops early, while nearly all units still wait: such times are marked `~`,
+and are those of the worst moment, not of the mean over a round.
 `growth` is the time at the most units over the time at the fewest; a policy that keeps a heap may grow like the
 logarithm (printed last), one that looks at every unit like the number of units. `of a job` is a decision at 1 000 units
 over a Spark job of `--job` milliseconds.
@@ -61,22 +61,24 @@ def decision_cost(policy: str, net: Network, budget: float) -> Cost:
     """The best of rounds in which every unit has one tuple, within a time budget."""
     scheduler = Scheduler(net, policy)
     found: list[Cost] = []
-    began, now = time.perf_counter(), 0.0
-    while not found or time.perf_counter() - began < budget:
+    began, now = time.process_time(), 0.0
+    while not found or time.process_time() - began < budget:
         now += 1.0
-        found.append(_round(scheduler, now, began + budget))
+        found.append(_round(scheduler, len(net.queries), now, began + budget))
     return min(found, key=lambda cost: (not cost.whole, cost.seconds))
 
 
-def _round(scheduler: Scheduler, now: float, until: float) -> Cost:
-    decisions, began = 0, time.perf_counter()
+def _round(scheduler: Scheduler, units: int, now: float, until: float) -> Cost:
+    decisions, began = 0, time.process_time()
     scheduler.event(Arrived("s", now), now)
+    arriving = (time.process_time() - began) / units  # every decision's share, also of those that are not made
+    began = time.process_time()
     while isinstance(run := scheduler.next(0, now), Run):
         scheduler.finished(Outcome(run, 0.0), now)
         decisions += 1
-        if not decisions & 15 and time.perf_counter() > until:
-            return Cost((time.perf_counter() - began) / decisions, whole=False)
-    return Cost((time.perf_counter() - began) / max(1, decisions), whole=True)
+        if not decisions & 15 and time.process_time() > until:
+            return Cost(arriving + (time.process_time() - began) / decisions, whole=False)
+    return Cost(arriving + (time.process_time() - began) / max(1, decisions), whole=True)
 
 
 def measure(names: list[str], sizes: list[int], budget: float) -> Table:

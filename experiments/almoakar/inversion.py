@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"into {PAGE.name}")
     given = parser.parse_args()
     runs = list(run_all(given.workload or list(UNINVERTED), given.seeds, given.seconds, given.jobs))
-    text = f"### Who inverts\n\n{inversions(runs)}\n### Printed numbers\n\n{figures(runs)}"
+    text = f"## Who inverts\n\n{inversions(runs)}\n## Printed numbers\n\n{figures(runs)}"
     print(text)
     if given.write:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
