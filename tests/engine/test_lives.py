@@ -61,7 +61,7 @@ def test_once_over_nothing_ends_at_once(session: Session) -> None:
 
 
 def test_start_and_end(session: Session) -> None:
-    late = session.query("late", COPY, start=0.4, end=1.2)
+    late = session.query("late", COPY, start=3.0, end=9.0)
     with pytest.raises(HeadgateError, match="is scheduled"):
         late.pause()
     session.append("a", rows(0))
