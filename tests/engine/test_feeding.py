@@ -29,6 +29,9 @@ class FakeEngine:
     def now(self) -> float:
         return time.monotonic()
 
+    def full(self, stream: str) -> str | None:
+        return None
+
     def append(self, stream: str, rows: pa.Table, batch: str | None) -> int:
         self.taken[stream] += rows.num_rows
         return int(rows.num_rows)

@@ -179,9 +179,8 @@ def _finished(
     if not missing:
         return
     from headgate.cli.run import start_spark
-    from headgate.spark.sweep import run_tasks, same_python
+    from headgate.spark.sweep import run_tasks
 
-    same_python(master)
     spark = start_spark(master, kept.folder / "spark.log")
     try:
         for done in run_tasks(spark.sparkContext, plan.workload, missing, bin):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -22,7 +20,6 @@ from headgate.sim import simulate
 from headgate.sim.varying import Point, varied, varied_policy
 from headgate.workload import Workload
 
-PYTHON = "PYSPARK_PYTHON"  # Spark's variable: what executors run tasks with
 LOOK = 0.1  # seconds between two looks at what is finished
 Values = dict[str, float | int | None]
 
@@ -44,12 +41,6 @@ class Done:
     key: str
     values: Values
     error: str = ""
-
-
-def same_python(master: str) -> None:
-    """On this machine tasks run in the Python that runs this, unless told otherwise: call it before Spark starts."""
-    if master.startswith("local"):
-        os.environ.setdefault(PYTHON, sys.executable)
 
 
 def run_task(task: Task, workload: Workload, bin: float) -> Done:

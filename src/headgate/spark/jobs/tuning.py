@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from types import MappingProxyType
 
 from pyspark.sql import SparkSession
@@ -38,6 +40,8 @@ SETTINGS = MappingProxyType(
 
 def builder(master: str = "local[*]", name: str = "headgate") -> SparkSession.Builder:
     """A session's builder with the settings above; add your own before `getOrCreate`."""
+    if master.startswith("local"):  # Python tasks here run in the Python that runs this, unless told otherwise
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     made = SparkSession.builder.master(master).appName(name)
     for key, value in SETTINGS.items():
         made = made.config(key, value)
