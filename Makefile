@@ -48,9 +48,10 @@ format: setup  ## Rewrite the code in the project's format
 kill: setup  ## Kill the whole engine 200 times and count what is lost and doubled (an hour)
 	@$(BIN)/python -m tests.engine.kill --kills 200
 
-benchmark: setup  ## Measure the simulator and the decisions (minutes; ratios, not tests)
+benchmark: setup  ## Measure the simulator, the decisions and refresh plans (minutes; ratios, not tests)
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/decisions.py
+	@$(BIN)/python benchmarks/freshness.py --spark --solver
 
 clean:  ## Remove the environment and everything generated
 	@rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis
