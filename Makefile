@@ -55,10 +55,11 @@ soak: setup  ## Half an hour of queries coming and going on Spark; prints and dr
 versus: setup  ## Headgate against Structured Streaming on the same queries and feed (half an hour; ratios, not tests)
 	@$(BIN)/python benchmarks/many_queries.py
 
-benchmark: setup  ## Measure the simulator and the decisions (minutes; ratios, not tests)
+benchmark: setup  ## Measure the simulator, the decisions and refresh plans (minutes; ratios, not tests)
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/decisions.py
 	@$(BIN)/python benchmarks/overhead.py
+	@$(BIN)/python benchmarks/freshness.py --spark --solver
 
 clean:  ## Remove the environment and everything generated
 	@rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis

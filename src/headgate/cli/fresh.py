@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from headgate.cli import fresh_options, fresh_run, fresh_simulate, fresh_timetable, options
+from headgate.cli import fresh_options, fresh_run, fresh_simulate, fresh_spark, fresh_timetable, options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.tables import plain_table
 from headgate.cli.units import NOTHING, number
 from headgate.freshness.columns import FORMATS, Columns
+from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
     from headgate.freshness.summary import Summary
@@ -26,7 +27,8 @@ EXAMPLES = examples(
 PLAN_EXAMPLES = examples(
     "fresh plan pages.parquet --bandwidth 250000 --out plan.parquet",
     "fresh plan pages.csv -b 1000 --min-freshness 0.2 --plot plan.png",
-    "fresh plan pages.csv -b 1000 --access hits --change-rate lambda --json",
+    "fresh plan pages.csv -b 1000 --access hits --json",
+    "fresh plan db.pages -b 250000 --spark 'local[2]' --out plan",
 )
 
 app = typer.Typer(no_args_is_help=True, epilog=EXAMPLES)
@@ -41,6 +43,15 @@ Out = Annotated[
 Plot = Annotated[
     Path | None,
     typer.Option("--plot", help="Draw freshness and allocation: .png, .svg or .pdf.", show_default=False),
+]
+OnSpark = Annotated[
+    str | None,
+    typer.Option(
+        "--spark",
+        help="Plan on this Spark master, as local[2]; ELEMENTS may be a folder or a table, --out is a folder.",
+        show_default=False,
+        metavar="MASTER",
+    ),
 ]
 ROOM = Columns()
 
@@ -58,6 +69,7 @@ def plan_command(
     as_json: options.AsJson = False,
     plot: Plot = None,
     min_freshness: fresh_options.MinFreshness = None,
+    spark: OnSpark = None,
     id: fresh_options.IdColumn = ROOM.id,
     change_rate: fresh_options.RateColumn = ROOM.change_rate,
     access: fresh_options.AccessColumn = ROOM.access,
@@ -74,9 +86,14 @@ def plan_command(
     from headgate.freshness.summary import summarize
 
     check_bandwidth(bandwidth)
+    columns = Columns(id, change_rate, access, size, floor, now)
+    if spark is not None:
+        if plot is not None:
+            raise HeadgateError("--plot and --spark are both given", hint="draw a sample of the elements")
+        fresh_spark.plan(spark, elements, bandwidth, columns, out, min_freshness, as_json)
+        return
     options.check_output(out, "--out", FORMATS)
     options.check_plot(plot)
-    columns = Columns(id, change_rate, access, size, floor, now)
     table = fresh_options.listed(elements, columns, min_freshness)
     found = plan(table.elements, bandwidth)
     summary = summarize(found, bandwidth, table.frequency)

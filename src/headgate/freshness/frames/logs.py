@@ -78,9 +78,8 @@ def rates_frame(
         fn.sum(fn.when(~fn.col("changed"), fn.col("gap")).otherwise(0.0)).alias("unchanged"),
         fn.count("*").alias("visits"),
     )
-    found = arrow_udf(rates, RATES)(  # type: ignore[call-overload]
-        fn.col("gaps"), fn.col("unchanged"), fn.col("visits")
-    )
+    estimated = arrow_udf(rates, RATES)  # type: ignore[call-overload]  # the stubs ask for a kind, hints give it
+    found = estimated("gaps", "unchanged", "visits")
     return histories.select("id", found.alias("found"), "visits").select("id", "found.*", "visits")
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 TOLERANCE = 1e-11
+SEARCHED = ("load", "cost", "least")
 BINS = 512  # per unit of the logarithm
 
 
@@ -69,7 +70,7 @@ def plan_frame(
     base = checked_numbers(frame, columns or Columns())
     totals = check_frame(base, min_freshness, unique_ids=unique_ids)
     base = _with_cost(_with_least(base, min_freshness), totals.access)
-    narrow = base.select("load", "cost", "least")
+    narrow = base.select(*SEARCHED)
     if cache:
         narrow = narrow.persist(StorageLevel.MEMORY_AND_DISK)
     try:
@@ -79,6 +80,15 @@ def plan_frame(
             narrow.unpersist()
     say("certifying")
     return _certified(base, found, bandwidth, totals.rows)
+
+
+def narrowed(frame: DataFrame, columns: Columns | None = None) -> DataFrame:
+    """The columns that the search reads, without floors, of elements that are known to be right."""
+    from pyspark.sql import functions as fn
+
+    base = checked_numbers(frame, columns or Columns())
+    row = base.agg(fn.sum("access").alias("access")).collect()[0]
+    return _with_cost(_with_least(base, None), float(row["access"])).select(*SEARCHED)
 
 
 def use_at(narrow: DataFrame, price: float, *, floors: bool) -> Use:
@@ -151,7 +161,8 @@ def _with_least(base: DataFrame, min_freshness: float | None) -> DataFrame:
 
     from headgate.freshness.frames.batches import floors
 
-    return base.withColumn("least", arrow_udf(floors, "double")("rate", "size", "floor"))  # type: ignore[call-overload]
+    found = arrow_udf(floors, "double")  # type: ignore[call-overload]  # the stubs ask for a kind, hints give it
+    return base.withColumn("least", found("rate", "size", "floor"))
 
 
 def _with_cost(base: DataFrame, access: float) -> DataFrame:
