@@ -11,6 +11,7 @@ from headgate.freshness.elements import Elements
 from headgate.freshness.search import Found
 
 CHUNK = 65_536
+ROUNDING = 1 + 1e-14  # a floor that went through bandwidth and back
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +61,4 @@ def _violation(priced: Floats, rate: Floats, frequency: Floats, floor: Floats) -
         return 0.0
     with np.errstate(divide="ignore"):
         distance = gain(rate / frequency) / priced - 1.0
-    return float(np.where(frequency > floor, np.abs(distance), np.maximum(distance, 0.0)).max())
+    return float(np.where(frequency > floor * ROUNDING, np.abs(distance), np.maximum(distance, 0.0)).max())

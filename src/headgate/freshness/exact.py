@@ -186,7 +186,8 @@ class Problem(NamedTuple):
         """The frequencies at the multiplier."""
         if found.lower == found.upper:
             return self.frequency(found.lower)
-        return found.mix * self.frequency(found.lower) + (1.0 - found.mix) * self.frequency(found.upper)
+        upper = self.frequency(found.upper)  # a sum of shares would move what is equal at both ends by a rounding
+        return upper + found.mix * (self.frequency(found.lower) - upper)
 
     def frequency(self, price: float) -> Floats:
         """How often each is refreshed at a price, its floor included."""
