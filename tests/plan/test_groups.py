@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.model import Level, Query, QueryClass, Stream
-from headgate.plan.grouping import MOST, Fuse
+from headgate.plan.grouping import FULL, MOST, Fuse
 from headgate.plan.network import Network
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
@@ -68,3 +70,23 @@ def test_a_query_more_leaves_the_groups_as_they_are(questions: list[tuple[str, i
 def test_a_group_has_no_more_members_than_a_long_has_bits() -> None:
     network = network_of([(TEXTS[0], n, "low") for n in range(MOST + 5)])
     assert [len(unit.queries) for unit in units(network, Level.QUERY, Fuse.ALL)] == [MOST, 5]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0.0, 2.0), min_size=1, max_size=12))
+def test_a_group_is_not_more_than_half_a_worker_can_do(loads: list[float]) -> None:
+    network = network_of([(TEXTS[0], n, "low") for n in range(len(loads))])
+    found = units(network, Level.QUERY, Fuse.ALL, lambda piece: loads[int(piece.queries[0][1:])])
+    members = [[loads[int(name[1:])] for name in unit.queries] for unit in found]
+    assert [load for each in members for load in each] == loads
+    for each in members:
+        assert len(each) == 1 or sum(each) <= FULL * 2**0.5  # loads are rounded to the nearest power of two
+    for one, next_one in pairwise(members):
+        assert sum(one) + next_one[0] > FULL / 2**0.5, "a group that could have been larger"
+
+
+def test_a_little_more_work_changes_no_group() -> None:
+    network = network_of([(TEXTS[0], n, "low") for n in range(12)])
+    before, after = (units(network, Level.QUERY, Fuse.ALL, lambda _, load=load: load) for load in (0.12, 0.13))  # type: ignore[misc]
+    assert [unit.queries for unit in before] == [unit.queries for unit in after]
+    assert len(before) == 3

@@ -28,6 +28,7 @@ from headgate.model import (
     ONE_TUPLE,
     Choice,
     Idle,
+    Level,
     Outcome,
     Produced,
     Run,
@@ -38,7 +39,7 @@ from headgate.model import (
     WorkerId,
     unknown,
 )
-from headgate.plan.grouping import Fuse
+from headgate.plan.grouping import FULL, Fuse
 from headgate.plan.network import Edge, Network
 from headgate.plan.units import units
 from headgate.policies.contract import Policy
@@ -348,7 +349,12 @@ class Scheduler:
         """The units that the policy chooses between, of its own making or of its level."""
         made = self.policy.regroup(self.network, stats, self.fuse)
         self._by_statistics = made is not None
-        return units(self.network, self.policy.level, self.fuse) if made is None else made
+        return units(self.network, self.policy.level, self.fuse, self.stats.load) if made is None else made
+
+    def _overfull(self) -> bool:
+        """Whether a group has come to have far more work than it was formed for."""
+        groups = (state.unit for state in self._states.values() if state.unit.level is Level.GROUP)
+        return self.fuse is not Fuse.OFF and any(self.stats.load(unit) > 2 * FULL for unit in groups)
 
     def _regroup(self, now: float) -> None:
         stats = self.stats.only(self.policy.needs)
@@ -394,7 +400,7 @@ class Scheduler:
     def _refresh(self, now: float) -> None:
         self._since_refresh = 0
         self.stats.renew(self.network)
-        if self._by_statistics:
+        if self._by_statistics or self._overfull():
             # Only if they differ: units put in place anew end turns, lists and credits that are under way.
             found = self._cut(self._view.stats)
             if list(map(_made_of, found)) != [_made_of(state.unit) for state in self._states.values()]:

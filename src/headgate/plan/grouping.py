@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from enum import StrEnum
 
 from headgate.model import Aggregate, Join, Kind
@@ -11,6 +12,7 @@ from headgate.plan.piece import Piece
 from headgate.plan.template import template
 
 MOST = 60  # members of a group: each is a bit of a long
+FULL = 0.5  # of a worker's time: a group whose own work takes more gains little from sharing one overhead
 STATELESS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT, Kind.TABLE_JOIN})
 
 
@@ -22,15 +24,49 @@ class Fuse(StrEnum):
     ALL = "all"
 
 
-def group(network: Network, pieces: Sequence[Piece], fuse: Fuse) -> list[list[Piece]]:
-    """Put pieces of one shape (and, with `class`, of one class) together, in their order; at most `MOST` in a group."""
+Load = Callable[[Piece], float]  # the share of a worker's time that a piece's own work takes
+
+
+def unknown(piece: Piece) -> float:
+    """The load of a piece that has not run yet."""
+    return 0.0
+
+
+def group(network: Network, pieces: Sequence[Piece], fuse: Fuse, load: Load = unknown) -> list[list[Piece]]:
+    """Put pieces of one shape (and, with `class`, of one class) together, in their order.
+
+    A group has at most `MOST` members and, as far as costs are known, no more work than half a worker can do: members
+    wait for each other, and what they save is one overhead, which by then is the smaller part of the job.
+    """
     groups: dict[Hashable, list[Piece]] = {}
     for position, piece in enumerate(pieces):
         form = shape(network, piece) if fuse is not Fuse.OFF else None
         payer = network.payer(piece.queries) if fuse is Fuse.CLASS else None
         key: Hashable = position if form is None else (form, payer)
         groups.setdefault(key, []).append(piece)
-    return [members[n : n + MOST] for members in groups.values() for n in range(0, len(members), MOST)]
+    return [part for members in groups.values() for part in _parts(members, load)]
+
+
+def _parts(members: Sequence[Piece], load: Load) -> Iterator[list[Piece]]:
+    part: list[Piece] = []
+    total = 0.0
+    for piece in members:
+        work = _roughly(load(piece))
+        if part and (len(part) == MOST or total + work > FULL):
+            yield part
+            part, total = [], 0.0
+        part.append(piece)
+        total += work
+    yield part
+
+
+def _roughly(work: float) -> float:
+    """The nearest power of two: groups must not change whenever a measurement does.
+
+    >>> _roughly(0.0), _roughly(0.11), _roughly(0.09)
+    (0.0, 0.125, 0.125)
+    """
+    return 2.0 ** round(math.log2(work)) if work > 0 else 0.0
 
 
 def shape(network: Network, piece: Piece) -> Hashable | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headgate.model import Level, OperatorId, QueryId, QueueId, Unit, UnitId
-from headgate.plan.grouping import Fuse, group
+from headgate.plan.grouping import Fuse, Load, group, unknown
 from headgate.plan.network import Network, Node
 from headgate.plan.piece import Piece
 from headgate.plan.segments import chains
 
 
-def units(network: Network, level: Level, fuse: Fuse = Fuse.OFF) -> tuple[Unit, ...]:
+def units(network: Network, level: Level, fuse: Fuse = Fuse.OFF, load: Load = unknown) -> tuple[Unit, ...]:
     """All units of a network at one level. Fusion groups whole queries; the other levels are finer than a query.
 
     >>> from headgate.model import Query, QueryClass, Select, Source, Stream
@@ -31,7 +31,7 @@ def units(network: Network, level: Level, fuse: Fuse = Fuse.OFF) -> tuple[Unit, 
     else:
         found = [[superbox] for superbox in superboxes(network)]
         if level is Level.GROUP or fuse is not Fuse.OFF:
-            found = group(network, [piece for (piece,) in found], fuse)
+            found = group(network, [piece for (piece,) in found], fuse, load)
     return tuple(_unit(network, number, pieces) for number, pieces in enumerate(found))
 
 

@@ -28,6 +28,7 @@ from headgate.model import (
     Unit,
 )
 from headgate.plan.network import Network, Node
+from headgate.plan.piece import Piece
 from headgate.stats.boxes import Box
 from headgate.stats.cost import CostModel
 from headgate.stats.measured import Measured
@@ -95,6 +96,11 @@ class Stats:
         return sum(self._rate(queue) for entry in unit.entries for queue in entry)
 
     # -- from the unit to the results --------------------------------------------------------------------------
+
+    def load(self, piece: Unit | Piece) -> float:
+        """The share of a worker's time that the operators' own work takes, overheads apart."""
+        nodes = [self._network.nodes[call] for call in piece.calls]
+        return sum(self._measured.operators[node.id].cost * sum(map(self._rate, node.queues)) for node in nodes)
 
     def global_selectivity(self, unit: Unit) -> float:
         """S: results per tuple that enters the unit, over all of its queries."""

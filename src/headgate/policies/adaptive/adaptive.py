@@ -80,7 +80,7 @@ class Adaptive(Policy):
             raise HeadgateError("adaptive is among its own candidates", hint="name its candidates here instead")
         levels = {candidate.level for candidate in self._candidates}
         self.level = levels.pop() if len(levels) == 1 else Level.OPERATOR
-        self.needs = frozenset(need for candidate in self._candidates for need in candidate.needs)
+        self.needs = frozenset(need for candidate in self._candidates for need in candidate.needs) | {"load"}
         self.wants_answers = len(self._candidates) > 1 or self._candidates[0].wants_answers
         for candidate in self._candidates:
             candidate.tally = self.tally
@@ -111,7 +111,7 @@ class Adaptive(Policy):
             [
                 (
                     candidate.level if own is None else None,
-                    units(network, candidate.level, fuse) if own is None else own,
+                    units(network, candidate.level, fuse, stats.load) if own is None else own,
                 )
                 for candidate, own in zip(self._candidates, made, strict=True)
             ]
