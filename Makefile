@@ -33,7 +33,7 @@ picture: setup  ## Compare policies on a three-class sensor workload in the simu
 		--policy weighted-hr --plot out/sensors.png
 
 test: setup  ## Run every test (the README's test command)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: setup  ## Lint, types, layers
 	@$(BIN)/ruff check .

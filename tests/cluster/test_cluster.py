@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.cluster.drive import KINDS, LARGE, work
 from tests.cluster.standalone import MEMORY, Standalone, environment
+from tests.conftest import QUICK
 from tests.jobs.logs import counted
 
 from headgate.model import HeadgateError
@@ -27,7 +28,8 @@ LIMIT = 240.0  # seconds until the driver is given up
 
 def driven(cluster: Standalone, directory: Path, errors: Path) -> dict[str, Any]:
     """Run the driver, and kill an executor when half of the rows are in."""
-    settings = f"--conf spark.executor.memory={MEMORY} pyspark-shell"
+    quick = f"--conf 'spark.executor.extraJavaOptions={QUICK}'"
+    settings = f"--conf spark.executor.memory={MEMORY} {quick} pyspark-shell"
     command = [sys.executable, "-m", "tests.cluster.drive", cluster.url, str(directory)]
     with (
         open(errors, "wb") as log,

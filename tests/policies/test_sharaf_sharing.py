@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import combinations
 from random import Random
 
@@ -146,7 +147,7 @@ def test_queries_in_a_row_grow_the_tree_around_the_best() -> None:
 def test_without_sharing_nothing_is_regrouped() -> None:
     policy = create("hnr, sharing=pdt")
     queries = Situation({"p": "select", "q": "select"})
-    assert policy.regroup(queries.network(), queries.stats()) is None
+    assert policy.regroup(queries.network(), queries.stats(), partial(units, queries.network())) is None
 
 
 @given(st.sampled_from(list(POLICIES)), st.integers(0), st.integers(1, 80))

@@ -347,9 +347,13 @@ class Scheduler:
 
     def _cut(self, stats: Stats) -> Sequence[Unit]:
         """The units that the policy chooses between, of its own making or of its level."""
-        made = self.policy.regroup(self.network, stats, self.fuse)
+
+        def cut(level: Level) -> Sequence[Unit]:
+            return units(self.network, level, self.fuse, self.stats.load)
+
+        made = self.policy.regroup(self.network, stats, cut)
         self._by_statistics = made is not None
-        return units(self.network, self.policy.level, self.fuse, self.stats.load) if made is None else made
+        return cut(self.policy.level) if made is None else made
 
     def _overfull(self) -> bool:
         """Whether a group has come to have far more work than it was formed for."""

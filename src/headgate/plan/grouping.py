@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from enum import StrEnum
 
 from headgate.model import Aggregate, Join, Kind
@@ -47,17 +47,20 @@ def group(network: Network, pieces: Sequence[Piece], fuse: Fuse, load: Load = un
     return [part for members in groups.values() for part in _parts(members, load)]
 
 
-def _parts(members: Sequence[Piece], load: Load) -> Iterator[list[Piece]]:
-    part: list[Piece] = []
-    total = 0.0
+def _parts(members: Sequence[Piece], load: Load) -> Sequence[list[Piece]]:
+    """Each member goes where there is room first."""
+    parts: list[list[Piece]] = []
+    works: list[float] = []
     for piece in members:
         work = _roughly(load(piece))
-        if part and (len(part) == MOST or total + work > FULL):
-            yield part
-            part, total = [], 0.0
-        part.append(piece)
-        total += work
-    yield part
+        room = (n for n, part in enumerate(parts) if len(part) < MOST and works[n] + work <= FULL)
+        place = next(room, len(parts))
+        if place == len(parts):
+            parts.append([])
+            works.append(0.0)
+        parts[place].append(piece)
+        works[place] += work
+    return parts
 
 
 def _roughly(work: float) -> float:

@@ -30,10 +30,11 @@ from headgate.model import (
     Why,
     WorkerId,
 )
-from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
 from headgate.policies.settings import TRAIN, Setting, level_setting, read_train
 from headgate.stats import Stats
+
+Cut = Callable[[Level], Sequence[Unit]]  # the units of a level
 
 
 class View(Protocol):
@@ -130,11 +131,11 @@ class Policy(ABC):
     def check(self, network: Network) -> None:
         """Refuse a network that lacks what the policy decides by; nothing has changed yet, and nothing will."""
 
-    def regroup(self, network: Network, stats: Stats, fuse: Fuse = Fuse.OFF) -> Sequence[Unit] | None:
+    def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
         """Units of the policy's own making, where they depend on statistics; None: those of its level.
 
         A policy that makes its own is asked again whenever statistics are new, one that does not when the network
-        changes. `fuse` says how whole queries are grouped, for units that are whole queries.
+        changes. `cut` makes the units of a level as they are made for policies that do not say.
         """
         return None
 

@@ -54,6 +54,11 @@ class Stats:
         """A face of these statistics that answers only the declared needs."""
         return cast(Stats, DeclaredStats(self, needs))
 
+    def load(self, piece: Unit | Piece) -> float:
+        """The share of a worker's time that the operators' own work takes. For grouping, not for policies."""
+        nodes = [self._network.nodes[call] for call in piece.calls]
+        return sum(self._measured.operators[node.id].cost * sum(map(self._rate, node.queues)) for node in nodes)
+
     # -- within the unit ---------------------------------------------------------------------------------------
 
     def cost(self, unit: Unit) -> float:
@@ -96,11 +101,6 @@ class Stats:
         return sum(self._rate(queue) for entry in unit.entries for queue in entry)
 
     # -- from the unit to the results --------------------------------------------------------------------------
-
-    def load(self, piece: Unit | Piece) -> float:
-        """The share of a worker's time that the operators' own work takes, overheads apart."""
-        nodes = [self._network.nodes[call] for call in piece.calls]
-        return sum(self._measured.operators[node.id].cost * sum(map(self._rate, node.queues)) for node in nodes)
 
     def global_selectivity(self, unit: Unit) -> float:
         """S: results per tuple that enters the unit, over all of its queries."""
@@ -434,7 +434,7 @@ class Stats:
         return value
 
 
-STATISTICS = frozenset(name for name in vars(Stats) if not name.startswith("_")) - {"renew", "only"}
+STATISTICS = frozenset(name for name in vars(Stats) if not name.startswith("_")) - {"renew", "only", "load"}
 
 
 class DeclaredStats:

@@ -6,14 +6,12 @@ from random import Random
 from typing import Any
 
 from headgate.model import Choice, HeadgateError, Idle, Level, Outcome, Run, Unit, UnitId, Why, WorkerId
-from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
-from headgate.plan.units import units
 from headgate.policies.adaptive.candidates import read_candidates, together
 from headgate.policies.adaptive.requirements import TEMPLATES, read_requirements
 from headgate.policies.adaptive.scoring import Selector
 from headgate.policies.adaptive.statistics import Gathering
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Cut, Policy, View
 from headgate.policies.registry import register
 from headgate.policies.settings import Setting
 from headgate.stats import Stats
@@ -80,7 +78,7 @@ class Adaptive(Policy):
             raise HeadgateError("adaptive is among its own candidates", hint="name its candidates here instead")
         levels = {candidate.level for candidate in self._candidates}
         self.level = levels.pop() if len(levels) == 1 else Level.OPERATOR
-        self.needs = frozenset(need for candidate in self._candidates for need in candidate.needs) | {"load"}
+        self.needs = frozenset(need for candidate in self._candidates for need in candidate.needs)
         self.wants_answers = len(self._candidates) > 1 or self._candidates[0].wants_answers
         for candidate in self._candidates:
             candidate.tally = self.tally
@@ -102,8 +100,8 @@ class Adaptive(Policy):
 
     # -- units: those of all candidates ------------------------------------------------------------------------
 
-    def regroup(self, network: Network, stats: Stats, fuse: Fuse = Fuse.OFF) -> Sequence[Unit] | None:
-        made = [candidate.regroup(network, stats, fuse) for candidate in self._candidates]
+    def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
+        made = [candidate.regroup(network, stats, cut) for candidate in self._candidates]
         if all(own is None for own in made) and len({candidate.level for candidate in self._candidates}) == 1:
             self._belonging = None
             return None
@@ -111,7 +109,7 @@ class Adaptive(Policy):
             [
                 (
                     candidate.level if own is None else None,
-                    units(network, candidate.level, fuse, stats.load) if own is None else own,
+                    cut(candidate.level) if own is None else own,
                 )
                 for candidate, own in zip(self._candidates, made, strict=True)
             ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from headgate.model import Choice, QoS, Query, QueryClass, QueryId, QueueId, Stream, streams
 from headgate.plan.network import Network
@@ -72,7 +73,7 @@ class Situation:
         policy.check(network)
         measured = self._measured(network)
         stats = Stats(network, measured)
-        made = policy.regroup(network, stats)
+        made = policy.regroup(network, stats, partial(units, network))
         found = units(network, policy.level) if made is None else made
         return Moment(network, found, measured, stats.only(policy.needs), self._queues(network), self.now)
 

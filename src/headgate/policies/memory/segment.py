@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headgate.model import Level, Unit
-from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
+from headgate.policies.contract import Cut
 from headgate.policies.memory.segments import rising, segment_units
 from headgate.policies.memory.threshold import Thresholded
 from headgate.policies.order import Line
@@ -32,7 +32,7 @@ class SegmentScheduling(Thresholded):
     needs = frozenset({"release_capacity"})
     levels = (Level.SEGMENT,)
 
-    def regroup(self, network: Network, stats: Stats, fuse: Fuse = Fuse.OFF) -> Sequence[Unit] | None:
+    def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
         return segment_units(network, stats.release_capacity, rising)
 
     def line(self, unit: Unit, stats: Stats) -> Line:

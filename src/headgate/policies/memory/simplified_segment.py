@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headgate.model import Level, Unit
-from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
+from headgate.policies.contract import Cut
 from headgate.policies.memory.segments import in_two, segment_units
 from headgate.policies.memory.threshold import THRESHOLD, Thresholded
 from headgate.policies.order import Line
@@ -40,7 +40,7 @@ class SimplifiedSegmentScheduling(Thresholded):
 
     gamma: float
 
-    def regroup(self, network: Network, stats: Stats, fuse: Fuse = Fuse.OFF) -> Sequence[Unit] | None:
+    def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
         return segment_units(network, stats.release_capacity, lambda path, capacity: in_two(path, capacity, self.gamma))
 
     def line(self, unit: Unit, stats: Stats) -> Line:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from headgate.model import Level, Unit
-from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
+from headgate.policies.contract import Cut
 from headgate.policies.linear import Linear
 from headgate.policies.settings import Setting
 from headgate.policies.slowdown.sharing import SHARING, Rate, trees, worth
@@ -30,7 +30,7 @@ class RateBased(Linear):
     def worth(self, unit: Unit, stats: Stats) -> float:
         return worth(unit, self.rate(stats), self.sharing)
 
-    def regroup(self, network: Network, stats: Stats, fuse: Fuse = Fuse.OFF) -> Sequence[Unit] | None:
+    def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
         if self.sharing == "pdt" and self.level is Level.QUERY:
             return trees(network, self.rate(stats))
         return None
