@@ -59,9 +59,12 @@ def checked(spark: SparkSession, texts: Sequence[str]) -> list[Evaluation]:
     return [evaluation(spark, plan_sql(text, STREAMS, {}), STREAMS, {}) for text in texts]
 
 
-@pytest.mark.parametrize("name", GROUPS)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_each_member_gets_what_a_job_of_its_own_gives(spark: SparkSession, name: str, seed: int) -> None:
+@pytest.mark.parametrize(("name", "few"), [("rows", 0), *((name, 5_000) for name in GROUPS)])
+@pytest.mark.parametrize(("seed", "alike"), [(1, False), (2, False), (3, True)], ids=["1", "2", "alike"])
+def test_each_member_gets_what_a_job_of_its_own_gives(
+    spark: SparkSession, name: str, seed: int, alike: bool, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.spark.jobs.fused.rows.FEW", few)
     members = checked(spark, GROUPS[name])
     templates = [template(one.plan) for one in members]
     assert all(one is not None for one in templates)
@@ -69,7 +72,8 @@ def test_each_member_gets_what_a_job_of_its_own_gives(spark: SparkSession, name:
     group = fused(members[0].catalog, [Member(t, one) for t, one in zip(templates, members, strict=True) if t])
     logs, random = logs_of(seed), Random(seed)
     turns = []
-    for one in members:  # at different offsets
+    for one in members:  # at different offsets, unless alike
+        random = Random(seed) if alike else random
         cuts = sorted(random.choices([0.0, 0.2, 0.4, 0.6, 0.9], k=3))
         turns.append(list(run_leaves(one.plan, logs, [[cut, min(1.0, cut + 0.05)] for cut in cuts])))
     found = 0

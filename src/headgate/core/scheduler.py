@@ -50,6 +50,7 @@ _NONE = float("inf")
 _new = tuple.__new__  # a named tuple's own constructor takes twice as long
 Chunks = Iterable[tuple[float, int]]  # (arrival, how many)
 _NO_BACKLOG: Mapping[int, Chunks] = MappingProxyType({})
+LOOK = 60.0  # seconds after which groups are formed anew if costs have changed them
 REFRESH = 200  # input tuples between two looks at measured statistics (Al Moakar 2013)
 
 
@@ -95,6 +96,7 @@ class Scheduler:
         self.fuse = fuse
         self.seed = seed
         self._since_refresh = 0
+        self._looked = 0.0
         self._by_statistics = False  # the units are of the policy's own making
         self._logs: dict[str, list[Log]] = {}  # of each stream: one for all, and one for each queue with a backlog
         self._queues: dict[int, TupleQueue] = {}
@@ -355,10 +357,15 @@ class Scheduler:
         self._by_statistics = made is not None
         return cut(self.policy.level) if made is None else made
 
-    def _overfull(self) -> bool:
-        """Whether a group has come to have far more work than it was formed for."""
+    def _look_at_groups(self, now: float) -> bool:
+        """Whether groups may have to be formed anew: one is far too much work by now, or it is long ago."""
+        if self.fuse is Fuse.OFF:
+            return False
         groups = (state.unit for state in self._states.values() if state.unit.level is Level.GROUP)
-        return self.fuse is not Fuse.OFF and any(self.stats.load(unit) > 2 * FULL for unit in groups)
+        due = now >= self._looked + LOOK
+        if due:
+            self._looked = now
+        return due or any(self.stats.load(unit) > 2 * FULL for unit in groups)
 
     def _regroup(self, now: float) -> None:
         stats = self.stats.only(self.policy.needs)
@@ -404,7 +411,7 @@ class Scheduler:
     def _refresh(self, now: float) -> None:
         self._since_refresh = 0
         self.stats.renew(self.network)
-        if self._by_statistics or self._overfull():
+        if self._by_statistics or self._look_at_groups(now):
             # Only if they differ: units put in place anew end turns, lists and credits that are under way.
             found = self._cut(self._view.stats)
             if list(map(_made_of, found)) != [_made_of(state.unit) for state in self._states.values()]:

@@ -55,8 +55,8 @@ class Stats:
         return cast(Stats, DeclaredStats(self, needs))
 
     def load(self, piece: Unit | Piece) -> float:
-        """The share of a worker's time that the operators' own work takes. For grouping, not for policies."""
-        nodes = [self._network.nodes[call] for call in piece.calls]
+        """The share of a worker's time that the operators' own work takes, as far as it is known. For grouping."""
+        nodes = [self._network.nodes[call] for call in piece.calls if self._measured.reliable(call)]
         return sum(self._measured.operators[node.id].cost * sum(map(self._rate, node.queues)) for node in nodes)
 
     # -- within the unit ---------------------------------------------------------------------------------------

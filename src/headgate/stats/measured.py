@@ -9,6 +9,8 @@ from headgate.model import Join, Operator, OperatorId, OperatorOutcome, Outcome,
 from headgate.plan.network import Network
 from headgate.stats.average import ExponentialAverage, ExponentialLine
 
+WARM = 30  # runs until a cost on a machine that warms up can be relied on: the first has a weight of 2 % then
+
 
 @dataclass(slots=True)
 class OperatorStatistics:
@@ -19,6 +21,7 @@ class OperatorStatistics:
     selectivity: float | None  # None: what its kind does by itself
     size: int  # bytes of a tuple after it
     per_input: bool = False  # a join's selectivity is given per pair, but measured per tuple
+    runs: int = 0  # how often it was measured
 
 
 @dataclass(slots=True)
@@ -55,7 +58,7 @@ class Measured:
         >>> plan = Select(inputs=(Source("s"),), given=Given(cost=0.002, selectivity=0.5))
         >>> queries = [Query(name="q", query_class="c", plan=plan)]
         >>> Measured.of(Network.of(queries, [Stream(name="s", bytes=8)], [QueryClass("c")])).operators[0]
-        OperatorStatistics(cost=0.002, overhead=0.0, selectivity=0.5, size=8, per_input=False)
+        OperatorStatistics(cost=0.002, overhead=0.0, selectivity=0.5, size=8, per_input=False, runs=0)
         """
         measured = cls({}, dict(rates or {}), run_overhead, train, fits_overhead)
         measured.follow(network)
@@ -67,6 +70,10 @@ class Measured:
         for node in network.nodes.values():
             operators[node.id] = self.operators.get(node.id) or _given(network, node.operator)
         self.operators = operators
+
+    def reliable(self, operator: OperatorId) -> bool:
+        """Whether an operator's cost is given, or measured long enough: first runs take far longer."""
+        return not self.fits_overhead or self.operators[operator].runs >= WARM
 
     def observe(self, outcome: Outcome) -> None:
         """Learn from a run."""
@@ -89,6 +96,7 @@ class Measured:
         average = self._selectivities.setdefault(work.operator, ExponentialAverage())
         known.selectivity = average.add(work.tuples_out / work.tuples_in)
         known.per_input = True
+        known.runs += 1
 
 
 def selectivity_of(operator: Operator) -> float | None:

@@ -12,17 +12,18 @@ from math import inf
 
 import pyarrow as pa
 import sqlglot
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from headgate.model import Aggregate
 from headgate.plan.sharing import Place
 from headgate.plan.template import Template
 from headgate.spark.jobs.compile import Catalog, survey_of, window_call
+from headgate.spark.jobs.direct import Made, collected, grouped, select
 from headgate.spark.jobs.evaluate import Evaluation
-from headgate.spark.jobs.fused.rows import IN, made, micros_of
-from headgate.spark.jobs.fused.tags import TAGS, inside, outputs, predicates, split
+from headgate.spark.jobs.fused.rows import IN, micros_of, shipped_for
+from headgate.spark.jobs.fused.tags import TAGS, everyones, inside, outputs, predicates, split
+from headgate.spark.jobs.guard import PLAIN
 from headgate.spark.jobs.reading import Reading
 from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, OFFSET
@@ -30,6 +31,7 @@ from headgate.spark.jobs.spans import Span
 from headgate.spark.jobs.times import END, START, quoted
 
 MEMBER = "_member"
+_BIT = "_bit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +47,16 @@ class _Wanted:
 class FusedAggregates:
     """Tags, one grouping by window, keys and member, then each member's outputs."""
 
-    spark: SparkSession
+    catalog: Catalog
     core: Aggregate
     stream: str
     columns: tuple[str, ...]
     time: str
     evaluations: tuple[Evaluation, ...]
     schemas: tuple[pa.Schema, ...]
-    tags: str
-    functions: tuple[str, ...]  # all members' aggregates, equal ones once
-    above: str
+    predicates: tuple[tuple[str, ...], ...]
+    functions: tuple[Made, ...]  # all members' aggregates, equal ones once
+    above: str  # the tags of a window by the members' predicates on it; empty: they have none
     select: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]
 
@@ -85,22 +87,17 @@ class FusedAggregates:
         above = [[_with(text, names) for text in one.above] for one, names in zip(templates, renamed, strict=True)]
         plain = [quoted((name,)) for name in (*given[0], *functions.values())]
         select, found = outputs([[_quoted(text, plain) for text in one] for one in wanted], plain)
-        own = [one.sides[0].predicates for one in templates]
-        choices = [
-            f"CASE WHEN ({IN} & {1 << n}L) != 0{''.join(f' AND ({text})' for text in texts)} THEN {n} END"
-            for n, texts in enumerate(own)
-        ]
         return cls(
-            catalog.spark,
+            catalog,
             core,
             stream.name,
             stream.columns,
             stream.event_time,
             tuple(evaluations),
             tuple(schemas),
-            f"explode(array_compact(array({', '.join(choices)}))) AS {MEMBER}",
-            tuple(f"{text} AS {name}" for text, name in functions.items()),
-            predicates(above, "_bit"),
+            tuple(one.sides[0].predicates for one in templates),
+            tuple(Made(text, name) for text, name in functions.items()),
+            predicates(above, _BIT) if any(above) else "",
             tuple(select),
             tuple(map(tuple, found)),
         )
@@ -114,20 +111,27 @@ class FusedAggregates:
         offsets, times = rows[OFFSET].to_numpy(), micros_of(rows, self.time)
         bits = inside(offsets, [(0, 0) if one is None else (one.offsets.first, one.offsets.last) for one in wanted])
         bits &= inside(times, [(0, 0) if one is None else (one.times.low, one.times.high + 1) for one in wanted])
-        given = rows.select([*self.columns, ARRIVAL]).append_column(IN, pa.array(bits))
-        table = self._frame(given).toArrow()
+        given, within = rows.select([*self.columns, ARRIVAL]), None
+        if not everyones(bits, len(wanted)):
+            within, given = IN, given.append_column(IN, pa.array(bits))
+        table = collected(self._frame(shipped_for(self.catalog.spark, given, meets=True), within))
         return self._ended(split(table, self.names, self.schemas), wanted)
 
-    def _frame(self, given: pa.Table):  # type: ignore[no-untyped-def]
-        core = self.core
-        keys = [F.expr(key.expression).alias(key.name) for key in core.keys]
-        values = [F.expr(text) for text in self.functions]
-        tagged = made(self.spark, given).selectExpr("*", self.tags, f"{window_call(core)} AS _window")
-        grouped = tagged.groupBy("_window", *keys, MEMBER).agg(*values, F.max(ARRIVAL).alias(ARRIVAL))
-        bounds = [f"_window.start AS {START[0]}", f"_window.end AS {END[0]}"]
-        named = grouped.selectExpr("*", *bounds, f"shiftleft(1L, {MEMBER}) AS _bit")
-        tagged = named.selectExpr("*", f"{self.above} AS {TAGS}").where(f"{TAGS} != 0")
-        return tagged.selectExpr(*self.select, ARRIVAL, f"{END[0]} AS {CLOSES}", TAGS)
+    def _frame(self, frame: DataFrame, within: str | None) -> DataFrame:
+        """The windows; those whose tags say that no member wants them are among them."""
+        core, listed = self.core, self.catalog.columns.listed
+        own = [Made(quoted((name,))) for name in (*self.columns, ARRIVAL)]
+        members = Made(_members(self.predicates, within), MEMBER)
+        rows = select(frame, listed(PLAIN, [*own, members, Made(window_call(core), "_window")]))
+        keys = [Made(key.expression, key.name) for key in core.keys]
+        values = self.catalog.columns.aggregates(PLAIN, [Made(f"max({ARRIVAL})", ARRIVAL), *self.functions])
+        rows = grouped(rows, listed(PLAIN, [Made("_window"), *keys, Made(MEMBER)]), values)
+        bit = _BIT if self.above else TAGS
+        bounds = [Made("_window.start", *START), Made("_window.end", *END)]
+        rows = select(rows, listed(PLAIN, [Made("*"), *bounds, Made(f"shiftleft(1L, {MEMBER})", bit)]))
+        if self.above:
+            rows = select(rows, listed(PLAIN, [Made("*"), Made(self.above, TAGS)]))
+        return select(rows, listed(PLAIN, [*map(Made, self.select), Made(ARRIVAL), Made(END[0], CLOSES), Made(TAGS)]))
 
     def _wanted(self, evaluation: Evaluation, leaves: Mapping[Place, Leaf]) -> _Wanted | None:
         """What the run in a job of its own would read; None: no window closes."""
@@ -154,6 +158,21 @@ class FusedAggregates:
             ends = table[CLOSES].cast(pa.int64()).to_numpy()
             found.append(table.filter(pa.array((ends >= low) & (ends <= high), pa.bool_())))
         return found
+
+
+def _members(texts: Sequence[Sequence[str]], within: str | None) -> str:
+    """A row for each member that wants it.
+
+    >>> _members([["v > 1"], []], None)
+    'explode(array_compact(array(CASE WHEN (v > 1) THEN 0 END, 1)))'
+    """
+
+    def choice(number: int, found: Sequence[str]) -> str:
+        own = () if within is None else (f"({within} & {1 << number}L) != 0",)
+        tests = (*own, *(f"({text})" for text in found))
+        return f"CASE WHEN {' AND '.join(tests)} THEN {number} END" if tests else str(number)
+
+    return f"explode(array_compact(array({', '.join(choice(n, found) for n, found in enumerate(texts))})))"
 
 
 def _cores(templates: Sequence[Template]) -> list[Aggregate]:

@@ -12,21 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql import DataFrame
 
 from headgate.model import Join
 from headgate.plan.sharing import Place
 from headgate.plan.template import Template
 from headgate.spark.jobs.compile import Catalog, bound
-from headgate.spark.jobs.fused.rows import made, micros_of, read_union
-from headgate.spark.jobs.fused.tags import TAGS, inside, outputs, predicates, split
+from headgate.spark.jobs.direct import Made, collected, select
+from headgate.spark.jobs.fused.rows import micros_of, read_union, shipped_for
+from headgate.spark.jobs.fused.tags import TAGS, everyones, inside, outputs, pinned, predicates, split, with_hidden
+from headgate.spark.jobs.guard import PLAIN
 from headgate.spark.jobs.rows import Leaf, Rows
-from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, OFFSET
+from headgate.spark.jobs.schemas import ARRIVAL, OFFSET
 from headgate.spark.jobs.spans import NEVER, Span, micros
 from headgate.spark.jobs.times import quoted
 
-NEW, OLD = "_new", "_old"
+NEW, OLD, ANY = "_new", "_old", "_any"  # for whom a row is new, old, either
+MINE, PAIR = "_mine", "_pair"  # whose predicates a row satisfies; for whom a pair is new
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +37,20 @@ class _Side:
     columns: tuple[str, ...]
     time: str
     places: tuple[Place, ...]
-    select: tuple[str, ...]  # the columns, the arrival and the tags, under names that the join knows
+    predicates: tuple[tuple[str, ...], ...]
+    letter: str  # before hidden columns, which would be called alike on both sides
 
 
 @dataclass(frozen=True, slots=True)
 class FusedJoins:
     """Both sides tagged, one join, the pairs told apart by their tags."""
 
-    spark: SparkSession
+    catalog: Catalog
     core: Join
     sides: tuple[_Side, _Side]
     schemas: tuple[pa.Schema, ...]
     keys: tuple[str, ...]
-    above: str
+    above: str  # the tags of a pair by the members' predicates; empty: they have none
     select: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]
 
@@ -60,12 +63,12 @@ class FusedJoins:
         wanted = [plain if one.outputs is None else [each.expression for each in one.outputs] for one in templates]
         select, names = outputs(wanted, plain)
         return cls(
-            catalog.spark,
+            catalog,
             core,
             (left, right),
             tuple(schemas),
             templates[0].keys,
-            predicates([one.above for one in templates], "_pair"),
+            predicates([one.above for one in templates], PAIR) if any(one.above for one in templates) else "",
             tuple(select),
             tuple(map(tuple, names)),
         )
@@ -75,15 +78,20 @@ class FusedJoins:
         taken = [[each[place] for each, place in zip(leaves, side.places, strict=True)] for side in self.sides]
         left, right = self._read(taken, logs)
         if left is None or right is None:
-            return [self._none(schema) for schema in self.schemas]
-        core = self.core
+            return [with_hidden(schema).empty_table() for schema in self.schemas]
+        core, columns = self.core, self.catalog.columns
         condition = " AND ".join(f"({text})" for text in (*self.keys, bound(core)))
-        pair = f"(l{NEW} & (r{NEW} | r{OLD})) | (l{OLD} & r{NEW}) AS _pair"
-        arrival = f"greatest(l{ARRIVAL}, r{ARRIVAL}) AS {ARRIVAL}"
-        joined = left.alias(core.left).join(right.alias(core.right), F.expr(condition))
-        tagged = joined.selectExpr("*", pair).selectExpr("*", f"{self.above} AS {TAGS}").where(f"{TAGS} != 0")
-        frame = tagged.selectExpr(*self.select, arrival, f"CAST(NULL AS TIMESTAMP) AS {CLOSES}", TAGS)
-        return split(frame.toArrow(), self.names, self.schemas)
+        pair = f"(l{NEW} & (r{NEW} | r{OLD})) | (l{OLD} & r{NEW})"
+        rows = left.alias(core.left).join(right.alias(core.right), columns.one(PLAIN, condition))
+        new = PAIR if self.above else TAGS
+        rows = select(rows, columns.listed(PLAIN, [Made("*"), Made(pair, new)]))
+        rows = rows.where(columns.one(PLAIN, f"{new} != 0"))
+        if self.above:
+            rows = select(rows, columns.listed(PLAIN, [Made("*"), Made(pinned(self.above), TAGS)]))
+            rows = rows.where(columns.one(PLAIN, f"{TAGS} != 0"))
+        arrival = Made(f"greatest(l{ARRIVAL}, r{ARRIVAL})", ARRIVAL)
+        frame = select(rows, columns.listed(PLAIN, [*map(Made, self.select), arrival, Made(TAGS)]))
+        return split(collected(frame), self.names, self.schemas)
 
     def _read(
         self, taken: Sequence[Sequence[Leaf]], logs: Mapping[str, Rows]
@@ -114,25 +122,33 @@ class FusedJoins:
             return None
         given = rows.select([*side.columns, ARRIVAL])
         given = given.append_column(NEW, pa.array(new)).append_column(OLD, pa.array(old))
-        return made(self.spark, given).selectExpr(*side.select)
+        within = None
+        if not everyones(new | old, len(leaves)):
+            within, given = ANY, given.append_column(ANY, pa.array(new | old))
+        return self._tagged(side, shipped_for(self.catalog.spark, given, meets=True), within)
 
-    def _none(self, schema: pa.Schema) -> pa.Table:
-        hidden = [pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))]
-        return pa.schema([*schema, *hidden]).empty_table()
+    def _tagged(self, side: _Side, frame: DataFrame, within: str | None) -> DataFrame:
+        """A side's rows that some member may want, under names that the join knows."""
+        columns = self.catalog.columns
+        own = [Made(quoted((name,))) for name in side.columns]
+        hidden = [Made(ARRIVAL, f"{side.letter}{ARRIVAL}")]
+        if not any(side.predicates):
+            tags = [Made(name, f"{side.letter}{name}") for name in (NEW, OLD)]
+            return select(frame, columns.listed(PLAIN, [*own, *hidden, *tags]))
+        mine = Made(pinned(predicates(side.predicates, within)), MINE)
+        rows = select(frame, columns.listed(PLAIN, [*own, Made(ARRIVAL), Made(NEW), Made(OLD), mine]))
+        rows = rows.where(columns.one(PLAIN, f"{MINE} != 0"))
+        tags = [Made(f"{name} & {MINE}", f"{side.letter}{name}") for name in (NEW, OLD)]
+        return select(rows, columns.listed(PLAIN, [*own, *hidden, *tags]))
 
 
 def _side(catalog: Catalog, templates: Sequence[Template], number: int) -> _Side:
     first = templates[0].sides[number]
     stream = catalog.streams[first.source.stream]
     assert stream.event_time is not None
-    letter = "lr"[number]
-    own = [one.sides[number].predicates for one in templates]
-    tags = [f"{predicates(own, each)} AS {letter}{each}" for each in (NEW, OLD)]
-    columns = [quoted((name,)) for name in stream.columns]
     places = tuple(one.sides[number].place for one in templates)
-    return _Side(
-        stream.name, stream.columns, stream.event_time, places, (*columns, f"{ARRIVAL} AS {letter}{ARRIVAL}", *tags)
-    )
+    own = tuple(one.sides[number].predicates for one in templates)
+    return _Side(stream.name, stream.columns, stream.event_time, places, own, "lr"[number])
 
 
 def _span(times: np.ndarray) -> Span:

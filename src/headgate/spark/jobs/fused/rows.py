@@ -11,25 +11,28 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.plan.sharing import Place
 from headgate.plan.template import Template
-from headgate.spark.jobs.compile import SMALL, Catalog
-from headgate.spark.jobs.fused.tags import TAGS, Bits, inside, outputs, predicates, split
+from headgate.spark.jobs.compile import BATCH, SMALL, Catalog
+from headgate.spark.jobs.direct import Made, collected, select, shipped
+from headgate.spark.jobs.fused.tags import TAGS, Bits, everyones, inside, outputs, pinned, predicates, split
+from headgate.spark.jobs.guard import PLAIN
 from headgate.spark.jobs.rows import Leaf, Range, Rows
-from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, OFFSET
+from headgate.spark.jobs.schemas import ARRIVAL, OFFSET
 from headgate.spark.jobs.times import quoted
 
 IN = "_in"
+FEW = 5_000  # rows that come back faster than a filter in the job is prepared
 
 
 @dataclass(frozen=True, slots=True)
 class FusedRows:
     """One pass that tags each row with the members it satisfies."""
 
-    spark: SparkSession
+    catalog: Catalog
     stream: str
     columns: tuple[str, ...]
     places: tuple[Place, ...]  # of the members' leaves
     schemas: tuple[pa.Schema, ...]
-    tags: str
+    predicates: tuple[tuple[str, ...], ...]
     select: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]  # each member's columns of the result
 
@@ -44,12 +47,12 @@ class FusedRows:
         ]
         select, names = outputs(wanted, plain)
         return cls(
-            catalog.spark,
+            catalog,
             stream.name,
             stream.columns,
             tuple(one.sides[0].place for one in templates),
             tuple(schemas),
-            predicates([one.sides[0].predicates for one in templates], IN),
+            tuple(one.sides[0].predicates for one in templates),
             tuple(select),
             tuple(map(tuple, names)),
         )
@@ -58,12 +61,25 @@ class FusedRows:
         """One job: the rows that it adds for each member."""
         ranges = [each[place].range for each, place in zip(leaves, self.places, strict=True)]
         rows = read_union(logs[self.stream], ranges)
-        spans = [(each.first, each.last) for each in ranges]
-        bits = inside(rows[OFFSET].to_numpy(), spans)
-        given = rows.select([*self.columns, ARRIVAL]).append_column(IN, pa.array(bits))
-        frame = made(self.spark, given).selectExpr("*", f"{self.tags} AS {TAGS}").where(f"{TAGS} != 0")
-        hidden = (ARRIVAL, f"CAST(NULL AS TIMESTAMP) AS {CLOSES}", TAGS)
-        return split(frame.selectExpr(*self.select, *hidden).toArrow(), self.names, self.schemas)
+        bits = inside(rows[OFFSET].to_numpy(), [(each.first, each.last) for each in ranges])
+        given = rows.select([*self.columns, ARRIVAL])
+        within = None
+        if not everyones(bits, len(ranges)):
+            within, given = IN, given.append_column(IN, pa.array(bits))
+        few = given.num_rows <= FEW
+        frame = self._tagged(
+            shipped_for(self.catalog.spark, given), predicates(self.predicates, within), filter=not few
+        )
+        return split(collected(frame), self.names, self.schemas)
+
+    def _tagged(self, frame: DataFrame, tags: str, *, filter: bool) -> DataFrame:
+        """Rows with their outputs and tags; unless told to filter, those that no member wants are among them."""
+        columns = self.catalog.columns
+        own = [Made(quoted((name,))) for name in (*self.columns, ARRIVAL)]
+        tagged = select(frame, columns.listed(PLAIN, [*own, Made(pinned(tags) if filter else tags, TAGS)]))
+        if filter:
+            tagged = tagged.where(columns.one(PLAIN, f"{TAGS} != 0"))
+        return select(tagged, columns.listed(PLAIN, [*map(Made, self.select), Made(ARRIVAL), Made(TAGS)]))
 
 
 def read_union(log: Rows, ranges: Iterable[Range]) -> pa.Table:
@@ -79,10 +95,11 @@ def read_union(log: Rows, ranges: Iterable[Range]) -> pa.Table:
     return pa.concat_tables([log.read(first, last) for first, last in merged] or [log.read(log.start, log.start)])
 
 
-def made(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """A frame of a driver's rows, in one task where that is quicker."""
-    frame = spark.createDataFrame(table)
-    return frame.coalesce(1) if table.num_rows <= SMALL else frame
+def shipped_for(spark: SparkSession, table: pa.Table, *, meets: bool = False) -> DataFrame:
+    """A frame of a driver's rows, in one task where that is quicker; so too if they meet each other above."""
+    few = table.num_rows <= SMALL
+    frame = shipped(spark, table, SMALL if few else BATCH)
+    return frame.coalesce(1) if few and meets else frame
 
 
 def micros_of(table: pa.Table, column: str) -> Bits:

@@ -18,22 +18,39 @@ TAGS = "_tags"
 Bits = npt.NDArray[np.int64]
 
 
-def predicates(texts: Sequence[Sequence[str]], within: str) -> str:
-    """The tags of a row: of those members that a column allows, the ones whose predicates all hold.
+def predicates(texts: Sequence[Sequence[str]], within: str | None = None) -> str:
+    """The tags of a row: the members whose predicates all hold, of those that a column allows.
 
-    >>> predicates([["v > 1"], []], "_in")
-    '_in & (CASE WHEN (_in & 1L) != 0 AND (v > 1) THEN 1L ELSE 0L END | 2L)'
+    A member's predicates are not asked about rows that are not its own, on which they may fail. Without a column all
+    rows are everyone's: that is a much smaller expression, and what Spark does with an expression takes longer than the
+    rows of a small train do.
+
+    >>> predicates([["v > 1"], [], ["v > 1"]], "_in")
+    '_in & (CASE WHEN (_in & 5L) != 0 AND (v > 1) THEN 5L ELSE 0L END | 2L)'
+    >>> predicates([["v > 1"], []])
+    'CASE WHEN (v > 1) THEN 1L ELSE 0L END | 2L'
     """
-    parts = [_bit(number, found, within) for number, found in enumerate(texts)]
-    return f"{within} & ({' | '.join(parts)})"
+    alike: dict[tuple[str, ...], int] = {}  # bits by predicates: what several members ask is asked once
+    for number, found in enumerate(texts):
+        alike[tuple(found)] = alike.get(tuple(found), 0) | 1 << number
+    tags = " | ".join(_bits(bits, found, within) for found, bits in alike.items())
+    return tags if within is None else f"{within} & ({tags})"
 
 
-def _bit(number: int, texts: Sequence[str], within: str) -> str:
-    bit = 1 << number
+def _bits(bits: int, texts: Sequence[str], within: str | None) -> str:
     if not texts:
-        return f"{bit}L"
-    both = " AND ".join(f"({text})" for text in texts)
-    return f"CASE WHEN ({within} & {bit}L) != 0 AND {both} THEN {bit}L ELSE 0L END"
+        return f"{bits}L"
+    own = () if within is None else (f"({within} & {bits}L) != 0",)
+    return f"CASE WHEN {' AND '.join((*own, *(f'({text})' for text in texts)))} THEN {bits}L ELSE 0L END"
+
+
+def pinned(tags: str) -> str:
+    """Tags that a filter above does not compute a second time.
+
+    Spark moves a filter below the columns that it reads, and computes them once for the filter and once for the rows
+    that pass; what may give another value the second time it leaves where it is.
+    """
+    return f"({tags}) | (monotonically_increasing_id() & 0L)"
 
 
 def outputs(texts: Sequence[Sequence[str]], plain: Iterable[str]) -> tuple[list[str], list[list[str]]]:
@@ -70,14 +87,29 @@ def inside(values: Bits, spans: Sequence[tuple[float, float]]) -> Bits:
     return bits
 
 
+def everyones(bits: Bits, members: int) -> bool:
+    """Whether every row is for every member.
+
+    >>> everyones(np.array([3, 3]), 2), everyones(np.array([3, 1]), 2)
+    (True, False)
+    """
+    return bool((bits == (1 << members) - 1).all())
+
+
 def split(table: pa.Table, columns: Sequence[Sequence[str]], schemas: Sequence[pa.Schema]) -> list[pa.Table]:
-    """Each member's rows of a tagged result, in its own columns, with `_arrival` and `_closes`."""
+    """Each member's rows of a tagged result, in its own columns, with `_arrival` and `_closes` (nulls if not there)."""
     tags = table[TAGS].to_numpy()
-    hidden = [pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))]
+    if CLOSES not in table.schema.names:
+        table = table.append_column(CLOSES, pa.nulls(table.num_rows, pa.timestamp("us", "UTC")))
     found = []
     for number, (names, schema) in enumerate(zip(columns, schemas, strict=True)):
         rows = table.filter(pa.array((tags & (1 << number)) != 0))
         arrays = [rows[name] for name in (*names, ARRIVAL, CLOSES)]
-        whole = pa.schema([*schema, *hidden])
+        whole = with_hidden(schema)
         found.append(pa.table([array.cast(one.type) for array, one in zip(arrays, whole, strict=True)], schema=whole))
     return found
+
+
+def with_hidden(schema: pa.Schema) -> pa.Schema:
+    """A result's columns as runs give them."""
+    return pa.schema([*schema, pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))])
