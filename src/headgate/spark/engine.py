@@ -51,6 +51,7 @@ from headgate.spark.rooms import Rooms, is_room, tenant
 from headgate.spark.runner import Runner
 from headgate.spark.running import RunningQuery, stream_leaves
 from headgate.spark.share import Share
+from headgate.spark.splitting import split
 from headgate.spark.standing import announcement, cut_before, place
 from headgate.spark.store.costs import Costs, QueryCost
 from headgate.spark.store.deadletters import Letter
@@ -471,7 +472,9 @@ class Engine:
         shares = self._succeeded(shares)
         times = self.carrier.commit(shares, run)
         self.carrier.bring(self.queries)
-        told = tuple(one for share in shares for one in share.outcome(seconds / len(shares)))
+        work = [(share.tuples, share.result.count) for share in shares]
+        parts = split(seconds, self.scheduler.measured.run_overhead, work)
+        told = tuple(one for share, part in zip(shares, parts, strict=True) for one in share.outcome(part))
         produced = tuple(one for share in shares for one in share.produced())
         return Outcome(run, seconds, None, told, produced, self._answered(times))
 
