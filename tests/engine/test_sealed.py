@@ -194,3 +194,35 @@ def test_no_result_of_a_large_train(opened: Open) -> None:
     assert session.drain(PATIENCE)
     assert query.read().num_rows == 0
     assert not [*session.engine.directory.aside.iterdir()]
+
+
+@pytest.mark.usefixtures("all_large")
+def test_a_group_reads_and_writes_large_trains_in_one_job(opened: Open) -> None:
+    """Members of different columns, one that began later, one that wants nothing; in one job until a row fails."""
+    session = opened(fuse="class")
+    session.stream("s", "id bigint, v int")
+    first = pa.table({"id": [1, 2, 3], "v": pa.array([1, 2, 3], pa.int32())})
+    texts = {
+        "all": "SELECT * FROM s",
+        "odd": "SELECT id * 10 AS ten, v FROM s WHERE id % 2 = 1",
+        "share": "SELECT 12 DIV v AS part FROM s WHERE v > 0",
+        "none": "SELECT id FROM s WHERE id > 1000",
+    }
+    with session.engine.lock:  # nothing runs until all is there
+        session.append("s", first)
+        session.engine.logs["s"].seal()
+        queries = {name: session.query(name, text, since="start") for name, text in texts.items()}
+        queries["late"] = session.query("late", "SELECT v FROM s")
+        session.append("s", pa.table({"id": [4, 5, 6], "v": pa.array([0, 5, 6], pa.int32())}))
+        session.engine.logs["s"].seal()
+        session.append("s", pa.table({"id": [7], "v": pa.array([7], pa.int32())}))
+    assert session.drain(PATIENCE)
+    commits = [one for _, one in session.engine.ledger.commits.commits() if one.outputs]
+    assert [sorted(one.outputs) for one in commits] == [["all", "late", "odd", "share"]]
+    assert all(output.files for output in commits[0].outputs.values())
+    assert queries["all"].read().sort_by("id")["id"].to_pylist() == [1, 2, 3, 4, 5, 6, 7]
+    assert sorted(queries["odd"].read()["ten"].to_pylist()) == [10, 30, 50, 70]
+    assert sorted(queries["share"].read()["part"].to_pylist()) == [1, 2, 2, 4, 6, 12]
+    assert sorted(queries["late"].read()["v"].to_pylist()) == [0, 5, 6, 7]
+    assert queries["none"].read().num_rows == 0
+    assert not [*session.engine.directory.aside.iterdir()]

@@ -32,34 +32,48 @@ class Together:
     def evaluate(self, shares: Sequence[Share], label: str) -> None:
         """Run all; afterwards each share has its result or its error."""
         alone = [share for share in shares if self._stays_alone(share)]
-        self._fused([share for share in shares if share not in alone], label)
+        others = [share for share in shares if share not in alone]
+        large = [share for share in others if share.apart]
+        self._fused([share for share in others if share not in large], label)
+        self._fused(large, label)
         for share in alone:
             self._single(share, label)
 
     def _stays_alone(self, share: Share) -> bool:
-        """Rows on which it fails are looked for; it is in pieces; or executors write so much of its results."""
-        return share.piece.evaluation.careful or not share.running.shape.whole or share.apart
+        """Rows on which it fails are looked for, or it is in pieces."""
+        return share.piece.evaluation.careful or not share.running.shape.whole
 
     def _fused(self, shares: Sequence[Share], label: str) -> None:
+        """Run shares that are all small or all large."""
         if len(shares) < 2:
             for share in shares:
                 self._single(share, label)
             return
-        group = self._group(shares)
+        name = f"headgate-{label}-{shares[0].name}…{shares[-1].name}"
         try:
-            name = f"headgate-{label}-{shares[0].name}…{shares[-1].name}"
-            tables, jobs = self._runner.run(
-                name,
-                f"run {label}: {len(shares)} queries",
-                lambda: group.run([share.leaves for share in shares], self._logs),
-            )
+            found, jobs = self._runner.run(name, f"run {label}: {len(shares)} queries", lambda: self._results(shares))
         except Exception:
             half = len(shares) // 2
             self._fused(shares[:half], label)
             self._fused(shares[half:], label)
             return
-        for share, rows in zip(shares, tables, strict=True):
-            self._done(share, Result(rows), jobs)
+        if found is None:
+            for share in shares:
+                self._single(share, label)
+            return
+        for share, result in zip(shares, found, strict=True):
+            self._done(share, result, jobs)
+
+    def _results(self, shares: Sequence[Share]) -> list[Result] | None:
+        """What one job gives each share; None: each needs its own."""
+        group, leaves = self._group(shares), [share.leaves for share in shares]
+        if not shares[0].apart:
+            return [Result(rows) for rows in group.run(leaves, self._logs)]
+        files = group.write(leaves, self._logs, self._aside)
+        if files is None:
+            return None
+        empty = (share.piece.evaluation.hidden_schema.empty_table() for share in shares)
+        return [Result(rows, written=each) for rows, each in zip(empty, files, strict=True)]
 
     def _single(self, share: Share, label: str) -> None:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 
 import pyarrow as pa
 import sqlglot
@@ -116,6 +117,9 @@ class FusedAggregates:
             within, given = IN, given.append_column(IN, pa.array(bits))
         table = collected(self._frame(shipped_for(self.catalog.spark, given, meets=True), within))
         return self._ended(split(table, self.names, self.schemas), wanted)
+
+    def write(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path) -> None:
+        """Large trains are for the members one by one."""
 
     def _frame(self, frame: DataFrame, within: str | None) -> DataFrame:
         """The windows; those whose tags say that no member wants them are among them."""

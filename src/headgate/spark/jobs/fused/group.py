@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from headgate.spark.jobs.fused.aggregates import FusedAggregates
 from headgate.spark.jobs.fused.joins import FusedJoins
 from headgate.spark.jobs.fused.rows import FusedRows
 from headgate.spark.jobs.rows import Leaf, Rows
+from headgate.spark.jobs.writing import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class Fused(Protocol):
     """A group that can run: what each member's leaves take, and the rows that this adds for each."""
 
     def run(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[pa.Table]: ...
+
+    def write(
+        self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path
+    ) -> list[Written] | None:
+        """The same where executors write the rows; None: that is not for this group, or not for so few rows."""
 
 
 def fused(catalog: Catalog, members: Sequence[Member]) -> Fused:

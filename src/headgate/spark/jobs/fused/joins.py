@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -92,6 +93,9 @@ class FusedJoins:
         arrival = Made(f"greatest(l{ARRIVAL}, r{ARRIVAL})", ARRIVAL)
         frame = select(rows, columns.listed(PLAIN, [*map(Made, self.select), arrival, Made(TAGS)]))
         return split(collected(frame), self.names, self.schemas)
+
+    def write(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path) -> None:
+        """Large trains are for the members one by one."""
 
     def _read(
         self, taken: Sequence[Sequence[Leaf]], logs: Mapping[str, Rows]

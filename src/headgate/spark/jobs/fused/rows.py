@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +14,14 @@ from headgate.plan.sharing import Place
 from headgate.plan.template import Template
 from headgate.spark.jobs.compile import BATCH, SMALL, Catalog
 from headgate.spark.jobs.direct import Made, collected, select, shipped
+from headgate.spark.jobs.fused.large import own_bits, written
 from headgate.spark.jobs.fused.tags import TAGS, Bits, everyones, inside, outputs, pinned, predicates, split
 from headgate.spark.jobs.guard import PLAIN
 from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, OFFSET
+from headgate.spark.jobs.sealed import sealed
 from headgate.spark.jobs.times import quoted
+from headgate.spark.jobs.writing import Written
 
 IN = "_in"
 FEW = 5_000  # rows that come back faster than a filter in the job is prepared
@@ -71,6 +75,26 @@ class FusedRows:
             shipped_for(self.catalog.spark, given), predicates(self.predicates, within), filter=not few
         )
         return split(collected(frame), self.names, self.schemas)
+
+    def write(
+        self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path
+    ) -> list[Written] | None:
+        """One job on a large train, read and written by executors; None: too little of it is sealed."""
+        ranges = [each[place].range for each, place in zip(leaves, self.places, strict=True)]
+        first, last = min(each.first for each in ranges), max(each.last for each in ranges)
+        log = logs[self.stream]
+        files = sealed(log, first, last, None)
+        if files is None:
+            return None
+        rest = log.read(files.end, last)
+        frame = files.frame(self.catalog.spark, rest.schema)
+        if rest.num_rows:
+            frame = frame.unionByName(shipped_for(self.catalog.spark, rest))
+        within = None
+        if len(set(ranges)) > 1:
+            within, frame = IN, frame.selectExpr("*", f"{own_bits([(one.first, one.last) for one in ranges])} AS {IN}")
+        tagged = self._tagged(frame, predicates(self.predicates, within), filter=True).drop(ARRIVAL)
+        return written(tagged, self.names, self.schemas, aside)
 
     def _tagged(self, frame: DataFrame, tags: str, *, filter: bool) -> DataFrame:
         """Rows with their outputs and tags; unless told to filter, those that no member wants are among them."""

@@ -101,13 +101,19 @@ def split(table: pa.Table, columns: Sequence[Sequence[str]], schemas: Sequence[p
     tags = table[TAGS].to_numpy()
     if CLOSES not in table.schema.names:
         table = table.append_column(CLOSES, pa.nulls(table.num_rows, pa.timestamp("us", "UTC")))
-    found = []
-    for number, (names, schema) in enumerate(zip(columns, schemas, strict=True)):
-        rows = table.filter(pa.array((tags & (1 << number)) != 0))
-        arrays = [rows[name] for name in (*names, ARRIVAL, CLOSES)]
-        whole = with_hidden(schema)
-        found.append(pa.table([array.cast(one.type) for array, one in zip(arrays, whole, strict=True)], schema=whole))
-    return found
+    wholes = [with_hidden(schema) for schema in schemas]
+    hidden = (ARRIVAL, CLOSES)
+    return [
+        tagged_rows(table, tags, number, (*names, *hidden), whole)
+        for number, (names, whole) in enumerate(zip(columns, wholes, strict=True))
+    ]
+
+
+def tagged_rows(table: pa.Table, tags: Bits, number: int, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
+    """The rows of one member, some columns under the names and types of a schema."""
+    rows = table.filter(pa.array((tags & (1 << number)) != 0))
+    arrays = [rows[name].cast(one.type) for name, one in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema=schema)
 
 
 def with_hidden(schema: pa.Schema) -> pa.Schema:
