@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -36,6 +38,19 @@ SETTINGS = MappingProxyType(
         "spark.sql.ansi.enabled": "true",
     }
 )
+
+
+@cache
+def for_many_rows(spark: SparkSession) -> SparkSession:
+    """The same session, but code is generated for long jobs.
+
+    Java does not optimize a method of more than 8000 bytes: a hundred predicates in one would be interpreted for every
+    row. Cut into small methods they are many times faster, though it takes some milliseconds to find out.
+    """
+    known: Any = spark
+    made = SparkSession(spark.sparkContext, known._jsparkSession.cloneSession())
+    made.conf.set("spark.sql.codegen.hugeMethodLimit", "8000")
+    return made
 
 
 def builder(master: str = "local[*]", name: str = "headgate") -> SparkSession.Builder:

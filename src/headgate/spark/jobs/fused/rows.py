@@ -21,6 +21,7 @@ from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, OFFSET
 from headgate.spark.jobs.sealed import sealed
 from headgate.spark.jobs.times import quoted
+from headgate.spark.jobs.tuning import for_many_rows
 from headgate.spark.jobs.writing import Written
 
 IN = "_in"
@@ -87,9 +88,10 @@ class FusedRows:
         if files is None:
             return None
         rest = log.read(files.end, last)
-        frame = files.frame(self.catalog.spark, rest.schema)
+        spark = for_many_rows(self.catalog.spark)
+        frame = files.frame(spark, rest.schema)
         if rest.num_rows:
-            frame = frame.unionByName(shipped_for(self.catalog.spark, rest))
+            frame = frame.unionByName(shipped_for(spark, rest))
         within = None
         if len(set(ranges)) > 1:
             within, frame = IN, frame.selectExpr("*", f"{own_bits([(one.first, one.last) for one in ranges])} AS {IN}")
