@@ -26,7 +26,7 @@ from headgate.stats.measured import selectivity_of
 from headgate.workload import Change, Workload
 
 _MOST_COPIES = 255  # that a byte can hold
-_KEEPS_OFFSETS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT})
+_KEEPS_OFFSETS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT, Kind.READ})
 
 
 def effects(
