@@ -194,6 +194,9 @@ class Read(Operator):
 
     kind: ClassVar[Kind] = Kind.READ
 
+    def describe(self) -> str:
+        return str(self.inputs[0])
+
 
 def walk(node: Operator | Source) -> Iterator[Operator | Source]:
     """Post-order: every node after all of its inputs.

@@ -60,6 +60,8 @@ class Node:
     def label(self) -> str:
         if self.operator.name:
             return self.operator.name
+        if self.reads:
+            return f"read {self.operator.describe()}"
         return f"{self.queries[0]}.{self.operator.kind}-{self.id}"
 
 
@@ -252,8 +254,7 @@ class _Builder:
         number = self._number(("operator", ("read", stream)))
         if number not in self._operators:
             given = Given(cost=self._former.streams[stream].source_cost)
-            # No file can give a name with a space in it, so none can mean this operator.
-            self._operators[number] = Read(inputs=(Source(stream),), name=f"read {stream}", given=given)
+            self._operators[number] = Read(inputs=(Source(stream),), given=given)
             queue = self._number(("queue", number, 0))
             self._edges[queue] = Edge(queue, number, 0, stream, None)
         self._users.setdefault(number, {})[query.name] = None

@@ -51,6 +51,8 @@ def targets(change: Change, network: Network) -> list[OperatorId]:
 
 def lasting_name(network: Network, node: Node) -> str:
     """A name for an operator's random numbers that stays the same whatever other queries there are."""
+    if node.reads:
+        return node.label
     query = network.queries[node.queries[0]]
     if query.sql is not None:
         return repr(node.operator)
