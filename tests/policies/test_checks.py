@@ -66,4 +66,4 @@ def test_any_course_of_events(text: str, seed: int, shuffle: int, steps: int) ->
 def test_every_level_is_one_that_units_are_built_at() -> None:
     for name, kind in policies().items():
         assert kind.levels, name
-        assert set(kind.levels) <= set(Level) - {Level.SHARED}, name
+        assert set(kind.levels) <= set(Level) - {Level.SHARED, Level.SOURCE}, name

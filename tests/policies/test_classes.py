@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.policies.turns import begin, chosen, end, renew, started, turn
 
 from headgate.model import Choice, HeadgateError, Idle, Level, Outcome, Run
+from headgate.plan.network import Network
 from headgate.plan.units import units
 from headgate.policies.checks import Situation
 from headgate.policies.checks.moment import Moment
@@ -218,7 +220,21 @@ def test_a_query_has_its_share_of_its_class() -> None:
     assert slots(*mbd(GOLD_TIN)) == {"dear": 3, "cheap": 1, "tin": 1}
 
 
-Costs = st.lists(st.floats(0.0, 10.0), min_size=1, max_size=5)
+Costs = st.lists(st.floats(0.0, 10.0, allow_subnormal=False), min_size=1, max_size=5)
+
+
+def test_a_source_has_the_slots_of_all_that_read_it() -> None:
+    classes = {"a": "gold", "b": "gold", "c": "tin"}
+    known = Situation(dict.fromkeys(classes, "select"), classes=classes).network()
+    streams = [replace(stream, source_cost=0.001) for stream in known.streams.values()]
+    network = Network.of(known.queries.values(), streams, known.classes.values(), reads=True)
+    found = query_priorities(units(network, Level.QUERY), {"gold": 6, "tin": 1}, {"a": 2.0, "b": 1.0, "c": 5.0})
+    assert {str(unit): found[unit.id] for unit in units(network, Level.QUERY)} == {
+        "read s": 7.0,
+        "a": 4.0,
+        "b": 2.0,
+        "c": 1.0,
+    }
 
 
 @given(st.lists(st.tuples(st.integers(1, 100), Costs), min_size=1, max_size=4))

@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 from tests.sim.builders import emissions, intervals, traced, workload
 
-from headgate.model import HeadgateError
 from headgate.sim import simulate
 
 SHARING = {
@@ -72,8 +71,3 @@ def test_a_batch_is_read_tuple_by_tuple() -> None:
     streams = {"s": {"arrivals": "at, times=[0], batch=5", "source_cost": "10 ms"}}
     query = simulate(workload({"q": "select, cost=1ms"}, streams), "fcfs").queries[0]
     assert query.emission[0] == pytest.approx(0.051)
-
-
-def test_without_source_cores_there_is_nothing_to_simulate() -> None:
-    with pytest.raises(HeadgateError, match="without source cores nothing arrives"):
-        simulate(workload({"q": "select, cost=1ms"}, source_cores=0), "fcfs")

@@ -87,7 +87,7 @@ def explain(
 
 def _network(workload: Workload) -> Network:
     """All queries, those that start later too."""
-    return Network.of(workload.queries, workload.streams, workload.classes, workload.tables)
+    return Network.of(workload.queries, workload.streams, workload.classes, workload.tables, reads=workload.reads)
 
 
 def _text(stage: Stage, network: Network, level: Level, fuse: Fuse, query: str | None) -> str:

@@ -78,6 +78,7 @@ def header(scheduler: Scheduler) -> dict[str, Any]:
         "train": to_plain(scheduler.train),
         "fuse": scheduler.fuse.value,
         "share": network.share,
+        "reads": network.reads,
         "streams": to_plain(list(network.streams.values())),
         "tables": to_plain(list(network.tables.values())),
         "classes": to_plain(list(network.classes.values())),
@@ -189,7 +190,7 @@ class _Replay:
 
 def _scheduler(first: dict[str, Any]) -> Scheduler:
     parts = (from_plain(first[key]) for key in ("queries", "streams", "classes", "tables"))
-    network = Network.of(*parts, share=first["share"])
+    network = Network.of(*parts, share=first["share"], reads=first.get("reads", False))
     measured = Measured({int(key): OperatorStatistics(**known) for key, known in first["operators"].items()})
     for key in _MEASURED:
         setattr(measured, key, first["measured"][key])

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     AGGREGATE = "aggregate"
     UNION = "union"
     EXCEPT = "except"
+    READ = "read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,16 @@ class Except(Operator):
 
     def describe(self) -> str:
         return f"window {self.window.size:g} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read(Operator):
+    """Reads a stream for all of its queries, where that takes time of the workers. No query's plan has one."""
+
+    kind: ClassVar[Kind] = Kind.READ
+
+    def describe(self) -> str:
+        return str(self.inputs[0])
 
 
 def walk(node: Operator | Source) -> Iterator[Operator | Source]:

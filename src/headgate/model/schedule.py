@@ -27,6 +27,7 @@ class Level(StrEnum):
     QUERY = "query"
     SHARED = "shared"
     GROUP = "group"
+    SOURCE = "source"  # the reading of a stream, at whatever level the others are
 
 
 class Queue(Protocol):

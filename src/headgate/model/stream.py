@@ -16,7 +16,7 @@ class Stream:
     watermark: float = 0.0  # seconds
     arrivals: str | None = None  # "poisson, rate=1200"
     source: str | None = None  # where the engine reads it
-    source_cost: float = 0.0  # seconds the source core needs to read one tuple
+    source_cost: float = 0.0  # seconds that reading one tuple takes
     bytes: int = 1  # size of a tuple
 
     @property

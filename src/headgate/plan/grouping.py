@@ -97,5 +97,5 @@ def shape(network: Network, piece: Piece) -> Hashable | None:
 
 
 def _streams(network: Network, nodes: Sequence[Node]) -> list[str]:
-    edges = [network.edges[queue] for node in nodes for queue in node.queues]
-    return [edge.stream for edge in edges if edge.stream is not None]
+    streams = [network.stream(queue) for node in nodes for queue in node.queues]
+    return [stream for stream in streams if stream is not None]

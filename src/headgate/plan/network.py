@@ -11,13 +11,16 @@ from dataclasses import dataclass, field, replace
 
 from headgate.model import (
     ClassId,
+    Given,
     HeadgateError,
+    Kind,
     Operator,
     OperatorId,
     Query,
     QueryClass,
     QueryId,
     QueueId,
+    Read,
     Source,
     Stream,
     Table,
@@ -49,9 +52,16 @@ class Node:
     emits: tuple[QueryId, ...]  # whose results leave here
 
     @property
+    def reads(self) -> bool:
+        """Whether it reads a stream for the queries, and is no operator of theirs."""
+        return self.operator.kind is Kind.READ
+
+    @property
     def label(self) -> str:
         if self.operator.name:
             return self.operator.name
+        if self.reads:
+            return f"read {self.operator.describe()}"
         return f"{self.queries[0]}.{self.operator.kind}-{self.id}"
 
 
@@ -65,9 +75,10 @@ class Network:
     tables: Mapping[str, Table] = field(default_factory=dict)
     nodes: Mapping[OperatorId, Node] = field(default_factory=dict)
     edges: Mapping[QueueId, Edge] = field(default_factory=dict)
-    operators: Mapping[QueryId, tuple[OperatorId, ...]] = field(default_factory=dict)  # of each query
+    operators: Mapping[QueryId, tuple[OperatorId, ...]] = field(default_factory=dict)  # of each query, reading aside
     numbers: Mapping[Hashable, int] = field(default_factory=dict, repr=False)  # signature ⇒ number, for ever
     share: bool = True  # equal operators of different queries are one
+    reads: bool = False  # streams that take time to read have an operator for it
 
     @classmethod
     def of(
@@ -78,6 +89,7 @@ class Network:
         tables: Iterable[Table] = (),
         *,
         share: bool = True,
+        reads: bool = False,
     ) -> Network:
         """Build the network of some queries.
 
@@ -87,12 +99,16 @@ class Network:
         >>> network = Network.of(queries, [Stream(name="s")], [QueryClass("c")])
         >>> [(node.label, node.queries) for node in network.nodes.values()]
         [('hot', ('p', 'q'))]
+        >>> network = Network.of(queries, [Stream(name="s", source_cost=0.001)], [QueryClass("c")], reads=True)
+        >>> [(node.label, node.queries) for node in network.nodes.values()], network.operators["p"]
+        ([('read s', ('p', 'q')), ('hot', ('p', 'q'))], (1,))
         """
         empty = cls(
             {stream.name: stream for stream in streams},
             {query_class.name: query_class for query_class in classes},
             tables={table.name: table for table in tables},
             share=share,
+            reads=reads,
         )
         return empty._with({}, list(queries))
 
@@ -165,7 +181,19 @@ class Network:
 
     def leaves(self, query: QueryId) -> dict[Place, QueueId]:
         """The queue that each leaf of a query's plan stands for, by the leaf's place."""
-        return {place: queue for place, queue in self.inputs(query).items() if self.edges[queue].stream is not None}
+        return {place: queue for place, queue in self.inputs(query).items() if self.stream(queue) is not None}
+
+    def stream(self, queue: QueueId) -> str | None:
+        """The stream whose tuples wait in a queue as they came, read already or not; None behind a query's operator."""
+        edge = self.edges[queue]
+        if edge.producer is None or not self.nodes[edge.producer].reads:
+            return edge.stream
+        return self.stream(*self.nodes[edge.producer].queues)
+
+    @property
+    def readers(self) -> tuple[Node, ...]:
+        """The operators that read streams."""
+        return tuple(node for node in self.nodes.values() if node.reads) if self.reads else ()
 
     def _with(self, kept: Mapping[QueryId, Query], added: list[Query]) -> Network:
         queries = dict(kept)
@@ -217,7 +245,20 @@ class _Builder:
             return None, self._place(child, place, query)
         if child.stream not in self._former.streams:
             raise unknown("stream", child.stream, self._former.streams, where=f"query {query.name}")
+        if self._former.reads and self._former.streams[child.stream].source_cost:
+            return None, self._read(child.stream, query)
         return child.stream, None
+
+    def _read(self, stream: str, query: Query) -> OperatorId:
+        """The operator that reads a stream: one for all queries, and none of theirs."""
+        number = self._number(("operator", ("read", stream)))
+        if number not in self._operators:
+            given = Given(cost=self._former.streams[stream].source_cost)
+            self._operators[number] = Read(inputs=(Source(stream),), given=given)
+            queue = self._number(("queue", number, 0))
+            self._edges[queue] = Edge(queue, number, 0, stream, None)
+        self._users.setdefault(number, {})[query.name] = None
+        return number
 
     def _number(self, key: Hashable) -> int:
         kind = key[0] if isinstance(key, tuple) else key

@@ -8,6 +8,8 @@ from headgate.plan.network import Network, Node
 def chains(network: Network) -> list[list[Node]]:
     """Cut the network where an operator has several inputs, several consumers, or a result leaves half way.
 
+    What reads a stream is a segment of its own.
+
     >>> from headgate.model import Join, Query, QueryClass, Select, Source, Stream
     >>> left = Select(inputs=(Select(inputs=(Source("a"),)),))
     >>> plan = Select(inputs=(Join(inputs=(left, Source("b")), lower=-1.0, upper=1.0),))
@@ -29,4 +31,4 @@ def chains(network: Network) -> list[list[Node]]:
 
 
 def _passes_on(node: Node) -> bool:
-    return len(node.consumers) == 1 and not node.emits
+    return len(node.consumers) == 1 and not node.emits and not node.reads

@@ -14,6 +14,8 @@ from headgate.plan.segments import chains
 def units(network: Network, level: Level, fuse: Fuse = Fuse.OFF, load: Load = unknown) -> tuple[Unit, ...]:
     """All units of a network at one level. Fusion groups whole queries; the other levels are finer than a query.
 
+    What reads a stream is a unit of its own at every level.
+
     >>> from headgate.model import Query, QueryClass, Select, Source, Stream
     >>> plan = Select(inputs=(Select(inputs=(Source("s"),)),))
     >>> network = Network.of([Query(name="q", query_class="c", plan=plan)], [Stream(name="s")], [QueryClass("c")])
@@ -21,17 +23,22 @@ def units(network: Network, level: Level, fuse: Fuse = Fuse.OFF, load: Load = un
     ['q.select-0', 'q.select-1']
     >>> [(str(unit), unit.calls) for unit in units(network, Level.QUERY)]
     [('q', (0, 1))]
+    >>> slow = [Stream(name="s", source_cost=0.001)]
+    >>> network = Network.of(network.queries.values(), slow, [QueryClass("c")], reads=True)
+    >>> [(str(unit), unit.level.value, unit.calls) for unit in units(network, Level.QUERY)]
+    [('read s', 'source', (0,)), ('q', 'query', (1, 2))]
     """
     if level is Level.OPERATOR:
         found = [[_of_nodes(level, [node], node.label)] for node in network.nodes.values()]
     elif level is Level.SEGMENT:
         found = [[_of_nodes(level, chain, _span(chain))] for chain in chains(network)]
     elif level is Level.PATH:
-        found = [[path] for name in network.queries for path in _paths(network, name)]
+        found = [*_sources(network), *([path] for name in network.queries for path in _paths(network, name))]
     else:
-        found = [[superbox] for superbox in superboxes(network)]
+        whole = [[superbox] for superbox in superboxes(network)]
         if level is Level.GROUP or fuse is not Fuse.OFF:
-            found = group(network, [piece for (piece,) in found], fuse, load)
+            whole = group(network, [piece for (piece,) in whole], fuse, load)
+        found = [*_sources(network), *whole]
     return tuple(_unit(network, number, pieces) for number, pieces in enumerate(found))
 
 
@@ -95,17 +102,21 @@ def _paths(network: Network, query: QueryId) -> Iterator[Piece]:
 
     for node in network.nodes_of(query):
         for queue in node.queues:
-            edge = network.edges[queue]
-            if edge.stream is not None:
+            stream = network.stream(queue)
+            if stream is not None:
                 for queues in climb(node, queue):
                     calls = tuple(network.edges[step].operator for step in queues)
-                    yield Piece(Level.PATH, calls, tuple(queues), (query,), f"{query}:{edge.stream}-{queue}")
+                    yield Piece(Level.PATH, calls, tuple(queues), (query,), f"{query}:{stream}-{queue}")
+
+
+def _sources(network: Network) -> list[list[Piece]]:
+    return [[_of_nodes(Level.SOURCE, [node], node.label)] for node in network.readers]
 
 
 def _of_nodes(level: Level, nodes: Iterable[Node], name: str, queries: tuple[QueryId, ...] = ()) -> Piece:
     members = list(nodes)
     return Piece(
-        level,
+        Level.SOURCE if members[0].reads else level,
         tuple(node.id for node in members),
         tuple(queue for node in members for queue in node.queues),
         queries or tuple(dict.fromkeys(name for node in members for name in node.queries)),

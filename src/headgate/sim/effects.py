@@ -26,7 +26,7 @@ from headgate.stats.measured import selectivity_of
 from headgate.workload import Change, Workload
 
 _MOST_COPIES = 255  # that a byte can hold
-_KEEPS_OFFSETS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT})
+_KEEPS_OFFSETS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT, Kind.READ})
 
 
 def effects(
@@ -51,6 +51,8 @@ def targets(change: Change, network: Network) -> list[OperatorId]:
 
 def lasting_name(network: Network, node: Node) -> str:
     """A name for an operator's random numbers that stays the same whatever other queries there are."""
+    if node.reads:
+        return node.label
     query = network.queries[node.queries[0]]
     if query.sql is not None:
         return repr(node.operator)

@@ -34,8 +34,6 @@ class Feeds:
 
     @classmethod
     def of(cls, workload: Workload) -> Feeds:
-        if workload.source_cores < 1:
-            raise HeadgateError("without source cores nothing arrives", hint="write source_cores = 1 or more")
         times = {stream.name: _times(stream, workload) for stream in workload.streams}
         batches = {stream.name: _batch(stream, workload) for stream in workload.streams}
         deliveries = sorted(_deliveries(workload, times, batches), key=lambda delivery: delivery.at)
@@ -87,13 +85,18 @@ def _batch(stream: Stream, workload: Workload) -> int:
 
 
 def _deliveries(workload: Workload, times: dict[str, Times], batches: dict[str, int]) -> Iterator[Delivery]:
-    """Streams take turns on the source cores; a core reads its streams' tuples in the order of their arrival."""
-    for core in range(workload.source_cores):
-        streams = workload.streams[core :: workload.source_cores]
+    """Streams take turns on the source cores; a core reads its streams' tuples in the order of their arrival.
+
+    Without source cores tuples are there when they arrive, and reading them is work as any other.
+    """
+    cores = workload.source_cores or 1
+    for core in range(cores):
+        streams = workload.streams[core::cores]
         waiting = sorted(
             (moment, order, stream) for order, stream in enumerate(streams) for moment in times[stream.name].tolist()
         )
         free = 0.0
         for moment, _, stream in waiting:
-            free = max(free, moment) + stream.source_cost * batches[stream.name]
+            seconds = 0.0 if workload.reads else stream.source_cost * batches[stream.name]
+            free = max(free, moment) + seconds
             yield Delivery(free, moment, stream.name, batches[stream.name])

@@ -25,7 +25,10 @@ def offered_load(workload: Workload) -> float:
 
 
 def scaled(workload: Workload) -> Workload:
-    """The workload with all operator costs multiplied so that the offered load is the one it asks for."""
+    """The workload with all costs multiplied so that the offered load is the one it asks for.
+
+    Reading a stream is among them where it takes time of the same cores.
+    """
     if workload.load is None:
         return workload
     offered = offered_load(workload)
@@ -36,7 +39,11 @@ def scaled(workload: Workload) -> Workload:
         )
     factor = workload.load / offered
     queries = tuple(replace(query, plan=_scaled(query.plan, factor)) for query in workload.queries)
-    return replace(workload, queries=queries, load=None, run_overhead=workload.run_overhead * factor)
+    streams = workload.streams
+    if workload.reads:
+        streams = tuple(replace(stream, source_cost=stream.source_cost * factor) for stream in streams)
+    overhead = workload.run_overhead * factor
+    return replace(workload, queries=queries, streams=streams, load=None, run_overhead=overhead)
 
 
 def _scaled(plan: Operator, factor: float) -> Operator:

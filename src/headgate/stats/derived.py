@@ -234,7 +234,7 @@ class Stats:
     def query_cost(self, name: QueryId) -> float:
         """Seconds that a tuple entering the query costs it, as if it shared nothing; overheads spread as in `cost`."""
         queues = [queue for node in self._network.nodes_of(name) for queue in node.queues]
-        leaves = [queue for queue in queues if self._network.edges[queue].stream is not None]
+        leaves = [queue for queue in queues if self._network.stream(queue) is not None]
         return self._by_rate(leaves, lambda queue: self._cost(queue, None, frozenset((name,)))) + self._run_share()
 
     def class_priority(self, unit: Unit) -> float:

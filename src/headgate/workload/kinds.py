@@ -73,8 +73,8 @@ RULES = MappingProxyType(
 
 def kind_of(name: str) -> Kind:
     """The kind that a word names."""
-    if name not in set(Kind):
-        raise unknown("operator kind", name, list(Kind))
+    if name not in RULES:
+        raise unknown("operator kind", name, RULES)
     return Kind(name)
 
 

@@ -42,7 +42,7 @@ class Workload:
     changes: tuple[Change, ...] = ()
     seed: int = 1
     cores: int = 1  # operational cores: the simulator's workers
-    source_cores: int = 1  # cores that read sources
+    source_cores: int = 1  # cores that read sources; 0: the operational cores do, when the policy says
     drain: bool = True  # go on after the duration until nothing waits
     load: float | None = None  # scale all costs so that the cores are this busy
     train: Train = ONE_TUPLE  # what a run takes where the policy does not say
@@ -56,4 +56,9 @@ class Workload:
     def network(self) -> Network:
         """The network of the queries that are there from the start."""
         queries = [query for query in self.queries if query.start <= 0.0]
-        return Network.of(queries, self.streams, self.classes, self.tables)
+        return Network.of(queries, self.streams, self.classes, self.tables, reads=self.reads)
+
+    @property
+    def reads(self) -> bool:
+        """Whether reading sources is work of the network."""
+        return self.source_cores == 0

@@ -69,7 +69,8 @@ class ContinuousQueryClasses(TwoLevel):
 
     With period k, class i has k·P_i/ΣP seconds a round. It is not interrupted; if its last run takes longer, the
     excess is deducted from its next turn. A turn ends early when nothing of the class waits. Important classes get
-    more time, and the others can count on theirs; but everyone waits for all others' turns to end.
+    more time, and the others can count on theirs; but everyone waits for all others' turns to end. Where sources are
+    units, a class reads only when nothing else of it waits, so that a run finds longer queues.
 
     >>> from headgate.policies.checks import Situation
     >>> worth = {"H": 6.0, "C": 3.0, "N": 1.0}
@@ -106,10 +107,10 @@ class ContinuousQueryClasses(TwoLevel):
         self._awake: set[ClassId] = set()
 
     def part(self, unit: Unit) -> Hashable:
-        return unit.payer
+        return unit.payer, unit.level is Level.SOURCE
 
     def parts(self, view: View) -> list[Hashable]:
-        return list(self.accounts)
+        return [(name, reading) for name in self.accounts for reading in (False, True)]
 
     def inner(self) -> Policy:
         shared = {setting.name for setting in TRAIN}
@@ -152,10 +153,12 @@ class ContinuousQueryClasses(TwoLevel):
         return IDLE
 
     def _inside(self, view: View, name: ClassId, worker: WorkerId) -> Choice | Idle:
-        choice = self._ask(view, name, worker)
-        if isinstance(choice, Idle):
-            self._awake.discard(name)
-        return choice
+        for reading in (False, True):
+            choice = self._ask(view, (name, reading), worker)
+            if isinstance(choice, Choice):
+                return choice
+        self._awake.discard(name)
+        return IDLE
 
     def _next(self) -> ClassId:
         """The next class with something to do and time to do it; turns of the others pass."""

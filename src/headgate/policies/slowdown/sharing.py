@@ -54,12 +54,13 @@ def trees(network: Network, rate: Rate) -> list[Unit] | None:
     """Whole queries; those that share an operator as priority-defining trees and what the trees leave over.
 
     A tree runs as one unit. What the other queries have beyond its operators are units of their own, cut the same way
-    where they share operators again. None: no query shares anything.
+    where they share operators again. Streams are read as ever. None: no query shares anything.
     """
     if all(len(queries) == 1 for queries in connected(network.operators)):
         return None
     parts = _parts(network, {name: list(network.operators[name]) for name in network.queries}, rate)
-    return [_unit(network, number, calls, queries) for number, (calls, queries) in enumerate(parts)]
+    sources = [unit_of(network, number, Level.SOURCE, [node.id]) for number, node in enumerate(network.readers)]
+    return sources + [_unit(network, number, *part) for number, part in enumerate(parts, len(sources))]
 
 
 _Part = tuple[list[OperatorId], list[QueryId]]
