@@ -13,6 +13,9 @@ The sides:
 Every side gets the same rows at the same pace: `--rows` of them every `--every` seconds. The latency of a result is the
 time from its tuple's arrival (for a window: of the tuple that closed it, or, for Structured Streaming, of the newest
 tuple in the batch that gave it) to when it is there. Ratios are of means, Structured Streaming over the side.
+
+The last scene asks how many rows a second a side can take, of a feed that sends more once the slowest query is at most
+`AHEAD` rows behind.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from headgate.spark.jobs.tuning import builder
 from headgate.spark.session import Session
@@ -43,6 +47,8 @@ from headgate.spark.session import Session
 SCHEMA = "id bigint, temp double, ts timestamp"
 WATERMARK = 0.5
 PLACES = 50
+SLOWEST = 1.5  # seconds per query until all of Structured Streaming's have given something
+AHEAD = 50_000  # rows that a feed without a pace is before the slowest query
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,7 @@ class Latencies:
             "mean": float(np.mean(everything)) if everything else None,
             "p95": float(np.percentile(everything, 95)) if everything else None,
             "classes": {name: float(np.mean(each)) for name, each in sorted(self.found.items()) if each},
+            "p95_classes": {name: float(np.percentile(each, 95)) for name, each in sorted(self.found.items()) if each},
             "results": len(everything),
             "cpu_seconds_per_million": cpu / (tuples * queries) * 1e6 if tuples else None,
         }
@@ -104,10 +111,16 @@ def mix() -> list[Question]:
 
 
 class Feed:
-    """Sends rows at a fixed pace until it is stopped."""
+    """Sends rows until it is stopped: at a fixed pace, or as fast as they are taken."""
 
-    def __init__(self, send: Callable[[str, pa.Table], None], streams: Sequence[str], rows: int, every: float) -> None:
-        self._send, self._streams, self._rows, self._every = send, streams, rows, every
+    def __init__(
+        self,
+        send: Callable[[str, pa.Table], None],
+        streams: Sequence[str],
+        setting: Setting,
+        taken: Callable[[], int] | None = None,
+    ) -> None:
+        self._send, self._streams, self._setting, self._taken = send, streams, setting, taken
         self._stop = threading.Event()
         self.sent = 0
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -117,19 +130,14 @@ class Feed:
         due = time.monotonic()
         while not self._stop.is_set():
             for stream in self._streams:
-                now = time.time()
-                times = np.full(self._rows, int(now * 1e6))
-                table = pa.table(
-                    {
-                        "id": chance.integers(0, PLACES, self._rows),
-                        "temp": chance.uniform(0.0, 100.0, self._rows),
-                        "ts": pa.array(times, pa.timestamp("us", "UTC")),
-                    }
-                )
-                self._send(stream, table)
-            self.sent += self._rows
-            due += self._every
-            self._stop.wait(max(0.0, due - time.monotonic()))
+                self._send(stream, rows_of_now(chance, self._setting.rows))
+            self.sent += self._setting.rows
+            if self._taken is None:
+                due += self._setting.every
+                self._stop.wait(max(0.0, due - time.monotonic()))
+            else:
+                while self.sent - self._taken() > AHEAD and not self._stop.wait(0.01):
+                    pass
 
     def __enter__(self) -> Feed:
         self._thread.start()
@@ -138,6 +146,18 @@ class Feed:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
+
+
+def rows_of_now(chance: np.random.Generator, rows: int) -> pa.Table:
+    """Rows whose event time is that of their arrival."""
+    times = np.full(rows, int(time.time() * 1e6))
+    return pa.table(
+        {
+            "id": chance.integers(0, PLACES, rows),
+            "temp": chance.uniform(0.0, 100.0, rows),
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+        }
+    )
 
 
 def cpu_seconds(spark: SparkSession) -> float:
@@ -160,6 +180,34 @@ class Setting:
     seconds: float
     rows: int
     every: float
+    flood: bool = False
+
+
+def rate(taken: Callable[[], int], setting: Setting) -> float:
+    """Rows per second that the slowest query takes, once warm."""
+    time.sleep(setting.warm_up)
+    before, began = taken(), time.monotonic()
+    time.sleep(setting.seconds)
+    return (taken() - before) / (time.monotonic() - began)
+
+
+class Progress(StreamingQueryListener):
+    """How many rows each streaming query has taken."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        self.rows[str(event.id)] = 0
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        self.rows[str(event.progress.id)] += event.progress.numInputRows
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        pass
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        pass
 
 
 def headgate(questions: Sequence[Question], fuse: str, setting: Setting) -> dict[str, Any]:
@@ -176,8 +224,14 @@ def headgate(questions: Sequence[Question], fuse: str, setting: Setting) -> dict
         def send(stream: str, table: pa.Table) -> None:
             session.append(stream, table)
 
+        def taken() -> int:
+            return min(session.engine.query(one.name).tally.tuples_in for one in questions)
+
+        if setting.flood:
+            with Feed(send, streams, setting, taken):
+                return {"rate": rate(taken, setting)}
         found = Latencies()
-        with Feed(send, streams, setting.rows, setting.every) as feed:
+        with Feed(send, streams, setting) as feed:
             time.sleep(setting.warm_up)
             seen = {one.name: len(session.engine.query(one.name).tally.responses) for one in questions}
             sent, cpu = feed.sent, cpu_seconds(spark)
@@ -217,8 +271,19 @@ def structured(questions: Sequence[Question], way: str, setting: Setting) -> dic
         with quiet_spark(made) as spark:
             for stream in _streams(questions):
                 (folder / stream).mkdir()
-            running = list(_start(spark, questions, way, folder, note))
-            with Feed(send, _streams(questions), setting.rows, setting.every) as feed:
+            progress = Progress()
+            running = list(_start(spark, questions, way, folder, note, progress))
+            if setting.flood:
+
+                def taken() -> int:
+                    return min(progress.rows.values()) if len(progress.rows) == len(running) else 0
+
+                with Feed(send, _streams(questions), setting, taken):
+                    found_rate = rate(taken, setting)
+                for query in running:
+                    query.stop()
+                return {"rate": found_rate}
+            with Feed(send, _streams(questions), setting) as feed:
                 time.sleep(setting.warm_up)
                 sent, cpu = feed.sent, cpu_seconds(spark)
                 measuring.set()
@@ -233,12 +298,18 @@ def structured(questions: Sequence[Question], way: str, setting: Setting) -> dic
 
 
 def _start(
-    spark: SparkSession, questions: Sequence[Question], way: str, folder: Path, note: Callable[[str, DataFrame], None]
+    spark: SparkSession,
+    questions: Sequence[Question],
+    way: str,
+    folder: Path,
+    note: Callable[[str, DataFrame], None],
+    progress: Progress,
 ) -> Iterator[Any]:
     if way == "ss":
         for one in questions:
             spark.sparkContext.setLocalProperty("spark.scheduler.pool", one.query_class)
             session = spark.newSession()
+            session.streams.addListener(progress)
             for stream in _streams([one]):
                 _read(session, folder, stream, late=one.kind != "filter").createOrReplaceTempView(stream)
             result = _with_arrival(session, one)
@@ -248,6 +319,7 @@ def _start(
                 .start()
             )
         return
+    spark.streams.addListener(progress)
     together = _fan_out(questions, note) if way == "fan-out" else _by_hand(questions, note)
     writing = _read(spark, folder, "s").writeStream.foreachBatch(together)
     yield writing.option("checkpointLocation", str(folder / "checkpoints" / "all")).start()
@@ -315,12 +387,14 @@ def quiet_spark(made: Any) -> Iterator[SparkSession]:
         spark.stop()
 
 
+FLOOD = "rows per second through 50 filters"
 SCENES: dict[str, tuple[list[Question], tuple[str, ...]]] = {
     "5 filters": (filters(5), ("ss", "fan-out", "by-hand", "off", "class")),
     "20 filters": (filters(20), ("ss", "fan-out", "by-hand", "off", "class", "all")),
     "50 filters": (filters(50), ("ss", "fan-out", "by-hand", "off", "class")),
     "20 filters in 5 classes": (filters(20, 5), ("ss", "off", "class", "all")),
     "mix of 20": (mix(), ("ss", "off", "class", "all")),
+    FLOOD: (filters(50), ("ss", "off", "class")),
 }
 
 
@@ -339,6 +413,9 @@ def measure(name: str, sides: Sequence[str], given: Sequence[str]) -> dict[str, 
 
 def one_side(name: str, side: str, setting: Setting) -> dict[str, Any]:
     questions, _ = SCENES[name]
+    setting = replace(setting, warm_up=max(setting.warm_up, SLOWEST * len(questions)))
+    if name == FLOOD:
+        setting = replace(setting, rows=5_000, flood=True)
     if side in ("ss", "fan-out", "by-hand"):
         return structured(questions, side, setting)
     return headgate(questions, side, setting)
@@ -366,21 +443,26 @@ def main() -> None:
         chosen = {name: SCENES[name][1] for name in options.scene or SCENES}
     scenes = {name: measure(name, sides, given) for name, sides in chosen.items()}
     first = scenes["20 filters"] if "20 filters" in scenes else next(iter(scenes.values()))
-    means = {side: found["mean"] for side, found in first.items()}
+    means = {side: found.get("mean") for side, found in first.items()}
     ratios = {side: means["ss"] / mean for side, mean in means.items() if mean and side != "ss" and means["ss"]}
     if options.json:
         print(json.dumps({"mean_latency": means, "ratio": ratios, "scenes": scenes}, indent=2))
         return
+    if flood := scenes.pop(FLOOD, None):
+        print(f"\n{FLOOD}")
+        for side, found in flood.items():
+            print(f"{side:10}{found['rate']:>10.0f}{found['rate'] / flood['ss']['rate']:>12.1f}")
     for name, sides in scenes.items():
         print(f"\n{name}, {setting.rows} rows every {setting.every:g} s")
-        print(f"{'':10}{'mean s':>10}{'p95 s':>10}{'ss / mean':>12}{'CPU s / M':>12}   mean by class")
+        print(f"{'':10}{'mean s':>10}{'p95 s':>10}{'ss / mean':>12}{'CPU s / M':>12}   mean (p95) by class")
         base = sides.get("ss", {}).get("mean")
         for side, found in sides.items():
             if found["mean"] is None:
                 print(f"{side:10}{'no results':>20}")
                 continue
             ratio = f"{base / found['mean']:.1f}" if base else "–"
-            classes = ", ".join(f"{key} {value:.2f}" for key, value in found["classes"].items())
+            p95 = found["p95_classes"]
+            classes = ", ".join(f"{key} {value:.2f} ({p95[key]:.2f})" for key, value in found["classes"].items())
             print(
                 f"{side:10}{found['mean']:>10.3f}{found['p95']:>10.3f}{ratio:>12}"
                 f"{found['cpu_seconds_per_million']:>12.1f}   {classes}"
