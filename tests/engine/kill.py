@@ -3,8 +3,8 @@
     python -m tests.engine.kill --kills 200 --seed 1
 
 A life is a process with a Spark of its own that appends and runs twelve queries until it is killed, at a random moment
-or at a named point. Lives differ in policy and level, so that queries are cut and put together in between. The last
-one is left in peace: it ends the stream, and compares all results with one Spark batch.
+or at a named point. Lives differ in policy, level and fusion, so that queries are cut, put together and grouped in
+between. The last one is left in peace: it ends the stream, and compares all results with one Spark batch.
 """
 
 from __future__ import annotations
@@ -70,8 +70,11 @@ _QUERIES = {
     "counted join": f"SELECT window.start AS t, count(*) AS n {_JOIN} GROUP BY window(x.ts, '4 seconds')",
 }
 POLICIES = ("random, train=90", "random, level=operator, train=90", "hnr", "random, level=operator", "path-capacity")
-EVERY = int(os.environ.get("HEADGATE_KILL_EVERY", "1"))  # the n-th queries only, where there is little time
-CASES = [Case(name, sql, sql) for name, sql in list(_QUERIES.items())[::EVERY]]
+FUSES = ("class", "all", "off")
+FEW = ("filter", "copy", "having", "join")  # where there is little time; the first two make a group
+CASES = [
+    Case(name, sql, sql) for name, sql in _QUERIES.items() if name in FEW or not os.environ.get("HEADGATE_KILL_FEW")
+]
 READY = "ready"
 LONGEST = 4.0  # seconds that a life lasts once it runs
 NAMED = 20.0  # seconds that it has to come to a named point
@@ -106,8 +109,8 @@ def opened(folder: Path, seed: int) -> Session:
     carrying.CHECKPOINT, filesink.FAN = 10, 4
     spark = builder("local[2]", "headgate-kill").config("spark.driver.host", "127.0.0.1").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    policy = POLICIES[seed % len(POLICIES)]
-    session = Session(spark=spark, directory=folder / "data", policy=policy, workers=2, seed=seed)
+    policy, fuse = POLICIES[seed % len(POLICIES)], FUSES[seed % len(FUSES)]
+    session = Session(spark=spark, directory=folder / "data", policy=policy, fuse=fuse, workers=2, seed=seed)
     session.add_stream(STREAMS["a"])
     for case in CASES:
         session.query(case.name, case.sql, since="start")

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_killed_engine_goes_on_exactly(capsys: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-m", "tests.engine.kill", "--kills", "4", "--seed", "3"]
-    environment = {**os.environ, "HEADGATE_KILL_EVERY": "3"}
+    environment = {**os.environ, "HEADGATE_KILL_FEW": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     with capsys.disabled():
         print(f"\n{done.stdout}", end="")
