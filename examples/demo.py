@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,26 +37,47 @@ def main() -> None:
     show(before, after, jobs)
 
 
-def half(session: Session, seconds: float) -> dict[str, list[float]]:
-    """The response times of every class within some seconds."""
+class Half(NamedTuple):
+    """What was seen while one policy decided."""
+
+    times: dict[str, list[float]]  # response times by class, the most important first
+    longest: tuple[float, str]  # the longest that a tuple waited for its query, and which
+
+
+def half(session: Session, seconds: float) -> Half:
+    """Watch for some seconds."""
     queries = session.engine.queries.values()
     seen = {running.name: len(running.tally.responses) for running in queries}
-    time.sleep(seconds)
+    longest, end = (0.0, ""), time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.5)
+        longest = max(longest, *((line.oldest_wait, line.name) for line in session.status().queries))
     times: dict[str, list[float]] = {line.name: [] for line in session.status().classes}
     for running in queries:
         times[session.engine.class_of(running.name)] += list(running.tally.responses[seen[running.name] :])
-    return times
+    return Half(times, longest)
 
 
-def show(before: dict[str, list[float]], after: dict[str, list[float]], jobs: int) -> None:
+def show(before: Half, after: Half, jobs: int) -> None:
     """Both halves side by side, in seconds."""
     print(f"\nresponse time in seconds, from arrival to durable commit ({jobs} Spark jobs)\n")
     print(f"{'class':12}{title(FIRST):>32}{title(SECOND):>32}")
     print(f"{'':12}" + f"{'p50':>16}{'p95':>16}" * 2)
-    for name in before:
-        cells = [f"{value:>16.3f}" for times in (before[name], after[name]) for value in percentiles(times)]
+    for name in before.times:
+        cells = [f"{value:>16.3f}" for each in (before, after) for value in percentiles(each.times[name])]
         print(f"{name:12}" + "".join(cells))
+    print()
+    for each, told in ((before, FIRST), (after, SECOND)):
+        seconds, query = each.longest
+        print(f"{title(told)}: {inversions(each)}; no tuple waited longer than {seconds:.1f} s (for {query})")
     print("\nNext: .venv/bin/headgate run examples/plant.toml · .venv/bin/headgate compare examples/sensors.toml")
+
+
+def inversions(half: Half) -> str:
+    """Classes that were served later than a less important one, by the median."""
+    medians = {name: percentiles(times)[0] for name, times in half.times.items()}
+    found = [f"{name} after {lower}" for name, lower in pairwise(medians) if medians[name] > medians[lower]]
+    return f"inverted: {', '.join(found)}" if found else "no class inverted"
 
 
 def title(half: tuple[str, str]) -> str:
