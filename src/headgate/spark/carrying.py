@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from headgate.model import Run
 from headgate.spark.followers import Followers
 from headgate.spark.intake import Intake
 from headgate.spark.jobs.evaluate import Result
-from headgate.spark.responses import response_times, response_times_of_train
+from headgate.spark.responses import Arrivals, response_times, response_times_of_train
 from headgate.spark.retention import forget_inside, keep_from
 from headgate.spark.runner import Runner
 from headgate.spark.running import RunningQuery
@@ -67,7 +68,9 @@ class Carrier:
                     self._followers.give(share.name, table)
             self.runs += 1
             self._lock.notify_all()
-        return {share.name: self._note(share, emission) for share in shares}
+        # Members of a group have read the same, and to look up a long train takes a while.
+        arrivals = cache(lambda stream, first, last: self._intake.logs[stream].arrivals(first, last))
+        return {share.name: self._note(share, emission, arrivals) for share in shares}
 
     def bring(self, queries: Mapping[str, RunningQuery]) -> None:
         """Bring what is committed to the sinks; now and then tidy up as well."""
@@ -89,10 +92,10 @@ class Carrier:
             for running in reading:
                 forget_inside(running, self._intake.logs)
 
-    def _note(self, share: Share, emission: float) -> list[float]:
+    def _note(self, share: Share, emission: float, arrivals: Arrivals) -> list[float]:
         times: list[float] = []
         if share.result.written is not None:
-            times = response_times_of_train(share.result.count, share.streams_read, self._intake.logs, emission)
+            times = response_times_of_train(share.result.count, share.streams_read, arrivals, emission)
         elif share.piece.feeds is None:
             times = response_times(share.result.rows, share.streams_read, self._intake.logs, emission)
         for stream, letter in share.letters(emission):

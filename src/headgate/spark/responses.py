@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -30,16 +30,18 @@ def response_times(
     return [max(0.0, emission - arrival) for arrival in arrivals]
 
 
+Arrivals = Callable[[str, int, int], Sequence[tuple[float, int]]]  # of a stream's offsets: when how many came
+
+
 def response_times_of_train(
-    count: int, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog], emission: float
+    count: int, leaves: Mapping[Place, Leaf], arrivals: Arrivals, emission: float
 ) -> list[float]:
     """The same for results that executors have written, whose rows nobody here sees, as a sample.
 
     Each came of a tuple of the train, or its window was closed by one: taken as spread evenly over the train.
     """
-    chunks = [
-        chunk for leaf in leaves.values() for chunk in logs[leaf.stream].arrivals(leaf.range.first, leaf.range.last)
-    ]
+    ranges = {(leaf.stream, leaf.range.first, leaf.range.last) for leaf in leaves.values()}
+    chunks = [chunk for each in ranges for chunk in arrivals(*each)]
     if not chunks:
         return []
     behind = np.cumsum([tuples for _, tuples in chunks])
