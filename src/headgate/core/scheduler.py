@@ -357,15 +357,15 @@ class Scheduler:
         self._by_statistics = made is not None
         return cut(self.policy.level) if made is None else made
 
-    def _look_at_groups(self, now: float) -> bool:
+    def _groups_are_due(self, now: float) -> bool:
         """Whether groups may have to be formed anew: one is far too much work by now, or it is long ago."""
         if self.fuse is Fuse.OFF:
             return False
-        groups = (state.unit for state in self._states.values() if state.unit.level is Level.GROUP)
-        due = now >= self._looked + LOOK
-        if due:
+        if now >= self._looked + LOOK:
             self._looked = now
-        return due or any(self.stats.load(unit) > 2 * FULL for unit in groups)
+            return True
+        groups = (state.unit for state in self._states.values() if state.unit.level is Level.GROUP)
+        return any(self.stats.load(unit) > 2 * FULL for unit in groups)
 
     def _regroup(self, now: float) -> None:
         stats = self.stats.only(self.policy.needs)
@@ -411,7 +411,7 @@ class Scheduler:
     def _refresh(self, now: float) -> None:
         self._since_refresh = 0
         self.stats.renew(self.network)
-        if self._by_statistics or self._look_at_groups(now):
+        if self._by_statistics or self._groups_are_due(now):
             # Only if they differ: units put in place anew end turns, lists and credits that are under way.
             found = self._cut(self._view.stats)
             if list(map(_made_of, found)) != [_made_of(state.unit) for state in self._states.values()]:

@@ -33,12 +33,12 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> Spec:
-        parts = _split(text)
-        name = parts[0].strip()
+        named, *given = parts(text)
+        name = named.strip()
         if not name or "=" in name:
             raise HeadgateError(f"'{text}' does not start with a name", hint='write "name, setting=value, …"')
         settings: dict[str, Value] = {}
-        for part in parts[1:]:
+        for part in given:
             key, equals, value = (piece.strip() for piece in part.partition("="))
             if not (key and equals and value):
                 raise HeadgateError(f"'{part.strip()}' in '{text}' is not a setting", hint="write setting=value")
@@ -68,7 +68,7 @@ def parse_value(text: str) -> Value:
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
         inner = text[1:-1].strip()
-        return [parse_value(part) for part in _split(inner)] if inner else []
+        return [parse_value(part) for part in parts(inner)] if inner else []
     if text in ("true", "false"):
         return text == "true"
     if text == "inf":
@@ -110,17 +110,21 @@ def seconds(value: Value, *, what: str = "duration") -> float:
     return float(value)
 
 
-def _split(text: str) -> list[str]:
-    """Split at commas outside brackets."""
-    parts, depth, start = [], 0, 0
+def parts(text: str) -> list[str]:
+    """A specification cut at its commas, those in brackets aside.
+
+    >>> parts("steps, rates=[1, 2], every=5s")
+    ['steps', ' rates=[1, 2]', ' every=5s']
+    """
+    found, depth, start = [], 0, 0
     for position, character in enumerate(text):
         depth += (character in "[(") - (character in "])")
         if depth < 0:
             break
         if character == "," and depth == 0:
-            parts.append(text[start:position])
+            found.append(text[start:position])
             start = position + 1
     if depth != 0:
         raise HeadgateError(f"the brackets in '{text}' do not match", hint="close every [ with a ]")
-    parts.append(text[start:])
-    return parts
+    found.append(text[start:])
+    return found

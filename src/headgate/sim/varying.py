@@ -9,6 +9,7 @@ from math import floor, isfinite
 from types import MappingProxyType
 
 from headgate.model import HeadgateError, Spec, Stream, unknown
+from headgate.model.spec import parts
 from headgate.sim.arrivals import arrivals
 from headgate.sim.load import scaled
 from headgate.workload import Workload
@@ -132,7 +133,7 @@ def _rate(stream: Stream, workload: Workload) -> float:
 
 def _faster(stream: Stream, factor: float) -> str:
     """The arrivals with their rates multiplied."""
-    name, *settings = (part.strip() for part in _parts(str(stream.arrivals)))
+    name, *settings = (part.strip() for part in parts(str(stream.arrivals)))
     return ", ".join([name, *(_multiplied(setting, factor) for setting in settings)])
 
 
@@ -143,22 +144,6 @@ def _multiplied(setting: str, factor: float) -> str:
     if key == "rates":
         return f"rates=[{', '.join(repr(float(each) * factor) for each in value.strip('[] ').split(','))}]"
     return setting
-
-
-def _parts(text: str) -> list[str]:
-    """A specification cut at its commas, those in lists aside.
-
-    >>> _parts("steps, rates=[1, 2], every=5s")
-    ['steps', ' rates=[1, 2]', ' every=5s']
-    """
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character == "[") - (character == "]")
-        if character == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
 
 
 def _range(name: str, text: str) -> Values:

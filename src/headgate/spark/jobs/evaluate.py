@@ -22,7 +22,7 @@ from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.problems import of_values, told
 from headgate.spark.jobs.reading import Reading, sources
 from headgate.spark.jobs.rows import Leaf, Range, Rows
-from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, arrow_schema, with_hidden
+from headgate.spark.jobs.schemas import arrow_schema, result_schema, with_hidden
 from headgate.spark.jobs.spans import Moment
 from headgate.spark.jobs.waiting import Outlet
 from headgate.spark.jobs.writing import Written, write
@@ -111,10 +111,9 @@ class Evaluation:
     @property
     def hidden_schema(self) -> pa.Schema:
         """The output with `_arrival`, `_closes` and the outlet's event times."""
-        hidden = [pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))]
         times = () if self.outlet is None else self.outlet.times
-        hidden += [pa.field(f"_t{number}", pa.int64()) for number in range(len(times))]
-        return pa.schema([*self.schema, *hidden])
+        inner = [pa.field(f"_t{number}", pa.int64()) for number in range(len(times))]
+        return pa.schema([*result_schema(self.schema), *inner])
 
     def _result(
         self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None, aside: Path | None

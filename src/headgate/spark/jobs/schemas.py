@@ -38,6 +38,11 @@ def with_hidden(schema: pa.Schema) -> pa.Schema:
     return schema.append(pa.field(OFFSET, pa.int64())).append(pa.field(ARRIVAL, pa.float64()))
 
 
+def result_schema(schema: pa.Schema) -> pa.Schema:
+    """A result's columns as runs give them: the query's, the arrival of the latest tuple, the closing of the window."""
+    return schema.append(pa.field(ARRIVAL, pa.float64())).append(pa.field(CLOSES, pa.timestamp("us", "UTC")))
+
+
 def unique(names: Iterable[str]) -> list[str]:
     """Names told apart, as files need them.
 

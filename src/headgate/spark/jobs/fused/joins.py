@@ -21,10 +21,10 @@ from headgate.plan.template import Template
 from headgate.spark.jobs.compile import Catalog, bound
 from headgate.spark.jobs.direct import Made, collected, select
 from headgate.spark.jobs.fused.rows import micros_of, read_union, shipped_for
-from headgate.spark.jobs.fused.tags import TAGS, everyones, inside, outputs, pinned, predicates, split, with_hidden
+from headgate.spark.jobs.fused.tags import TAGS, everyones, inside, outputs, pinned, predicates, split
 from headgate.spark.jobs.guard import PLAIN
 from headgate.spark.jobs.rows import Leaf, Rows
-from headgate.spark.jobs.schemas import ARRIVAL, OFFSET
+from headgate.spark.jobs.schemas import ARRIVAL, OFFSET, result_schema
 from headgate.spark.jobs.spans import NEVER, Span, micros
 from headgate.spark.jobs.times import quoted
 
@@ -79,7 +79,7 @@ class FusedJoins:
         taken = [[each[place] for each, place in zip(leaves, side.places, strict=True)] for side in self.sides]
         left, right = self._read(taken, logs)
         if left is None or right is None:
-            return [with_hidden(schema).empty_table() for schema in self.schemas]
+            return [result_schema(schema).empty_table() for schema in self.schemas]
         core, columns = self.core, self.catalog.columns
         condition = " AND ".join(f"({text})" for text in (*self.keys, bound(core)))
         pair = f"(l{NEW} & (r{NEW} | r{OLD})) | (l{OLD} & r{NEW})"

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headgate.spark.jobs.schemas import ARRIVAL, CLOSES
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, result_schema
 
 TAGS = "_tags"
 Bits = npt.NDArray[np.int64]
@@ -101,7 +101,7 @@ def split(table: pa.Table, columns: Sequence[Sequence[str]], schemas: Sequence[p
     tags = table[TAGS].to_numpy()
     if CLOSES not in table.schema.names:
         table = table.append_column(CLOSES, pa.nulls(table.num_rows, pa.timestamp("us", "UTC")))
-    wholes = [with_hidden(schema) for schema in schemas]
+    wholes = [result_schema(schema) for schema in schemas]
     hidden = (ARRIVAL, CLOSES)
     return [
         tagged_rows(table, tags, number, (*names, *hidden), whole)
@@ -114,8 +114,3 @@ def tagged_rows(table: pa.Table, tags: Bits, number: int, columns: Sequence[str]
     rows = table.filter(pa.array((tags & (1 << number)) != 0))
     arrays = [rows[name].cast(one.type) for name, one in zip(columns, schema, strict=True)]
     return pa.table(arrays, schema=schema)
-
-
-def with_hidden(schema: pa.Schema) -> pa.Schema:
-    """A result's columns as runs give them."""
-    return pa.schema([*schema, pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))])
