@@ -152,7 +152,7 @@ class TupleQueue:
 
     def hold_beyond(self, upto: int) -> bool:
         """Let tuples up to an offset wait; whether the queue wakes by this."""
-        if self in self.log.asleep:
+        if self.upto is None and self in self.log.asleep:
             self.log.asleep.remove(self)
         self.upto = min(upto, self.log.end)
         if self.position >= self.limit:

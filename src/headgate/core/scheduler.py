@@ -82,6 +82,7 @@ class Scheduler:
         train: Train = ONE_TUPLE,
         fuse: Fuse = Fuse.OFF,
         seed: int = 0,
+        rest: float = 0.0,
     ) -> None:
         self.network = network
         self.measured = measured or Measured.of(network)
@@ -95,7 +96,9 @@ class Scheduler:
         self.train = train
         self.fuse = fuse
         self.seed = seed
+        self.rest = rest  # seconds for each operator between two looks at measured statistics: a look goes over all
         self._since_refresh = 0
+        self._refreshed = 0.0
         self._looked = 0.0
         self._by_statistics = False  # the units are of the policy's own making
         self._logs: dict[str, list[Log]] = {}  # of each stream: one for all, and one for each queue with a backlog
@@ -161,7 +164,8 @@ class Scheduler:
             known.selectivity = known.selectivity if event.selectivity is None else event.selectivity
         if event.stream is not None and event.rate is not None:
             self.measured.rates[event.stream] = event.rate
-        self._refresh(now)
+        self._since_refresh = REFRESH
+        self._look(now)
 
     _handlers: dict[type, Callable[..., None]] = {  # noqa: RUF012
         Frontier: _frontier,
@@ -375,7 +379,7 @@ class Scheduler:
         """Put new units in place of the old; running work keeps blocking what shares an operator with it."""
         for queue in self._queues.values():
             queue.states.clear()
-        self._states = {unit.id: UnitState(unit, self._queues) for unit in found}
+        self._states = {unit.id: UnitState(unit, self._queues, self.stats) for unit in found}
         shared_operators(self._states.values())
         self._listed.clear()
         self._hold_again()
@@ -396,8 +400,6 @@ class Scheduler:
 
     def _tell_all(self) -> None:
         """Statistics or units are new: everything the policy computed from them is stale."""
-        for state in self._states.values():
-            state.model = self.stats.model(state.unit)
         self.policy.changed(self._view)
         for unit in list(self._ready.values()):
             self._tell(self._view, unit)
@@ -405,11 +407,15 @@ class Scheduler:
     def _observe(self, outcome: Outcome, now: float) -> None:
         self.measured.observe(outcome)
         self._since_refresh += outcome.run.tuples
-        if self._since_refresh >= REFRESH:
+        self._look(now)
+
+    def _look(self, now: float) -> None:
+        """Take up measured statistics if they are new enough and the last time is long enough ago."""
+        if self._since_refresh >= REFRESH and now >= self._refreshed + self.rest * len(self.measured.operators):
             self._refresh(now)
 
     def _refresh(self, now: float) -> None:
-        self._since_refresh = 0
+        self._since_refresh, self._refreshed = 0, now
         self.stats.renew(self.network)
         if self._by_statistics or self._groups_are_due(now):
             # Only if they differ: units put in place anew end turns, lists and credits that are under way.

@@ -75,6 +75,7 @@ def header(scheduler: Scheduler) -> dict[str, Any]:
         "policy": str(scheduler.policy),
         "seed": scheduler.seed,
         "learn": scheduler.learn,
+        "rest": scheduler.rest,
         "train": to_plain(scheduler.train),
         "fuse": scheduler.fuse.value,
         "share": network.share,
@@ -203,6 +204,7 @@ def _scheduler(first: dict[str, Any]) -> Scheduler:
         train=train,
         fuse=Fuse(first["fuse"]),
         seed=first["seed"],
+        rest=first.get("rest", 0.0),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from headgate.model import OperatorId, Queue, QueueId, Run, Take, Train, Unit, UnitId, WorkerId
-from headgate.stats import CostModel, Stats
+from headgate.stats import Stats
 
 if TYPE_CHECKING:
     from headgate.core.queues import TupleQueue
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class UnitState:
     """A unit with its queues, how many runs block it, and which units its own run blocks."""
 
-    __slots__ = ("blocked", "blocks", "entries", "id", "inner", "model", "queue", "queues", "unit")
+    __slots__ = ("blocked", "blocks", "entries", "id", "inner", "queue", "queues", "stats", "unit")
 
-    def __init__(self, unit: Unit, queues: Mapping[int, TupleQueue]) -> None:
+    def __init__(self, unit: Unit, queues: Mapping[int, TupleQueue], stats: Stats) -> None:
         self.id = unit.id
         self.unit = unit
         self.queues = [queues[number] for number in unit.queues]
@@ -28,7 +28,7 @@ class UnitState:
         self.queue = self.queues[0] if single else None
         self.blocked = 0
         self.blocks: tuple[UnitState, ...] = (self,)
-        self.model: CostModel | None = None
+        self.stats = stats
         for queue in self.queues:
             queue.states.append(self)
 
@@ -69,8 +69,8 @@ class UnitState:
 
     def _count(self, train: Train, waiting: int) -> int:
         count = train.size(waiting)
-        if train.fits is not None and self.model is not None:
-            count = min(count, self.model.fits(train.fits))
+        if train.fits is not None:
+            count = min(count, self.stats.model(self.unit).fits(train.fits))
         return count
 
 

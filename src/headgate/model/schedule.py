@@ -59,6 +59,10 @@ class Unit:
     payer: ClassId  # the highest of their classes
     depth: int = 0  # how many operators stand before it
     name: str = ""
+    inside: frozenset[OperatorId] = field(init=False, repr=False)  # its calls, for who asks whether one is among them
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inside", frozenset(self.calls))
 
     def __str__(self) -> str:
         return self.name or f"{self.level}-{self.id}"

@@ -110,16 +110,36 @@ class Network:
             share=share,
             reads=reads,
         )
-        return empty._with({}, list(queries))
+        return empty._with(list(queries))
 
     def add(self, query: Query) -> Network:
+        """The network with one more query; what it costs does not grow with how many there are, copies aside."""
         if query.name in self.queries:
             raise HeadgateError(f"query '{query.name}' exists already", hint="remove it first or choose another name")
-        return self._with(self.queries, [query])
+        return self._with([query])
 
     def remove(self, name: QueryId) -> Network:
+        """The network without a query and what only it used."""
         self.query(name)
-        return self._with({key: query for key, query in self.queries.items() if key != name}, [])
+        nodes, edges = dict(self.nodes), dict(self.edges)
+        gone: set[QueueId] = set()
+        for node in self.nodes.values():
+            if name in node.queries and len(node.queries) == 1:
+                del nodes[node.id]
+                gone.update(node.queues)
+        for queue in gone:
+            del edges[queue]
+        for node in self.nodes.values():
+            if node.id in nodes and name in node.queries:
+                nodes[node.id] = replace(
+                    node,
+                    consumers=tuple(queue for queue in node.consumers if queue not in gone),
+                    queries=tuple(one for one in node.queries if one != name),
+                    emits=tuple(one for one in node.emits if one != name),
+                )
+        queries = {key: query for key, query in self.queries.items() if key != name}
+        operators = {key: used for key, used in self.operators.items() if key != name}
+        return replace(self, queries=queries, nodes=nodes, edges=edges, operators=operators)
 
     def move(self, name: QueryId, query_class: ClassId) -> Network:
         """The same network with a query in another class."""
@@ -195,47 +215,46 @@ class Network:
         """The operators that read streams."""
         return tuple(node for node in self.nodes.values() if node.reads) if self.reads else ()
 
-    def _with(self, kept: Mapping[QueryId, Query], added: list[Query]) -> Network:
-        queries = dict(kept)
+    def _with(self, added: list[Query]) -> Network:
+        builder = _Builder(self)
         for query in added:
-            if query.name in queries:
-                raise HeadgateError(f"query '{query.name}' is given twice", hint="give every query its own name")
-            queries[query.name] = query
-        builder = _Builder(self, queries)
-        for query in queries.values():
             builder.place(query)
         return builder.network()
 
 
 class _Builder:
-    """Places queries one after the other, reusing the numbers of a former network."""
+    """Places queries one after the other behind those of a former network, whose numbers stay."""
 
-    def __init__(self, former: Network, queries: Mapping[QueryId, Query]) -> None:
+    def __init__(self, former: Network) -> None:
         self._former = former
-        self._queries = queries
+        self._queries = dict(former.queries)
         self._numbers = dict(former.numbers)
-        self._operators: dict[OperatorId, Operator] = {}
-        self._edges: dict[QueueId, Edge] = {}
+        self._operators: dict[OperatorId, Operator] = {}  # those that are new
+        self._edges: dict[QueueId, Edge] = {}  # likewise
         self._users: dict[OperatorId, dict[QueryId, None]] = {}
         self._used: dict[QueryId, dict[OperatorId, None]] = {}
         self._roots: dict[OperatorId, list[QueryId]] = {}
 
     def place(self, query: Query) -> None:
+        if query.name in self._queries:
+            raise HeadgateError(f"query '{query.name}' is given twice", hint="give every query its own name")
         if query.query_class not in self._former.classes:
             raise unknown("class", query.query_class, self._former.classes, where=f"query {query.name}")
+        self._queries[query.name] = query
         root = self._place(query.plan, (), query)
         self._roots.setdefault(root, []).append(query.name)
 
     def _place(self, operator: Operator, place: Place, query: Query) -> OperatorId:
         producers = [self._input(child, (*place, port), query) for port, child in enumerate(operator.inputs)]
         number = self._number(("operator", signature(operator, place, query, self._former.share)))
-        if number not in self._operators:
+        known = self._known(number)
+        if known is None:
             self._operators[number] = operator
             for port, (stream, producer) in enumerate(producers):
                 queue = self._number(("queue", number, port))
                 self._edges[queue] = Edge(queue, number, port, stream, producer)
         elif query.sql is None:
-            check_same(self._operators[number], operator, query)
+            check_same(known, operator, query)
         self._users.setdefault(number, {})[query.name] = None
         self._used.setdefault(query.name, {})[number] = None
         return number
@@ -252,7 +271,7 @@ class _Builder:
     def _read(self, stream: str, query: Query) -> OperatorId:
         """The operator that reads a stream: one for all queries, and none of theirs."""
         number = self._number(("operator", ("read", stream)))
-        if number not in self._operators:
+        if self._known(number) is None:
             given = Given(cost=self._former.streams[stream].source_cost)
             self._operators[number] = Read(inputs=(Source(stream),), given=given)
             queue = self._number(("queue", number, 0))
@@ -267,6 +286,10 @@ class _Builder:
             self._numbers[key] = self._numbers[("last", kind)]
         return self._numbers[key]
 
+    def _known(self, number: OperatorId) -> Operator | None:
+        node = self._former.nodes.get(number)
+        return self._operators.get(number) if node is None else node.operator
+
     def network(self) -> Network:
         consumers: dict[OperatorId, list[QueueId]] = {}
         queues: dict[OperatorId, list[QueueId]] = {}
@@ -274,22 +297,23 @@ class _Builder:
             queues.setdefault(edge.operator, []).append(edge.id)
             if edge.producer is not None:
                 consumers.setdefault(edge.producer, []).append(edge.id)
-        nodes = {
-            number: Node(
-                number,
-                operator,
-                tuple(queues[number]),
-                tuple(consumers.get(number, ())),
-                tuple(self._users[number]),
-                tuple(self._roots.get(number, ())),
-            )
-            for number, operator in self._operators.items()
-        }
+        nodes = dict(self._former.nodes)
+        for number, users in self._users.items():
+            fed, emits = tuple(consumers.get(number, ())), tuple(self._roots.get(number, ()))
+            if (node := nodes.get(number)) is None:
+                nodes[number] = Node(number, self._operators[number], tuple(queues[number]), fed, tuple(users), emits)
+            else:
+                nodes[number] = replace(
+                    node,
+                    consumers=(*node.consumers, *fed),
+                    queries=(*node.queries, *users),
+                    emits=(*node.emits, *emits),
+                )
         return replace(
             self._former,
             queries=self._queries,
             nodes=nodes,
-            edges=self._edges,
-            operators={name: tuple(used) for name, used in self._used.items()},
+            edges={**self._former.edges, **self._edges},
+            operators={**self._former.operators, **{name: tuple(used) for name, used in self._used.items()}},
             numbers=self._numbers,
         )

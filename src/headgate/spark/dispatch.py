@@ -5,15 +5,17 @@ All of it happens under the engine's lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 
 from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler, StatisticsChanged
 from headgate.model import Produced, QueueId
 from headgate.plan.network import Network
+from headgate.spark.closing import Closing
 from headgate.spark.intake import Chunks, Intake
 from headgate.spark.jobs import waiting
+from headgate.spark.jobs.pieces import Piece
 from headgate.spark.running import RunningQuery
 from headgate.stats.average import ExponentialAverage
 
@@ -34,33 +36,38 @@ class Dispatch:
         self.scheduler = scheduler
         self.ends: dict[str, int] = {}  # how much of each stream's log the scheduler knows of
         self._intake, self._now = intake, now
+        self._closing = Closing(intake.logs)
         self._counting: dict[str, _Counting] = {}
 
     def tell(self, event: Event) -> None:
         self.scheduler.event(event, self._now())
 
-    def arrived(self, stream: str, queries: Iterable[RunningQuery]) -> None:
+    def arrived(self, stream: str) -> None:
         """Tell what the scheduler does not know of a log yet."""
         known, end = self.ends[stream], self._intake.logs[stream].end
         self.ends[stream] = end
         self._measure(stream, end - known)
         for arrival, count in self._intake.chunks(stream, known, end):
             self.tell(Arrived(stream, arrival, count))
-        for running in queries:
-            if running.state == "running":
+        for running in self._closing.due(stream, self.ends):
+            if running.shape.whole:  # one of its windows has closed since it was looked at last
+                self._let_go(running, running.one)
+            else:
                 self.release(running)
 
     def release(self, running: RunningQuery) -> None:
         """Let a window's tuples wait once it can close; until then they are held."""
         if running.until:
             return  # a one-time query takes what is there, in whatever portions
-        logs = self._intake.logs
         for piece in running.pieces:
-            if piece.held and running.can_close(piece, self.ends, logs):
-                for place in piece.held:
-                    stream, queue = piece.leaves[place].stream, running.queues[place]
-                    end = self.ends.get(stream, running.log(stream, logs).end)
-                    self.tell(Frontier(queue, end - running.bases[queue]))
+            if piece.held and running.can_close(piece, self.ends, self._intake.logs):
+                self._let_go(running, piece)
+
+    def _let_go(self, running: RunningQuery, piece: Piece) -> None:
+        for place in piece.held:
+            stream, queue = piece.leaves[place].stream, running.queues[place]
+            end = self.ends.get(stream, running.log(stream, self._intake.logs).end)
+            self.tell(Frontier(queue, end - running.bases[queue]))
 
     def enter(self, running: RunningQuery) -> None:
         """Give a query to the scheduler, with what has come since it stood where it stands."""
@@ -84,8 +91,11 @@ class Dispatch:
             queue = running.queues[place]
             self.tell(Frontier(queue, self.scheduler.queue(queue).position))
         self.release(running)
+        if any(piece.held for piece in running.pieces):
+            self._closing.enter(running, self.ends)
 
     def leave(self, running: RunningQuery) -> None:
+        self._closing.leave(running)
         self.tell(QueryRemoved(running.name))
 
     def wire(self, running: RunningQuery) -> Network:

@@ -64,6 +64,7 @@ from headgate.spark.tablesink import Appending, check_sink, table_of
 from headgate.stats import Measured
 
 DEFAULT_POLICY = "mbd, inversion=dsp"
+REST = 0.002  # seconds for each operator between two looks at statistics: a look takes a thousandth of a worker's time
 _PATIENCE = 0.5  # seconds a worker sleeps at most when there is nothing to run
 
 
@@ -91,6 +92,7 @@ class Engine:
         self.runner = Runner(spark, run_limit)
         self.followers = Followers()
         self._callbacks: dict[str, Call] = {}
+        self._limits: dict[str, Lag] | None = None  # None: look anew who has one
         self._began = time.time() - time.monotonic()
         self.lock = threading.Condition(threading.RLock())
         self._stopping = self._still = False
@@ -135,6 +137,7 @@ class Engine:
             parse_lag(query_class.lag)
         with self.lock:
             self.dispatch.tell(Declared(query_class=query_class))
+            self._limits = None
 
     def add_query(self, query: Query, *, call: Call | None = None, at_once: bool = True) -> RunningQuery:
         """Start a query where it stood, if the directory knows it; with `at_once` false it waits for `begin`."""
@@ -154,6 +157,7 @@ class Engine:
             if at_once:
                 self._begin(running)
             self.queries[query.name] = running
+            self._limits = None
         if call is not None and known is not None:
             self._call_again(query.name, known)
         return running
@@ -210,6 +214,7 @@ class Engine:
             if former.state != "scheduled":
                 self._take_place(running, former)
             self.queries[query.name] = running
+            self._limits = None
 
     def _take_place(self, running: RunningQuery, former: RunningQuery) -> None:
         streams, reached = stream_leaves(former.query), former.reached(self.logs)
@@ -234,6 +239,7 @@ class Engine:
             self.rooms.leave(running.shape, self.ledger)
             self.followers.end(name)
             del self.queries[name]
+            self._limits = None
 
     def pause(self, name: str) -> None:
         with self.lock:
@@ -321,6 +327,7 @@ class Engine:
             if running.state == "running":
                 self.dispatch.tell(QueryMoved(query, query_class))
             running.query = replace(running.query, query_class=query_class)
+            self._limits = None
 
     # -- data in -----------------------------------------------------------------------------------------------
 
@@ -348,19 +355,17 @@ class Engine:
 
     def _arrived(self, stream: str) -> None:
         with self.lock:
-            self.dispatch.arrived(stream, self.queries.values())
-            for running in list(self.queries.values()):
-                lag = self._lag(running)
-                if lag is not None and lag.skips and self.dispatch.lag(running, stream) > lag.tuples:
+            self.dispatch.arrived(stream)
+            for running, lag in self._limited():
+                if lag.skips and self.dispatch.lag(running, stream) > lag.tuples:
                     self._skip(running)
             self.lock.notify_all()
 
     def full(self, stream: str) -> str | None:
         """The query that a stream's source must wait for, if there is one."""
         with self.lock:
-            for running in self.queries.values():
-                lag = self._lag(running)
-                if lag is not None and not lag.skips and self.dispatch.lag(running, stream) >= lag.tuples:
+            for running, lag in self._limited():
+                if not lag.skips and self.dispatch.lag(running, stream) >= lag.tuples:
                     return running.name
             return None
 
@@ -373,11 +378,14 @@ class Engine:
                     hint="resume or stop that query, or give it a limit that skips",
                 )
 
-    def _lag(self, running: RunningQuery) -> Lag | None:
-        if running.state in ("scheduled", "done") or running.until:
-            return None
-        text = running.query.lag or self.scheduler.network.classes[self.class_of(running.name)].lag
-        return None if text is None else parse_lag(text)
+    def _limited(self) -> list[tuple[RunningQuery, Lag]]:
+        """The queries under way that have a lag limit, of their own or of their class."""
+        if self._limits is None:
+            classes = self.scheduler.network.classes
+            texts = {name: one.query.lag or classes[self.class_of(name)].lag for name, one in self.queries.items()}
+            self._limits = {name: parse_lag(text) for name, text in texts.items() if text is not None}
+        found = [(self.queries[name], lag) for name, lag in self._limits.items()]
+        return [(one, lag) for one, lag in found if one.state not in ("scheduled", "done") and not one.until]
 
     def _skip(self, running: RunningQuery) -> None:
         """Let a query that lags too far lose its place: it goes on at the ends of its streams, and says so."""
@@ -628,6 +636,7 @@ def _scheduler(policy: str, fuse: Fuse, seed: int, record: Callable[[str], Any] 
         "train": WHOLE_QUEUE,
         "fuse": fuse,
         "seed": seed,
+        "rest": REST,
     }
     if record is None:
         return Scheduler(network, policy, **settings)

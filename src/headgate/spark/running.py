@@ -16,6 +16,7 @@ from headgate.spark.jobs.inner import Inner
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.reading import node_at, sources
 from headgate.spark.jobs.rows import Leaf, Range
+from headgate.spark.jobs.spans import Moment
 from headgate.spark.store.log import StreamLog
 
 KEPT = 100_000  # response times that percentiles are taken from
@@ -129,6 +130,19 @@ class RunningQuery:
             and inside
             and all(self.positions[place] >= upto for place, upto in self.until.items() if place in self.positions)
         )
+
+    @property
+    def streams(self) -> set[str]:
+        """The streams that it reads."""
+        return set(stream_leaves(self.query).values())
+
+    def closed(self, ends: Mapping[str, int], logs: Logs) -> tuple[Moment, ...]:
+        """The last ends of the windows that have closed by the ends of what a query in one piece reads."""
+        leaves = {
+            place: self.leaf(place, Range(ends[source.stream], ends[source.stream]), logs)
+            for place, source in self.one.leaves.items()
+        }
+        return self.one.evaluation.closed(leaves)
 
     def can_close(self, piece: Piece, ends: Mapping[str, int], logs: Logs) -> bool:
         """Whether a window ends between where a piece stands and the ends of what it reads."""

@@ -63,11 +63,11 @@ class Stats:
 
     def cost(self, unit: Unit) -> float:
         """Seconds that a tuple entering the unit costs inside it, overheads spread over the average train."""
-        return self._of_entries(unit, lambda queue: self._cost(queue, unit.calls)) + self._run_share()
+        return self._of_entries(unit, lambda queue: self._cost(queue, unit.inside)) + self._run_share()
 
     def selectivity(self, unit: Unit) -> float:
         """Tuples that leave the unit per tuple that enters it."""
-        return self._of_entries(unit, lambda queue: self._leaving(queue, unit.calls, _one))
+        return self._of_entries(unit, lambda queue: self._leaving(queue, unit.inside, _one))
 
     def capacity(self, unit: Unit) -> float:
         """Tuples that the unit handles per second: the processing capacity of Pajjuri 2004."""
@@ -76,7 +76,7 @@ class Stats:
     def model(self, unit: Unit) -> CostModel:
         """What a run of the unit costs, by the number of tuples it takes."""
         overheads = sum(self._measured.operators[call].overhead for call in unit.calls)
-        each = self._of_entries(unit, lambda queue: self._bare_cost(queue, unit.calls))
+        each = self._of_entries(unit, lambda queue: self._bare_cost(queue, unit.inside))
         return CostModel(self._measured.run_overhead + overheads, each)
 
     def run_overhead(self, unit: Unit) -> float:
@@ -89,7 +89,7 @@ class Stats:
 
     def release_capacity(self, unit: Unit) -> float:
         """Bytes that the unit frees per second of its work: what enters less what leaves (Pajjuri 2004)."""
-        leaving = self._of_entries(unit, lambda queue: self._leaving(queue, unit.calls, self._after))
+        leaving = self._of_entries(unit, lambda queue: self._leaving(queue, unit.inside, self._after))
         return ratio(self.size(unit) - leaving, self.cost(unit))
 
     def streams(self, unit: Unit) -> frozenset[str]:
@@ -184,7 +184,7 @@ class Stats:
         )
         return Box(
             operator,
-            tuple(each.id for each in self._downstream({operator}) if each.id in unit.calls),
+            tuple(each.id for each in self._downstream({operator}) if each.id in unit.inside),
             cost,
             self._by_rate(node.queues, lambda queue: self._leaving(queue, (operator,), _one)),
             ratio(cost, results),
@@ -461,4 +461,4 @@ def _one(node: Node) -> float:
 
 def _reach(unit: Unit) -> Collection[OperatorId] | None:
     """Which operators count from the unit on: a path ends where it ends, everything else at the results."""
-    return unit.calls if unit.level is Level.PATH else None
+    return unit.inside if unit.level is Level.PATH else None

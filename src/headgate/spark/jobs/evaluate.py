@@ -108,6 +108,10 @@ class Evaluation:
         """Whether a window closes in a run."""
         return survey_of(self.catalog, self.plan, leaves, whole=whole).closes()
 
+    def closed(self, leaves: Mapping[Place, Leaf]) -> tuple[Moment, ...]:
+        """The last ends of the windows that have closed after a run."""
+        return survey_of(self.catalog, self.plan, leaves).closed_windows()
+
     @property
     def hidden_schema(self) -> pa.Schema:
         """The output with `_arrival`, `_closes` and the outlet's event times."""

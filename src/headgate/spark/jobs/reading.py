@@ -22,7 +22,7 @@ from headgate.model import Aggregate, Except, HeadgateError, Join, Operator, Sou
 from headgate.plan.sharing import Place
 from headgate.spark.jobs.inner import Ref, event_times
 from headgate.spark.jobs.rows import Leaf, Range
-from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, ceiling, first_end, micros, snapped
+from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, ceiling, first_end, last_end, micros, snapped
 from headgate.spark.jobs.times import END, reference, steps, window_columns, window_of
 
 Node = Operator | Source
@@ -83,8 +83,14 @@ class Survey:
 
     def closes(self) -> bool:
         """Whether a window closes whose results are new."""
-        windows = ((place, node) for place, node in entries(self.plan) if not isinstance(node, Source))
-        return any(self._has_news(node, place) for place, node in windows)
+        return any(self._has_news(node, place) for place, node in self._windows())
+
+    def closed_windows(self) -> tuple[Moment, ...]:
+        """The last end of a closed window at the new cut, for each operator whose results have windows.
+
+        A run closes a window exactly if these differ before and after it.
+        """
+        return tuple(last_end(node.window, self.closed(node, place, True)) for place, node in self._windows())
 
     def reading(self, node: Node, place: Place, part: Part, within: Within) -> Reading | None:
         """What a sub-plan reads, None if that is certainly nothing."""
@@ -147,6 +153,11 @@ class Survey:
                 below = self.span(node.inputs[step.input], (*place, step.input), step.ref, inner, narrowed)
                 found = found.hull(step.up(below))
         return asked.meet(found)
+
+    def _windows(self) -> Iterator[tuple[Place, Aggregate | Except]]:
+        for place, node in entries(self.plan):
+            if isinstance(node, Aggregate | Except):
+                yield place, node
 
     def _has_news(self, node: Node, place: Place) -> bool:
         if isinstance(node, Source):

@@ -1,0 +1,72 @@
+"""When windows close: asked once for all queries whose windows close alike, not once for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+from headgate.plan.template import template
+from headgate.spark.jobs.spans import Moment
+from headgate.spark.running import Logs, RunningQuery
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Queries that wait for the same windows, and the last ends of those that have closed."""
+
+    closed: tuple[Moment, ...]
+    queries: dict[str, RunningQuery] = field(default_factory=dict)
+
+
+class Closing:
+    """The queries that wait for windows, by the streams that they read.
+
+    Which windows have closed depends on how far streams have come and on nothing else of a query than its windows. So
+    after an append it is computed once for each form of query; only if a window has closed are the queries looked at.
+    """
+
+    def __init__(self, logs: Logs) -> None:
+        self._logs = logs
+        self._clocks: dict[Hashable, _Clock] = {}
+        self._streams: dict[str, dict[Hashable, None]] = {}  # whose tuples may let a clock go on
+        self._keys: dict[str, Hashable] = {}
+
+    def enter(self, running: RunningQuery, ends: Mapping[str, int]) -> None:
+        """From now on a query wants to know of its windows; it knows of those that are closed."""
+        key = self._keys[running.name] = _key(running)
+        if key not in self._clocks:
+            self._clocks[key] = _Clock(self._closed(running, ends))
+            for stream in running.streams:
+                self._streams.setdefault(stream, {})[key] = None
+        self._clocks[key].queries[running.name] = running
+
+    def leave(self, running: RunningQuery) -> None:
+        key = self._keys.pop(running.name, None)
+        if key is None:
+            return
+        del self._clocks[key].queries[running.name]
+        if not self._clocks[key].queries:
+            del self._clocks[key]
+            for keys in self._streams.values():
+                keys.pop(key, None)
+
+    def due(self, stream: str, ends: Mapping[str, int]) -> list[RunningQuery]:
+        """The queries for which windows may have closed by what has come to a stream."""
+        found: list[RunningQuery] = []
+        for key in self._streams.get(stream, ()):
+            clock = self._clocks[key]
+            one = next(iter(clock.queries.values()))
+            closed = self._closed(one, ends)
+            if closed != clock.closed or not one.shape.whole:
+                clock.closed = closed
+                found += clock.queries.values()
+        return found
+
+    def _closed(self, running: RunningQuery, ends: Mapping[str, int]) -> tuple[Moment, ...]:
+        return running.closed(ends, self._logs) if running.shape.whole else ()
+
+
+def _key(running: RunningQuery) -> Hashable:
+    """What queries have in common whose windows close together; a query in pieces is alone."""
+    found = template(running.query.plan) if running.shape.whole else None
+    return running.name if found is None else found.form
