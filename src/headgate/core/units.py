@@ -53,6 +53,10 @@ class UnitState:
 
     def _from(self, entry: list[TupleQueue], train: Train) -> list[Take]:
         """The oldest waiting tuples over the entry queues of one query."""
+        if len(entry) == 1:
+            (queue,) = entry
+            waiting = len(queue)
+            return [queue.take(self._count(train, waiting))] if waiting else []
         waiting = sum(map(len, entry))
         if not waiting:
             return []

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from headgate.plan.template import template
 from headgate.spark.jobs.spans import Moment
 from headgate.spark.running import Logs, RunningQuery
 
+AHEAD = 100_000  # microseconds of event time that a look at windows looks ahead
+
 
 @dataclass(slots=True)
 class _Clock:
-    """Queries that wait for the same windows, and the last ends of those that have closed."""
+    """Queries that wait for the same windows."""
 
-    closed: tuple[Moment, ...]
+    closed: tuple[Moment, ...]  # the last ends of windows that have closed
+    quiet: dict[str, Moment] = field(default_factory=dict)  # how far each stream can come and no other window closes
     queries: dict[str, RunningQuery] = field(default_factory=dict)
 
 
@@ -22,7 +26,7 @@ class Closing:
     """The queries that wait for windows, by the streams that they read.
 
     Which windows have closed depends on how far streams have come and on nothing else of a query than its windows. So
-    after an append it is computed once for each form of query; only if a window has closed are the queries looked at.
+    it is computed once for each form of query, and not after every append: a look says how long none will close.
     """
 
     def __init__(self, logs: Logs) -> None:
@@ -53,17 +57,33 @@ class Closing:
     def due(self, stream: str, ends: Mapping[str, int]) -> list[RunningQuery]:
         """The queries for which windows may have closed by what has come to a stream."""
         found: list[RunningQuery] = []
-        for key in self._streams.get(stream, ()):
-            clock = self._clocks[key]
+        keys = self._streams.get(stream)
+        if not keys:
+            return found
+        frontier = self._frontier(stream, ends)
+        for clock in map(self._clocks.__getitem__, keys):
+            if frontier < clock.quiet.get(stream, -inf):
+                continue
             one = next(iter(clock.queries.values()))
-            closed = self._closed(one, ends)
-            if closed != clock.closed or not one.shape.whole:
+            if not one.shape.whole:
+                found += clock.queries.values()
+                continue
+            if (closed := self._closed(one, ends)) != clock.closed:
                 clock.closed = closed
                 found += clock.queries.values()
+            # However far other streams come meanwhile: they can only hold windows back.
+            ahead = {**dict.fromkeys(one.streams, inf), stream: frontier + AHEAD}
+            clock.quiet[stream] = frontier + AHEAD if one.closed(ahead) == closed else -inf
         return found
 
     def _closed(self, running: RunningQuery, ends: Mapping[str, int]) -> tuple[Moment, ...]:
-        return running.closed(ends, self._logs) if running.shape.whole else ()
+        if not running.shape.whole:
+            return ()
+        return running.closed({stream: self._frontier(stream, ends) for stream in running.streams})
+
+    def _frontier(self, stream: str, ends: Mapping[str, int]) -> Moment:
+        found = self._logs[stream].frontier_at(ends[stream])
+        return -inf if found is None else found
 
 
 def _key(running: RunningQuery) -> Hashable:

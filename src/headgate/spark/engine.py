@@ -64,7 +64,7 @@ from headgate.spark.tablesink import Appending, check_sink, table_of
 from headgate.stats import Measured
 
 DEFAULT_POLICY = "mbd, inversion=dsp"
-REST = 0.002  # seconds for each operator between two looks at statistics: a look takes a thousandth of a worker's time
+REST = 0.004  # seconds for each operator between two looks at statistics: a look takes some microseconds for each
 _PATIENCE = 0.5  # seconds a worker sleeps at most when there is nothing to run
 
 

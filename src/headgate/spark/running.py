@@ -136,10 +136,10 @@ class RunningQuery:
         """The streams that it reads."""
         return set(stream_leaves(self.query).values())
 
-    def closed(self, ends: Mapping[str, int], logs: Logs) -> tuple[Moment, ...]:
-        """The last ends of the windows that have closed by the ends of what a query in one piece reads."""
+    def closed(self, frontiers: Mapping[str, Moment | None]) -> tuple[Moment, ...]:
+        """The last ends of the windows that have closed when the streams of a query in one piece have come so far."""
         leaves = {
-            place: self.leaf(place, Range(ends[source.stream], ends[source.stream]), logs)
+            place: Leaf(source.stream, Range(0, 0), frontier_new=frontiers[source.stream])
             for place, source in self.one.leaves.items()
         }
         return self.one.evaluation.closed(leaves)

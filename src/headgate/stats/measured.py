@@ -90,10 +90,12 @@ class Measured:
     def _observe(self, work: OperatorOutcome, overhead: float) -> None:
         known = self.operators[work.operator]
         if work.seconds is not None:
-            line = self._costs.setdefault(work.operator, ExponentialLine(known.overhead, known.cost))
+            if (line := self._costs.get(work.operator)) is None:
+                line = self._costs[work.operator] = ExponentialLine(known.overhead, known.cost)
             line.add(work.tuples_in, max(0.0, work.seconds - overhead))
             known.cost, known.overhead = line.each, line.fixed
-        average = self._selectivities.setdefault(work.operator, ExponentialAverage())
+        if (average := self._selectivities.get(work.operator)) is None:
+            average = self._selectivities[work.operator] = ExponentialAverage()
         known.selectivity = average.add(work.tuples_out / work.tuples_in)
         known.per_input = True
         known.runs += 1
