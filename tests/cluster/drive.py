@@ -22,7 +22,7 @@ from headgate.spark.session import Session
 PATIENCE = 120.0
 KINDS = ("filter", "tumbling", "join")
 SMALL = ("a", "b")  # streams with small trains
-BIG = 60_000  # rows, in sealed segments: enough for executors to read and write themselves
+BIG = 520_000  # rows, in sealed segments: enough for executors to read and write themselves
 LARGE = {
     "passing": "SELECT id, v, ts FROM big WHERE v < 30",
     "counted": "SELECT window.start AS t, v, count(*) AS n FROM big GROUP BY window(ts, '10 seconds'), v",
@@ -33,8 +33,8 @@ def work(session: Session, half: Callable[[], None] = lambda: None, last: Callab
     """Queries of several kinds over small trains, and two over one large train."""
     declare(session, SMALL)
     session.stream("big", "id bigint, v int, ts timestamp", event_time="ts")
-    for first in range(0, BIG, BIG // 4):
-        session.append("big", _big(range(first, first + BIG // 4)))
+    for first in range(0, BIG, BIG // 8):
+        session.append("big", _big(range(first, first + BIG // 8)))
     session.engine.logs["big"].seal()
     start(session, [CASES[name] for name in KINDS])
     given = batches(Random(7), SMALL)
@@ -51,7 +51,7 @@ def work(session: Session, half: Callable[[], None] = lambda: None, last: Callab
 
 
 def _big(ids: range) -> pa.Table:
-    times = pa.array([BASE + n * 1_000 for n in ids], pa.timestamp("us", "UTC"))
+    times = pa.array([BASE + n * 100 for n in ids], pa.timestamp("us", "UTC"))
     return pa.table(
         {"id": pa.array(ids, pa.int64()), "v": pa.array([n * 7 % 100 for n in ids], pa.int32()), "ts": times}
     )

@@ -18,6 +18,7 @@ from tests.jobs.logs import counted
 
 from headgate.model import Stream
 from headgate.spark.jobs import sealed
+from headgate.spark.jobs.fused import large
 from headgate.spark.jobs.schemas import ARRIVAL, OFFSET, arrow_schema
 from headgate.spark.jobs.spans import ALWAYS, Span
 from headgate.spark.store import segments
@@ -42,6 +43,7 @@ EVERY = Stream(
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealed, "LARGE", 1)
+    monkeypatch.setattr(sealed, "VAST", 1)
 
 
 def whole_loads(monkeypatch: pytest.MonkeyPatch) -> list[segments.Segment]:
@@ -166,7 +168,7 @@ def test_executors_write_what_the_driver_would(opened: Open, tmp_path: Path, mon
     assert next(seen).num_rows
     assert large.status.tuples_out == wanted.num_rows
     assert large.status.response_time.mean is not None
-    monkeypatch.setattr(sealed, "LARGE", 1_000)  # small and large results of one query go together
+    monkeypatch.setattr(sealed, "VAST", 1_000)  # small and large results of one query go together
     session.append(EVERY.name, rows.slice(118, 1).set_column(15, "ts", pa.array([10**9], pa.timestamp("us", "UTC"))))
     assert session.drain(PATIENCE)
     assert large.read().num_rows == wanted.num_rows + 1
@@ -196,9 +198,14 @@ def test_no_result_of_a_large_train(opened: Open) -> None:
     assert not [*session.engine.directory.aside.iterdir()]
 
 
-@pytest.mark.usefixtures("all_large")
-def test_a_group_reads_and_writes_large_trains_in_one_job(opened: Open) -> None:
+@pytest.mark.parametrize("many", [1, 1_000], ids=["files", "few results"])
+def test_a_group_reads_and_writes_large_trains_in_one_job(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
     """Members of different columns, one that began later, one that wants nothing; in one job until a row fails."""
+    monkeypatch.setattr(sealed, "VAST", 1)
+    monkeypatch.setattr(large, "MANY", many)
+    monkeypatch.setattr(sealed, "LARGE", 1)
     session = opened(fuse="class")
     session.stream("s", "id bigint, v int")
     first = pa.table({"id": [1, 2, 3], "v": pa.array([1, 2, 3], pa.int32())})
@@ -219,10 +226,23 @@ def test_a_group_reads_and_writes_large_trains_in_one_job(opened: Open) -> None:
     assert session.drain(PATIENCE)
     commits = [one for _, one in session.engine.ledger.commits.commits() if one.outputs]
     assert [sorted(one.outputs) for one in commits] == [["all", "late", "odd", "share"]]
-    assert all(output.files for output in commits[0].outputs.values())
+    assert {bool(output.files) for output in commits[0].outputs.values()} == {many == 1}
     assert queries["all"].read().sort_by("id")["id"].to_pylist() == [1, 2, 3, 4, 5, 6, 7]
     assert sorted(queries["odd"].read()["ten"].to_pylist()) == [10, 30, 50, 70]
     assert sorted(queries["share"].read()["part"].to_pylist()) == [1, 2, 2, 4, 6, 12]
     assert sorted(queries["late"].read()["v"].to_pylist()) == [0, 5, 6, 7]
     assert queries["none"].read().num_rows == 0
     assert not [*session.engine.directory.aside.iterdir()]
+
+
+def test_a_group_has_one_job_for_a_large_train_of_which_nothing_is_sealed(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealed, "VAST", 1)
+    session = opened(fuse="class")
+    session.stream("s", "id bigint")
+    queries = [session.query(f"q{number}", f"SELECT id FROM s WHERE id % 5 = {number}") for number in range(5)]
+    session.append("s", pa.table({"id": range(100)}))
+    assert session.drain(PATIENCE)
+    assert session.status().spark_jobs == 1
+    assert [sorted(query.read()["id"].to_pylist()) for query in queries] == [[*range(n, 100, 5)] for n in range(5)]

@@ -183,7 +183,7 @@ class TupleQueue:
         log = self.log
         ends, base = log.ends, log.base
         chunk = max(self.chunk, base) - base
-        while ends[chunk] <= self.position:
-            chunk += 1
+        if ends[chunk] <= self.position:
+            chunk = bisect_right(ends, self.position, lo=chunk + 1)
         self.chunk = chunk + base
         self.head = log.arrivals[chunk]

@@ -66,7 +66,7 @@ class Dispatch:
     def _let_go(self, running: RunningQuery, piece: Piece) -> None:
         for place in piece.held:
             stream, queue = piece.leaves[place].stream, running.queues[place]
-            end = self.ends.get(stream, running.log(stream, self._intake.logs).end)
+            end = self.ends[stream] if stream in self.ends else running.log(stream, self._intake.logs).end
             self.tell(Frontier(queue, end - running.bases[queue]))
 
     def enter(self, running: RunningQuery) -> None:

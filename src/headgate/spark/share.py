@@ -37,13 +37,23 @@ class Share:
     taken: Taken
     leaves: dict[Place, Leaf]
     whole: Whole | None
+    apart: bool = False  # executors write the results themselves: those of a vast train, into Parquet files
     result: Result = field(init=False)
     handed: pa.Table | None = None  # rows that wait for the next piece
     error: str = ""  # why there is no result
 
     @classmethod
     def of(cls, running: RunningQuery, piece: Piece, taken: Taken, logs: Logs) -> Share:
-        return cls(running, piece, taken, *running.read(piece, taken, logs))
+        apart = (
+            piece.feeds is None
+            and any(
+                sealed.vast(running.log(source.stream, logs), taken[place].first, taken[place].last)
+                for place, source in piece.leaves.items()
+            )
+            and parse_sink(running.query.sink or "parquet").name == "parquet"
+            and sealed.plain(piece.evaluation.schema)
+        )
+        return cls(running, piece, taken, *running.read(piece, taken, logs), apart)
 
     @property
     def name(self) -> str:
@@ -69,13 +79,6 @@ class Share:
     def streams_read(self) -> dict[Place, Leaf]:
         """The streams below, as far as the results reach."""
         return self.leaves if self.whole is None else dict(self.whole.leaves)
-
-    @property
-    def apart(self) -> bool:
-        """Whether executors write the results themselves: those of many tuples, into Parquet files."""
-        files = parse_sink(self.running.query.sink or "parquet").name == "parquet"
-        many = self.piece.feeds is None and self.tuples >= sealed.LARGE
-        return files and many and sealed.plain(self.piece.evaluation.schema)
 
     def evaluate(self, logs: Logs, aside: Path) -> Result:
         known = {**logs, **self.running.shape.logs}

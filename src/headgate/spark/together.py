@@ -6,10 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
 from headgate.plan.template import template
 from headgate.spark.jobs.evaluate import Evaluation, Result
 from headgate.spark.jobs.fused import Fused, Member, fused
 from headgate.spark.jobs.problems import one_line
+from headgate.spark.jobs.writing import Written
 from headgate.spark.runner import Runner
 from headgate.spark.share import Share
 from headgate.spark.store.log import StreamLog
@@ -67,13 +70,9 @@ class Together:
     def _results(self, shares: Sequence[Share]) -> list[Result] | None:
         """What one job gives each share; None: each needs its own."""
         group, leaves = self._group(shares), [share.leaves for share in shares]
-        if not shares[0].apart:
-            return [Result(rows) for rows in group.run(leaves, self._logs)]
-        files = group.write(leaves, self._logs, self._aside)
-        if files is None:
-            return None
-        empty = (share.piece.evaluation.hidden_schema.empty_table() for share in shares)
-        return [Result(rows, written=each) for rows, each in zip(empty, files, strict=True)]
+        apart = shares[0].apart
+        found = group.write(leaves, self._logs, self._aside) if apart else group.run(leaves, self._logs)
+        return None if found is None else [_result(share, one) for share, one in zip(shares, found, strict=True)]
 
     def _single(self, share: Share, label: str) -> None:
         try:
@@ -99,3 +98,9 @@ class Together:
                 self._groups.popitem(last=False)
         self._groups.move_to_end(key)
         return self._groups[key][0]
+
+
+def _result(share: Share, found: pa.Table | Written) -> Result:
+    if isinstance(found, Written):
+        return Result(share.piece.evaluation.hidden_schema.empty_table(), written=found)
+    return Result(found)

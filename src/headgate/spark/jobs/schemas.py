@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -61,9 +62,15 @@ def unique(names: Iterable[str]) -> list[str]:
 
 def _type(owner: str, column: str, text: str) -> DataType:
     try:
-        return DataType.fromDDL(text)
+        return _read(text)
     except PySparkException:
         raise HeadgateError(f"column '{column}' of '{owner}' has no type '{text}'", hint=_HINT) from None
+
+
+@cache
+def _read(text: str) -> DataType:
+    """Spark's parser takes a millisecond, and a few types are asked for with every query."""
+    return DataType.fromDDL(text)
 
 
 def _check_names(stream: Stream) -> None:

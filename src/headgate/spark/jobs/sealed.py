@@ -18,7 +18,10 @@ from headgate.spark.jobs.spans import ALWAYS, NEVER, Span
 from headgate.spark.jobs.times import quoted
 
 _PATTERN = re.compile(r"[\\*?\[\]{}]")  # what Spark takes for a pattern in the path of a file to read
-LARGE = 50_000  # rows that executors read, and write, faster than the driver ships them
+LARGE = 50_000  # rows that executors read faster than the driver ships them, if nothing else is to be shared
+VAST = 500_000  # rows of a train that executors alone touch; fewer go through the driver, in half the time
+HEAVY = 32 << 20  # bytes of files that weigh as much, however few rows they hold
+_FEW = 1_000  # rows that nobody weighs
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,15 @@ def sealed(log: Rows, first: int, last: int, event_time: str | None, span: Span 
     if event_time is not None and not all(part.inside(span.low, span.high) for part in parts):
         conditions += _times(event_time, span)
     return Sealed(tuple(located(part.path) for part in parts if part.path), " AND ".join(conditions), min(end, last))
+
+
+def vast(log: Rows, first: int, last: int) -> bool:
+    """Whether a train is for executors alone: they read it, and write what comes of it."""
+    if last - first < min(_FEW, VAST):
+        return False
+    if last - first >= VAST:
+        return True
+    return sum(part.path.stat().st_size for part in log.segments(first, last) if part.path is not None) >= HEAVY
 
 
 def located(path: Path) -> str:

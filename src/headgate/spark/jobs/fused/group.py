@@ -41,8 +41,8 @@ class Fused(Protocol):
 
     def write(
         self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path
-    ) -> list[Written] | None:
-        """The same where executors write the rows; None: that is not for this group, or not for so few rows."""
+    ) -> Sequence[pa.Table | Written] | None:
+        """The same where executors read the train and write many rows; None: each member for itself."""
 
 
 def fused(catalog: Catalog, members: Sequence[Member]) -> Fused:

@@ -1,7 +1,7 @@
 """Large trains of a group: executors read sealed segments, tag the rows and write those that somebody wants, once.
 
-Each member's own files are made of that by the driver, a batch at a time: rows that several want are copied here, not
-in the job, and no more than a batch is in memory.
+If they are few, the driver takes them from there. If not, it makes each member's own files of them, a batch at a time:
+rows that several want are copied here, not in the job, and no more than a batch is in memory.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from headgate.spark.jobs.fused.tags import TAGS, tagged_rows
+from headgate.spark.jobs.fused.tags import TAGS, split, tagged_rows
 from headgate.spark.jobs.schemas import OFFSET
 from headgate.spark.jobs.writing import Written, write
 
 BATCH = 200_000  # rows that are told apart at a time
+MANY = 50_000  # rows that are worth a file for each member
 
 
 def own_bits(spans: Sequence[tuple[int, int]]) -> str:
@@ -38,12 +39,15 @@ def own_bits(spans: Sequence[tuple[int, int]]) -> str:
 
 def written(
     frame: DataFrame, names: Sequence[Sequence[str]], schemas: Sequence[pa.Schema], aside: Path
-) -> list[Written]:
-    """One Spark job: a tagged frame into files of each member. A failure leaves nothing in the folder."""
+) -> Sequence[pa.Table | Written]:
+    """One Spark job: a tagged frame into rows or files of each member. A failure leaves nothing in the folder."""
     everything = write(frame, frame.columns, aside)
     folder = aside / uuid4().hex
     try:
-        return _told_apart([aside / name for name in everything.files], names, schemas, folder)
+        paths = [aside / name for name in everything.files]
+        if 0 < everything.rows < MANY:
+            return split(pa.concat_tables(map(pq.read_table, paths)), names, schemas)
+        return _told_apart(paths, names, schemas, folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -79,14 +79,14 @@ class FusedRows:
 
     def write(
         self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path
-    ) -> list[Written] | None:
-        """One job on a large train, read and written by executors; None: too little of it is sealed."""
+    ) -> Sequence[pa.Table | Written]:
+        """One job on a large train, read and written by executors, if enough of it is sealed."""
         ranges = [each[place].range for each, place in zip(leaves, self.places, strict=True)]
         first, last = min(each.first for each in ranges), max(each.last for each in ranges)
         log = logs[self.stream]
         files = sealed(log, first, last, None)
         if files is None:
-            return None
+            return self.run(leaves, logs)
         rest = log.read(files.end, last)
         spark = for_many_rows(self.catalog.spark)
         frame = files.frame(spark, rest.schema)
@@ -95,7 +95,7 @@ class FusedRows:
         within = None
         if len(set(ranges)) > 1:
             within, frame = IN, frame.selectExpr("*", f"{own_bits([(one.first, one.last) for one in ranges])} AS {IN}")
-        tagged = self._tagged(frame, predicates(self.predicates, within), filter=True).drop(ARRIVAL)
+        tagged = self._tagged(frame, predicates(self.predicates, within), filter=True)
         return written(tagged, self.names, self.schemas, aside)
 
     def _tagged(self, frame: DataFrame, tags: str, *, filter: bool) -> DataFrame:
