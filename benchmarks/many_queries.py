@@ -48,7 +48,11 @@ SCHEMA = "id bigint, temp double, ts timestamp"
 WATERMARK = 0.5
 PLACES = 50
 SLOWEST = 1.5  # seconds per query until all of Structured Streaming's have given something
-AHEAD = 50_000  # rows that a feed without a pace is before the slowest query
+AHEAD = 400_000  # rows that a feed without a pace is before the slowest query
+STEPS, PATIENCE = (
+    3,
+    240.0,
+)  # how often the slowest query must take rows to have a rate, and for how many seconds at most
 
 
 @dataclass(frozen=True)
@@ -184,11 +188,21 @@ class Setting:
 
 
 def rate(taken: Callable[[], int], setting: Setting) -> float:
-    """Rows per second that the slowest query takes, once warm."""
+    """Rows per second that the slowest query takes, once warm.
+
+    It takes them in steps, so the clock runs from one step to another, and goes on until there were a few.
+    """
     time.sleep(setting.warm_up)
-    before, began = taken(), time.monotonic()
-    time.sleep(setting.seconds)
-    return (taken() - before) / (time.monotonic() - began)
+    began = time.monotonic()
+    steps = [(began, taken())]
+    while time.monotonic() < began + (setting.seconds if len(steps) > STEPS else PATIENCE):
+        time.sleep(0.01)
+        if (now := taken()) > steps[-1][1]:
+            steps.append((time.monotonic(), now))
+    if len(steps) < 3:
+        return 0.0
+    (first, before), (last, after) = steps[1], steps[-1]
+    return (after - before) / (last - first)
 
 
 class Progress(StreamingQueryListener):
@@ -415,7 +429,7 @@ def one_side(name: str, side: str, setting: Setting) -> dict[str, Any]:
     questions, _ = SCENES[name]
     setting = replace(setting, warm_up=max(setting.warm_up, SLOWEST * len(questions)))
     if name == FLOOD:
-        setting = replace(setting, rows=5_000, flood=True)
+        setting = replace(setting, rows=20_000, flood=True)
     if side in ("ss", "fan-out", "by-hand"):
         return structured(questions, side, setting)
     return headgate(questions, side, setting)
