@@ -2,9 +2,10 @@
 
     python benchmarks/soak.py --minutes 30 --plot out/soak.png
 
-A feed runs all the time; every few seconds a query comes, goes, is paused, resumed, moved or given other SQL. Every few
-seconds memory, threads, open files and the size of the data directory are written down. At the end the mean of the last
-third is compared with that of the middle third: a ratio near 1 is flat.
+A feed runs all the time; every few seconds a query comes, goes, is paused, resumed, moved or given other SQL. Results
+of a query that goes are removed, as whoever has read them would. Every few seconds memory, threads, open files and the
+size of the data directory are written down. At the end the mean of the last third is compared with that of the middle
+third: a ratio near 1 is flat.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -69,7 +71,9 @@ def soak(session: Session, folder: Path, seconds: float, queries: int) -> tuple[
             session.query(f"q{made}", sql, query_class=chance.choice(("high", "middle", "low")))
             made += 1
         if len(names) >= queries:
-            session[chance.choice(names)].stop()
+            gone = chance.choice(names)
+            session[gone].stop()
+            shutil.rmtree(session.engine.directory.result(gone), ignore_errors=True)
         for name, act in ((chance.choice(names), chance.choice(("pause", "resume", "move"))) for _ in names[:2]):
             if name in session.engine.queries:
                 _do(session, name, act, chance)

@@ -122,11 +122,15 @@ class Scheduler:
                 raise unknown("stream", event.stream, self._logs)
             for log in logs:
                 self._wake(log.append(event.arrival, event.tuples))
+                if self._grown is not None:
+                    self._grown(self._view, [queue.id for queue in log.queues])
         else:
             self._handlers[type(event)](self, event, now)
 
     def _frontier(self, event: Frontier, now: float) -> None:
         queue = self._queues[event.queue]
+        if self._grown is not None:
+            self._grown(self._view, (queue.id,))
         if queue.hold_beyond(event.upto):
             for state in queue.states:
                 if queue is not state.queue:
@@ -302,6 +306,8 @@ class Scheduler:
             woken |= bool(queue.log.append(arrival, count))
         if woken:
             self._wake([queue])
+        if self._grown is not None:
+            self._grown(self._view, (number,))
 
     # -- change ------------------------------------------------------------------------------------------------
 
@@ -314,6 +320,7 @@ class Scheduler:
         self._choose = self.policy.choose
         self._tell = self.policy.ready
         self._told = type(self.policy).finished is not Policy.finished
+        self._grown = self.policy.grown if type(self.policy).grown is not Policy.grown else None
         self._regroup(now)
 
     def _rewire(self, network: Network, now: float, backlog: tuple[Produced, ...] = ()) -> None:

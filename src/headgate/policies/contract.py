@@ -4,14 +4,14 @@ A policy decides the next run. It is asked by the scheduling core, which is driv
 a policy can not tell them apart. It sees the network's units and queues through a `View` and the statistics that it
 declares in `needs`, and nothing else.
 
-There are four kinds, by how they decide: `Linear`, `Scored`, `Cyclic` and `TwoLevel`.
+There are five kinds, by how they decide: `Linear`, `Scored`, `Kept`, `Cyclic` and `TwoLevel`.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -144,6 +144,9 @@ class Policy(ABC):
 
     def ready(self, view: View, unit: Unit) -> None:
         """A unit has become ready, or an older tuple has come before it."""
+
+    def grown(self, view: View, queues: Iterable[QueueId]) -> None:
+        """More waits in some queues, where something may have waited already. Told to policies that override it."""
 
     def finished(self, view: View, run: Run, outcome: Outcome) -> None:
         """A run has ended."""

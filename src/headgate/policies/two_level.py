@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
-from headgate.model import IDLE, Choice, Idle, Outcome, Run, Unit, WorkerId
+from headgate.model import IDLE, Choice, Idle, Outcome, QueueId, Run, Unit, WorkerId
 from headgate.policies.contract import Policy, View
 from headgate.policies.rotation import Rotation
 
@@ -46,6 +46,10 @@ class TwoLevel(Policy):
         part = self.part(unit)
         self._inner[part].ready(view, unit)
         self._turns.wake(part)
+
+    def grown(self, view: View, queues: Iterable[QueueId]) -> None:
+        for policy in self._inner.values():
+            policy.grown(view, queues)
 
     def seed(self, seed: int) -> None:
         self._seed = seed

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
 
-from headgate.model import Choice, HeadgateError, Idle, Level, Outcome, Run, Unit, UnitId, Why, WorkerId
+from headgate.model import Choice, HeadgateError, Idle, Level, Outcome, QueueId, Run, Unit, UnitId, Why, WorkerId
 from headgate.plan.network import Network
 from headgate.policies.adaptive.candidates import read_candidates, together
 from headgate.policies.adaptive.requirements import TEMPLATES, read_requirements
@@ -138,6 +138,9 @@ class Adaptive(Policy):
         # The others are told when their turn comes: until then they would only pile up what is long gone.
         if self._is_mine(unit):
             self._candidates[self._active].ready(self._part(view, self._active), unit)
+
+    def grown(self, view: View, queues: Iterable[QueueId]) -> None:
+        self._candidates[self._active].grown(self._part(view, self._active), queues)
 
     def finished(self, view: View, run: Run, outcome: Outcome) -> None:
         self._gathering.add(outcome)

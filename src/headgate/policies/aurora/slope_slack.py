@@ -1,15 +1,18 @@
 from __future__ import annotations
 
-from headgate.model import Unit
+from collections.abc import Collection
+
+from headgate.model import QueueId, Unit
 from headgate.policies.aurora.outlook import Outlooks
 from headgate.policies.aurora.qos_aware import QosAware
-from headgate.policies.contract import View
+from headgate.policies.contract import Policy, View
+from headgate.policies.kept import Kept
 from headgate.policies.registry import register
-from headgate.policies.scored import Score, Scored
+from headgate.policies.scored import Score
 
 
 @register("slope-slack")
-class SlopeSlack(QosAware, Scored):
+class SlopeSlack(QosAware, Kept):
     """What loses most utility per second first; where nothing is lost yet, what begins to lose soonest.
 
     It looks at where the waiting tuples will stand on their QoS graph when they come out. Those that are too late for
@@ -32,9 +35,18 @@ class SlopeSlack(QosAware, Scored):
 
     def changed(self, view: View) -> None:
         self._outlooks = Outlooks(view)
+        super().changed(view)
+
+    def counts(self, unit: Unit) -> Collection[QueueId]:
+        return self._outlooks.queues(unit)
 
     def score(self, unit: Unit, view: View) -> Score:
-        return self._outlooks.best(view, unit).rank
+        """Slack shrinks for all alike, so the moment when there is none left keeps the order."""
+        outlook = self._outlooks.best(view, unit)
+        return outlook.utility, -round(view.now + outlook.slack, 9)
+
+    def until(self, unit: Unit, view: View) -> float:
+        return view.now + min(outlook.slack for outlook in self._outlooks.of(view, unit))
 
     def numbers(self, view: View, unit: Unit) -> dict[str, float]:
-        return {**self._outlooks.best(view, unit)._asdict(), **super().numbers(view, unit)}
+        return {**self._outlooks.best(view, unit)._asdict(), **Policy.numbers(self, view, unit)}

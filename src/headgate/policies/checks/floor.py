@@ -31,9 +31,12 @@ class Floor:
         """Units that can run since, or have an older tuple now."""
         return [unit for unit in self.view.ready.values() if self.view.oldest(unit) < before.get(unit.id, float("inf"))]
 
-    def arrive(self) -> None:
+    def arrive(self) -> QueueId:
+        """A tuple comes; before which operator."""
         leaves = [edge.id for edge in self.view.network.edges.values() if edge.stream is not None]
-        self.view.queues[self._random.choice(leaves)].append(self.view.now)
+        queue = self._random.choice(leaves)
+        self.view.queues[queue].append(self.view.now)
+        return queue
 
     def start(self, units: tuple[Unit, ...], train: Train, worker: WorkerId) -> None:
         calls = tuple(call for unit in units for call in unit.calls)
@@ -52,8 +55,10 @@ class Floor:
         consumers = [queue for call in calls for queue in network.nodes[call].consumers]
         return [queue for queue in consumers if network.edges[queue].operator not in calls]
 
-    def finish(self) -> Run:
+    def finish(self) -> tuple[Run, list[QueueId]]:
+        """A run ends; where its results wait now."""
         run = self.view.running.pop(self._random.choice(sorted(self.view.running)))
-        for queue, head in self._outputs.pop(run.worker):
+        outputs = self._outputs.pop(run.worker)
+        for queue, head in outputs:
             self.view.queues[queue].append(head)
-        return run
+        return run, [queue for queue, _ in outputs]

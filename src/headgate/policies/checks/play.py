@@ -65,15 +65,17 @@ class Play:
 
     def _arrive(self) -> None:
         before = self._floor.heads()
-        self._floor.arrive()
+        queue = self._floor.arrive()
         self._tell(self._floor.woken(before))
+        self.policy.grown(self.view, (queue,))
 
     def _finish(self) -> None:
         if self.view.running:
             before = self._floor.heads()
-            run = self._floor.finish()
+            run, queues = self._floor.finish()
             self.policy.finished(self.view, run, Outcome(run, self.view.now - run.began))
             self._tell(self._floor.woken(before))
+            self.policy.grown(self.view, queues)
 
     def _ask(self) -> None:
         worker = self._random.randrange(WORKERS)

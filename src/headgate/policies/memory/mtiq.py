@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from headgate.model import Level, Unit
 from headgate.policies.contract import View
+from headgate.policies.kept import Kept
 from headgate.policies.registry import register
-from headgate.policies.scored import Score, Scored
+from headgate.policies.scored import Score
 
 
 @register("mtiq")
-class MostTuplesInQueue(Scored):
+class MostTuplesInQueue(Kept):
     """The operator with the most tuples in its input queues goes first.
 
     No queue is left to grow, and one call serves many tuples. Results come in bursts: the root has its turn only
