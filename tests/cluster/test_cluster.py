@@ -8,28 +8,37 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.cli.conftest import FIXTURES
 from tests.cluster.drive import KINDS, LARGE, work
 from tests.cluster.standalone import MEMORY, Standalone, environment
 from tests.conftest import QUICK
 from tests.jobs.logs import counted
 
+from headgate.metrics import measure
 from headgate.model import HeadgateError
+from headgate.sim import simulate
 from headgate.spark.session import Session
 from headgate.spark.store import resultfiles
 from headgate.spark.store.directory import DataDirectory
+from headgate.workload import read_workload
 
+SENSORS = FIXTURES / "sensors.toml"
 LIMIT = 240.0  # seconds until the driver is given up
+
+
+def with_small_executors() -> dict[str, str]:
+    quick = f"--conf 'spark.executor.extraJavaOptions={QUICK}'"
+    return {**environment(), "PYSPARK_SUBMIT_ARGS": f"--conf spark.executor.memory={MEMORY} {quick} pyspark-shell"}
 
 
 def driven(cluster: Standalone, directory: Path, errors: Path) -> dict[str, Any]:
     """Run the driver, and kill an executor when half of the rows are in."""
-    quick = f"--conf 'spark.executor.extraJavaOptions={QUICK}'"
-    settings = f"--conf spark.executor.memory={MEMORY} {quick} pyspark-shell"
     command = [sys.executable, "-m", "tests.cluster.drive", cluster.url, str(directory)]
     with (
         open(errors, "wb") as log,
@@ -39,7 +48,7 @@ def driven(cluster: Standalone, directory: Path, errors: Path) -> dict[str, Any]
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            env={**environment(), "PYSPARK_SUBMIT_ARGS": settings},
+            env=with_small_executors(),
         ) as driver,
     ):
         try:
@@ -68,9 +77,40 @@ def results(directory: Path, query: str) -> Any:
         return counted(resultfiles.read(data.result(query)))
 
 
+def swept(cluster: Standalone, folder: Path) -> Any:
+    """A sweep whose simulations are tasks of the cluster: policy and mean response time."""
+    policies = ("-p", "hr", "-p", "fcfs")
+    command = [
+        str(Path(sys.executable).with_name("headgate")),
+        "sweep",
+        str(SENSORS),
+        *policies,
+        "--duration",
+        "1 s",
+        "--vary",
+        "seed=1",
+        "--json",
+    ]
+    folder.mkdir()
+    done = subprocess.run(
+        [*command, "--master", cluster.url],
+        cwd=folder,
+        env={**with_small_executors(), "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {row["policy"]: row["measures"]["response_time.mean"] for row in json.loads(done.stdout)["results"]}
+
+
 def test_a_cluster_gives_what_one_machine_gives(spark: SparkSession, tmp_path: Path) -> None:
     with Standalone(tmp_path / "cluster") as cluster:
         told = driven(cluster, tmp_path / "shared", tmp_path / "driver.log")
+        means = swept(cluster, tmp_path / "sweep")
+    workload = replace(read_workload(SENSORS), duration=1.0, seed=1)
+    assert means == {name: measure(simulate(workload, name)).value("response_time.mean") for name in ("hr", "fcfs")}
     with Session(spark=spark, directory=tmp_path / "here", policy="fcfs") as session:
         work(session)
     names = (*KINDS, *LARGE)

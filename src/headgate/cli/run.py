@@ -43,6 +43,7 @@ EXAMPLES = examples(
 )
 LOOK = 0.05  # seconds between two looks at whether it is over
 UPDATE = 0.5  # seconds between two pictures
+EXECUTORS = 20.0  # seconds within which a cluster should give one
 _BESIDE = (
     7  # lines of a picture that are neither rows nor workers: title, three of heading, what is left out, two empty
 )
@@ -213,7 +214,24 @@ def start_spark(master: str, log: Path) -> SparkSession:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise HeadgateError(f"Spark did not start: {reason}", hint=f"see {log}") from None
     spark.sparkContext.setLogLevel("ERROR")
+    if not master.startswith("local"):
+        _tell_if_alone(spark, master)
     return spark
+
+
+def _tell_if_alone(spark: SparkSession, master: str) -> None:
+    """Say so if a cluster gives no executor for a while: Spark would wait for one without a word."""
+    context: Any = spark.sparkContext
+    until = time.monotonic() + EXECUTORS
+    while context._jsc.sc().getExecutorMemoryStatus().size() < 2:  # the driver counts
+        if time.monotonic() > until:
+            memory = context.getConf().get("spark.executor.memory", "1g")
+            note(
+                f"no executor from {master} after {EXECUTORS:g} s, waiting on: it needs a worker with a free core and "
+                f"{memory} of memory (spark.executor.memory, in spark-defaults.conf or PYSPARK_SUBMIT_ARGS)"
+            )
+            return
+        time.sleep(0.1)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,10 +62,10 @@ def run_tasks(context: SparkContext, workload: Workload, tasks: Sequence[Task], 
     """Every task's result, in the order in which they finish. Leaving early cancels the rest."""
     if not tasks:
         return
-    _ship(context)
     shared = context.broadcast(workload)
     finished: Accumulator[list[Done]] = context.accumulator([], _Lists())
-    with ThreadPoolExecutor(1) as thread:  # so that this one is free to listen, and to hear Ctrl-C
+    # A thread for the job, so that this one is free to listen, and to hear Ctrl-C.
+    with _shipped(context), ThreadPoolExecutor(1) as thread:
         job = thread.submit(_job, context, shared, tasks, bin, finished)
         try:
             yield from _heard(job, finished)
@@ -113,10 +114,13 @@ class _Lists(AccumulatorParam[Any]):
         return value1
 
 
-def _ship(context: SparkContext) -> None:
+@contextmanager
+def _shipped(context: SparkContext) -> Iterator[None]:
     """Give executors on other machines this package; they need Python and numpy of their own."""
     if str(context.master).startswith("local"):
+        yield
         return
     package = Path(__file__).parents[1]
-    folder = tempfile.mkdtemp(prefix="headgate-")
-    context.addPyFile(shutil.make_archive(f"{folder}/headgate", "zip", package.parent, package.name))
+    with tempfile.TemporaryDirectory(prefix="headgate-") as folder:  # from where the driver serves it
+        context.addPyFile(shutil.make_archive(f"{folder}/headgate", "zip", package.parent, package.name))
+        yield
