@@ -102,6 +102,15 @@ def test_sealing_leaves_one_parquet_file_that_others_can_read(tmp_path: Path) ->
     assert len(list((tmp_path / "s").glob("*.tail"))) == 1
 
 
+def test_many_small_appends_are_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headgate.spark.store.log.SEAL_APPENDS", 4)
+    log = opened(tmp_path)
+    for number in range(10):
+        log.append(rows([number], number), float(number))
+    assert [(one.first, one.end) for one in log.segments(0, 10) if one.sealed] == [(0, 4), (4, 8)]
+    assert ids(log.read(0, 10)) == ids(opened(tmp_path).read(0, 10)) == list(range(10))
+
+
 def test_windows_read_only_the_segments_they_touch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = opened(tmp_path, memory_budget=0)
     for start in range(0, 100, 10):

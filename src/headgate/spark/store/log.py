@@ -24,6 +24,7 @@ from headgate.spark.store.segments import ARRIVAL, OFFSET, Rejected, Segment
 MEMORY_BUDGET = 64 << 20
 SEAL_ROWS = 100_000
 SEAL_BYTES = 64 << 20  # rows may be large, or all of them late
+SEAL_APPENDS = 5_000  # each takes some kilobytes of memory until then, however few its rows
 
 LATE = "late"
 NO_EVENT_TIME = "no event time"
@@ -257,7 +258,8 @@ class StreamLog:
 
     def _seal_if_due(self) -> None:
         """Before an append, not after it: the newest append stays in the tail with its rejected rows."""
-        if self._tail_rows >= self._seal_rows or self._tail.size >= SEAL_BYTES:
+        many = self._tail_rows >= self._seal_rows or len(self._tail.places) >= SEAL_APPENDS
+        if many or self._tail.size >= SEAL_BYTES:
             self.seal()
 
     def _conform(self, rows: pa.Table) -> pa.Table:
