@@ -114,6 +114,28 @@ def test_results_are_read_while_files_are_merged(tmp_path: Path, monkeypatch: py
     assert found(tmp_path) == list(range(1, FAN + 1))
 
 
+@KINDS
+def test_newer_results_come_while_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    sink = FileSink(tmp_path, kind)
+    for number in range(1, FAN + 3):
+        sink.roll_forward(number, table(number))
+    merge = FileSink._merge
+
+    def meanwhile(self: FileSink, chosen: list[resultfiles.Part]) -> object:
+        self.roll_forward(FAN + 3, table(FAN + 3))
+        return merge(self, chosen)
+
+    monkeypatch.setattr(FileSink, "_merge", meanwhile)
+    sink.compact(FAN)
+    assert [(part.first, part.last) for part in sink._parts] == [(1, FAN), *((n, n) for n in range(FAN + 1, FAN + 4))]
+    assert sink._parts == resultfiles.parts(tmp_path)
+    sink.roll_forward_all([(number, table(number)) for number in range(1, FAN + 4)])
+    assert found(tmp_path) == list(range(1, FAN + 4))
+    sink.close()
+    sink.compact()  # nothing: the folder may be another's
+    assert len(sink._parts) == 4
+
+
 def test_a_listing_that_lacks_files_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     FileSink(tmp_path, "parquet").roll_forward(1, table(1))
     whole = resultfiles.parts(tmp_path)

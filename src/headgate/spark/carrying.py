@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
 from headgate.model import Run
@@ -37,6 +38,8 @@ class Carrier:
         self.runs = 0
         self._intake, self._ledger, self._followers = intake, ledger, followers
         self._lock, self._now = lock, now
+        self._tidier = ThreadPoolExecutor(1, "headgate-tidy")
+        self._tidying: Future[None] | None = None
         self._together = Together(runner, intake.logs, ledger.aside, self._evaluated)
 
     def evaluate(self, shares: list[Share], label: str) -> None:
@@ -73,11 +76,18 @@ class Carrier:
         return {share.name: self._note(share, emission, arrivals) for share in shares}
 
     def bring(self, queries: Mapping[str, RunningQuery]) -> None:
-        """Bring what is committed to the sinks; now and then tidy up as well."""
-        if self.runs % CHECKPOINT:
-            self._ledger.forward()
-        else:
-            self._tidy(queries)
+        """Bring what is committed to the sinks; now and then somebody tidies up, while others go on."""
+        self._ledger.forward()
+        if self.runs % CHECKPOINT == 0:
+            with self._lock:
+                if self._tidying is None or self._tidying.done():
+                    former, self._tidying = self._tidying, self._tidier.submit(self._tidy, queries)
+                    if former is not None:
+                        former.result()  # what went wrong there is told here
+
+    def close(self) -> None:
+        """Let the tidying end."""
+        self._tidier.shutdown()
 
     def _tidy(self, queries: Mapping[str, RunningQuery]) -> None:
         """Merge small files, shorten the commit log, and drop what no query will read again."""

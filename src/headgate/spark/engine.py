@@ -431,6 +431,7 @@ class Engine:
             self.lock.notify_all()
         for thread in self._threads:
             thread.join()
+        self.carrier.close()
         for name in self.queries:
             self.followers.end(name)
         try:

@@ -33,6 +33,8 @@ class FileSink:
     def __init__(self, folder: Path, kind: str) -> None:
         self.folder, self.kind = folder, kind
         self._lock = threading.RLock()
+        self._merging = threading.Lock()
+        self._closed = False
         folder.mkdir(parents=True, exist_ok=True)
         remove_temporary(folder)
         found = parts(folder)
@@ -74,27 +76,40 @@ class FileSink:
         sync_folder(self.folder)
         sync_folder(self.folder.parent)
 
-    def compact(self) -> None:
-        """Merge small files, where enough of a size have gathered at the end."""
+    def compact(self, upto: int | None = None) -> None:
+        """Merge small files, where enough of a size have gathered; of commits up to a number, which are whole here.
+
+        One thread may merge while another puts newer results into place.
+        """
+        with self._merging:
+            if not self._closed:
+                self._compact(upto)
+
+    def _compact(self, upto: int | None) -> None:
         with self._lock:
-            chosen = self._mergeable()
-            if not chosen:
-                return
-            at("sink.compact.before")
-            path = self._merged_path(chosen[0].first, chosen[-1].last)
-            write_atomic(path, self._merge(chosen), point="sink.compact")
-            at("sink.compact.written")
-            for part in chosen:
-                part.path.unlink()
-                at("sink.compact.some")
-            self._parts[-len(chosen) :] = [Part(chosen[0].first, chosen[-1].last, True, path)]
-            at("sink.compact.after")
+            settled = [part for part in self._parts if upto is None or part.last <= upto]
+            chosen = self._mergeable(settled)
+        if not chosen:
+            return
+        at("sink.compact.before")
+        path = self._merged_path(chosen[0].first, chosen[-1].last)
+        write_atomic(path, self._merge(chosen), point="sink.compact")
+        at("sink.compact.written")
+        with self._lock:
+            place = self._parts.index(chosen[0])
+            self._parts[place : place + len(chosen)] = [Part(chosen[0].first, chosen[-1].last, True, path)]
+        for part in chosen:
+            part.path.unlink()
+            at("sink.compact.some")
+        at("sink.compact.after")
 
     def read(self) -> pa.Table:
         return read(self.folder)
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Let merging end: another sink may be on the folder next."""
+        with self._merging:
+            self._closed = True
 
     def _write(self, first: int, last: int, table: pa.Table) -> None:
         merged = first != last
@@ -138,20 +153,20 @@ class FileSink:
         if not path.exists():
             write_atomic(path, schema.remove_metadata().serialize(), durable_name=False)
 
-    def _mergeable(self) -> list[Part]:
+    def _mergeable(self, settled: list[Part]) -> list[Part]:
         """The smallest first, so that a row is rewritten once per tier and not once per merge."""
         for size in TIERS:
-            large = (n for n, part in enumerate(reversed(self._parts)) if part.path.stat().st_size >= size)
-            chosen = self._whole(self._parts[len(self._parts) - next(large, len(self._parts)) :])
+            large = (n for n, part in enumerate(reversed(settled)) if part.path.stat().st_size >= size)
+            chosen = self._whole(settled, settled[len(settled) - next(large, len(settled)) :])
             if len(chosen) >= FAN:
                 return chosen
         return []
 
-    def _whole(self, chosen: list[Part]) -> list[Part]:
+    def _whole(self, settled: list[Part], chosen: list[Part]) -> list[Part]:
         """Leave out a commit of which other files stay behind: a merged file has all of a commit."""
-        behind = len(self._parts) - len(chosen)
+        behind = len(settled) - len(chosen)
         if behind and chosen:
-            split = self._parts[behind - 1].last
+            split = settled[behind - 1].last
             return [part for part in chosen if part.first > split]
         return chosen
 

@@ -38,6 +38,7 @@ class Ledger:
         self._pending: Pending = []
         self._committing = threading.Lock()
         self._forwarding = threading.RLock()
+        self._tidying = threading.Lock()
 
     @property
     def positions(self) -> dict[str, dict[str, int]]:
@@ -126,20 +127,26 @@ class Ledger:
                 self.sinks.pop(query).close()
 
     def checkpoint(self) -> None:
-        """Forward everything, merge small files, and forget commits that the sinks have for certain."""
-        with self._forwarding:
-            with self._committing:
-                upto = self.commits.number
-            behind = self._forward()
-            self.tell(behind)
+        """Forward everything, merge small files, and forget commits that the sinks have for certain.
+
+        Merging takes long with many queries, so others may commit and forward meanwhile: only what was whole before is
+        merged.
+        """
+        with self._tidying:
+            with self._forwarding:
+                with self._committing:
+                    upto = self.commits.number
+                behind = self._forward()
+                self.tell(behind)
             unsure: dict[str, Exception] = {}
             for query, sink in list(self.sinks.items()):
                 try:
                     if query not in behind:  # of a commit that it has in part, all must be there before it is merged
-                        sink.compact()
+                        sink.compact(upto)
                     sink.sync()
                 except Exception as error:
-                    unsure[query] = error
+                    if query in self.sinks:  # else it has been removed meanwhile, perhaps with its files
+                        unsure[query] = error
             if not unsure:
                 self.commits.compact(min(upto, self._first_pending() - 1))
             self.tell(unsure)

@@ -37,7 +37,7 @@ class WaitingRows:
     def sync(self) -> None:
         """An append is durable on return."""
 
-    def compact(self) -> None:
+    def compact(self, upto: int | None = None) -> None:
         """A log seals its segments itself."""
 
     def close(self) -> None:
