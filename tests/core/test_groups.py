@@ -69,3 +69,13 @@ def test_groups_come_together_again_when_they_cost_less() -> None:
     learned(core, 1e-6, now=LOOK)
     arrive(core, 5, at=LOOK)
     assert sizes(core) == [4]
+
+
+def test_statistics_are_looked_at_no_more_often_than_their_number_allows() -> None:
+    looks: list[float] = []
+    network = chains(**{name: f"select, name={name}" for name in "abcd"})
+    core = Scheduler(network, "fcfs", train=WHOLE_QUEUE, learn=True, rest=0.25)  # four operators: a second
+    core.policy.changed = lambda view: looks.append(view.now)  # type: ignore[method-assign]
+    for step in range(1, 17):
+        core.event(StatisticsChanged(stream="s", rate=float(step)), step / 4)
+    assert looks == [1.0, 2.0, 3.0, 4.0]

@@ -1,0 +1,97 @@
+"""Windows that are asked about once for many queries, and not at every append: none is told late, without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.model import Stream
+from headgate.plan.sql import plan_sql
+from headgate.spark import closing
+from headgate.spark.closing import Closing
+from headgate.spark.jobs.reading import Survey, sources
+from headgate.spark.jobs.rows import Leaf, Range
+from headgate.spark.jobs.spans import ALWAYS, Moment
+from headgate.spark.running import RunningQuery
+
+SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
+STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}
+JOIN = "a x JOIN b y ON x.id = y.id AND y.ts BETWEEN x.ts - INTERVAL 1 SECOND AND x.ts + INTERVAL 2 SECONDS"
+TEXTS = {
+    "tumbling": "SELECT count(*) AS n FROM a GROUP BY window(ts, '1 second')",
+    "alike": "SELECT sum(id) AS n FROM a WHERE id > 3 GROUP BY window(ts, '1 second')",
+    "sliding": "SELECT count(*) AS n FROM a GROUP BY window(ts, '3 seconds', '1 second')",
+    "other": "SELECT count(*) AS n FROM b GROUP BY window(ts, '2 seconds')",
+    "joined": f"SELECT count(*) AS n FROM (SELECT x.id, x.ts AS ts FROM {JOIN}) GROUP BY window(ts, '1 second')",
+}
+
+
+@dataclass
+class Query:
+    """As much of a running query as windows need."""
+
+    name: str
+    shape: Any = field(default_factory=lambda: SimpleNamespace(whole=True))
+
+    def __post_init__(self) -> None:
+        self.query = SimpleNamespace(plan=plan_sql(TEXTS[self.name], STREAMS))
+        self.streams = {source.stream for _, source in sources(self.query.plan)}
+
+    def closed(self, frontiers: dict[str, Moment]) -> tuple[Moment, ...]:
+        return self._survey(frontiers, frontiers).closed_windows()
+
+    def closes(self, old: dict[str, Moment | None], new: dict[str, Moment | None]) -> bool:
+        return self._survey(old, new).closes()
+
+    def _survey(self, old: Any, new: Any) -> Survey:
+        leaves = {
+            place: Leaf(source.stream, Range(0, 0), old[source.stream], new[source.stream])
+            for place, source in sources(self.query.plan)
+        }
+        return Survey(self.query.plan, STREAMS, leaves, lambda *_: ALWAYS)
+
+
+class Log:
+    """A stream's frontier by offset: one more offset with every append."""
+
+    def __init__(self) -> None:
+        self.frontiers: list[int | None] = [None]
+
+    def frontier_at(self, offset: int) -> int | None:
+        return self.frontiers[offset]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 900_000)), max_size=40))
+def test_a_query_hears_of_its_windows_exactly_when_they_close(appends: list[tuple[str, int]]) -> None:
+    logs, ends = {name: Log() for name in "ab"}, dict.fromkeys("ab", 0)
+    windows = Closing(cast(Any, logs))
+    queries = [Query(name) for name in TEXTS]
+    for query in queries:
+        windows.enter(cast(RunningQuery, query), ends)
+    told = {query.name: dict.fromkeys("ab") for query in queries}  # the frontiers when each heard last
+    for stream, step in appends:
+        log = logs[stream]
+        log.frontiers.append((log.frontiers[-1] or 0) + step)
+        ends[stream] += 1
+        now = {name: each.frontiers[-1] for name, each in logs.items()}
+        heard = {running.name for running in windows.due(stream, ends)}
+        for query in queries:
+            assert (query.name in heard) == query.closes(cast(Any, told[query.name]), cast(Any, now)), query.name
+            if query.name in heard:
+                told[query.name] = cast(Any, now)
+
+
+def test_queries_that_left_hear_nothing() -> None:
+    logs, ends = {name: Log() for name in "ab"}, dict.fromkeys("ab", 0)
+    windows = Closing(cast(Any, logs))
+    stays, goes = Query("tumbling"), Query("alike")
+    for query in (stays, goes):
+        windows.enter(cast(RunningQuery, query), ends)
+    windows.leave(cast(RunningQuery, goes))
+    logs["a"].frontiers.append(closing.AHEAD + 5_000_000)
+    ends["a"] = 1
+    assert [running.name for running in windows.due("a", ends)] == ["tumbling"]
