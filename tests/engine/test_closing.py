@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.model import Stream
@@ -65,7 +65,11 @@ class Log:
         return self.frontiers[offset]
 
 
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 900_000)), max_size=40))
+STEPS = (0, 30_000, 70_000, 99_999, 150_000, 950_000)  # most are shorter than what a look looks ahead
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(STEPS)), min_size=20, max_size=60))
 def test_a_query_hears_of_its_windows_exactly_when_they_close(appends: list[tuple[str, int]]) -> None:
     logs, ends = {name: Log() for name in "ab"}, dict.fromkeys("ab", 0)
     windows = Closing(cast(Any, logs))
