@@ -91,7 +91,7 @@ def test_each_member_gets_what_a_job_of_its_own_gives(
     "text",
     [
         "SELECT id FROM a UNION ALL SELECT id FROM b",
-        "SELECT n FROM (SELECT v + 1 AS n FROM a) WHERE n > 1",
+        "SELECT n FROM (SELECT v + 1 AS n, s FROM a) WHERE n > 1 OR s = 'x' UNION ALL SELECT v FROM a",
         "SELECT window.start AS t, count(*) AS n FROM (SELECT v AS q, ts FROM a) GROUP BY window(ts, '4 seconds')",
     ],
 )

@@ -76,15 +76,15 @@ def template(plan: Operator) -> Template | None:
         return None
     keys: tuple[str, ...] = ()
     if isinstance(node, Join):
-        keys, rest = _conditions(node.condition)
+        keys, rest = join_conditions(node.condition)
         predicates = (*predicates, *rest)
     return Template(node, tuple(side for side in sides if side is not None), predicates, outputs, keys)
 
 
-def _conditions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def join_conditions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The equalities of columns in a join's condition, and the rest of it.
 
-    >>> _conditions("a.id = b.id AND a.v < b.w")
+    >>> join_conditions("a.id = b.id AND a.v < b.w")
     (('a.id = b.id',), ('a.v < b.w',))
     """
     from sqlglot import exp, parse_one  # here: it takes long to import, and most who import this have no SQL

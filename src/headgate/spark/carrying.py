@@ -15,7 +15,7 @@ from headgate.spark.responses import Arrivals, response_times, response_times_of
 from headgate.spark.retention import forget_inside, keep_from
 from headgate.spark.runner import Runner
 from headgate.spark.running import RunningQuery
-from headgate.spark.share import Share, key
+from headgate.spark.share import Share, Told, key, letter
 from headgate.spark.store.ledger import Ledger
 from headgate.spark.store.records import Commit, Output
 from headgate.spark.together import Together
@@ -61,14 +61,22 @@ class Carrier:
             if share.handed is not None and share.piece.feeds is not None:
                 outputs[share.piece.feeds.name] = Output.inline(share.handed)
         number, units = (run.id, tuple(map(str, run.units))) if run is not None else (0, ())
-        self._ledger.commit(Commit(number, units, positions, outputs))
+        letters: dict[str, list[Told]] = {}
+        failures = [(share, failure) for share in shares for failure in share.untold()]
+        for share, failure in failures:
+            stream, told = letter(share.name, failure, self._now())
+            letters.setdefault(stream, []).append(told)
+        self._ledger.commit(Commit(number, units, positions, outputs, letters=letters))
         emission = self._now()
         with self._lock:
             for share in shares:
                 share.running.positions.update(share.positions())
                 share.running.busy = False
+                share.running.told.update(failure.key for failure in share.result.failures)
                 for table in seen.get(share.name, ()):
                     self._followers.give(share.name, table)
+            for share, _ in failures:
+                share.running.tally.dead_letters += 1
             self.runs += 1
             self._lock.notify_all()
         # Members of a group have read the same, and to look up a long train takes a while.
@@ -101,6 +109,7 @@ class Carrier:
                 log.drop_before(keep_from(name, reading, self._intake.logs))
             for running in reading:
                 forget_inside(running, self._intake.logs)
+                running.forget_told(self._intake.logs)
 
     def _note(self, share: Share, emission: float, arrivals: Arrivals) -> list[float]:
         times: list[float] = []
@@ -108,13 +117,10 @@ class Carrier:
             times = response_times_of_train(share.result.count, share.streams_read, arrivals, emission)
         elif share.piece.feeds is None:
             times = response_times(share.result.rows, share.streams_read, self._intake.logs, emission)
-        for stream, letter in share.letters(emission):
-            self._intake.keep(stream, [letter])
         with self._lock:
             tally = share.running.tally
             tally.runs += 1
             tally.tuples_in += share.arrived
             tally.tuples_out += share.result.count if share.piece.feeds is None else 0
-            tally.dead_letters += len(share.result.failures)
             tally.note(times)
         return times

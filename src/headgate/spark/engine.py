@@ -40,7 +40,7 @@ from headgate.spark.cutting import FINE, Shape, Shaper
 from headgate.spark.dispatch import Dispatch
 from headgate.spark.followers import Followers
 from headgate.spark.intake import Intake
-from headgate.spark.jobs.evaluate import Evaluation, evaluation
+from headgate.spark.jobs.evaluate import Evaluation, Key, evaluation
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.problems import one_line
 from headgate.spark.jobs.tables import read_table
@@ -100,7 +100,7 @@ class Engine:
         self.directory = DataDirectory(directory)
         self.rooms = Rooms(self.directory)
         try:
-            self.ledger = recover(self.directory, self._sink, self._sink_failed)
+            self.ledger = recover(self.directory, self._sink, self._sink_failed, self._keep_letters)
             self.rooms.settle(self.ledger)
         except BaseException:
             self.directory.close()
@@ -173,6 +173,8 @@ class Engine:
         known, at = self.ledger.queries.get(running.name), self.ledger.positions.get(running.name, {})
         running.state = "running"
         place(running, known or {}, at, self.logs, self.dispatch.ends)
+        if known is not None:
+            running.told = self._told_before(running)
         shape = cut_before(running, known or {}, at, self._shaper())
         if shape is not None:
             self.rooms.take(running, shape)
@@ -184,6 +186,10 @@ class Engine:
             self.dispatch.enter(running)
             self._conclude(running)
             self.lock.notify_all()
+
+    def _told_before(self, running: RunningQuery) -> set[Key]:
+        """What expressions of a query failed on in a former life."""
+        return {key for stream in running.streams for key in self.intake.letters[stream].failed(running.name)}
 
     def _checked(self, query: Query) -> Evaluation:
         """Refuse a query that could not run; nothing has been started yet."""
@@ -616,6 +622,9 @@ class Engine:
         if call is None and parse_sink(text).name == "callback":
             text = "blackhole"
         return open_sink(text, folder, call)
+
+    def _keep_letters(self, commit: int, stream: str, letters: Sequence[Mapping[str, Any]]) -> None:
+        self.intake.keep_committed(commit, stream, letters)
 
     def _sink_failed(self, name: str, error: Exception) -> None:
         self._suspend(tenant(name), one_line(error))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -59,6 +60,10 @@ class Intake:
         """Keep tuples that could not be read or computed with."""
         with self._appending[stream]:
             self.letters[stream].add(list(letters))
+
+    def keep_committed(self, commit: int, stream: str, letters: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what a commit says that expressions failed on."""
+        self.letters[stream].keep_committed(commit, letters)
 
     def replay(self, stream: str, reason: str = "") -> Replayed:
         """Give a stream its dead letters again, all or those whose reason contains a text."""

@@ -12,6 +12,7 @@ from headgate.plan.sharing import Place
 from headgate.spark.cutting import Shape
 from headgate.spark.jobs import waiting
 from headgate.spark.jobs.compile import Whole
+from headgate.spark.jobs.evaluate import Key
 from headgate.spark.jobs.inner import Inner
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.reading import node_at, sources
@@ -60,6 +61,13 @@ class RunningQuery:
     skipped: int = 0  # tuples that it lost its place over
     busy: bool = False  # a run of it is under way that is not committed yet
     tally: Tally = field(default_factory=Tally)
+    told: set[Key] = field(default_factory=set)  # what its expressions failed on, as long as it may be read again
+
+    def forget_told(self, logs: Logs) -> None:
+        """Let go of failures whose tuples are in no log any more: they cannot be met again."""
+        self.told = {
+            key for key in self.told if all(stream in logs and logs[stream].start <= at for stream, at in key[0])
+        }
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,20 +13,35 @@ from headgate.model import OperatorOutcome, Produced
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import sealed, waiting
 from headgate.spark.jobs.compile import Whole
-from headgate.spark.jobs.evaluate import Result
+from headgate.spark.jobs.evaluate import Failure, Result
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.rows import Leaf, Range
 from headgate.spark.running import Logs, RunningQuery, Taken
-from headgate.spark.store.deadletters import Letter
-from headgate.spark.store.jsonlines import line
 from headgate.spark.store.records import Output
 from headgate.spark.store.resultfiles import load
 from headgate.spark.store.sinks import parse_sink
+
+Told = dict[str, Any]  # a dead letter, as a commit tells it
 
 
 def key(place: Place) -> str:
     """A place as commits write it."""
     return ".".join(map(str, place))
+
+
+def letter(query: str, failure: Failure, now: float) -> tuple[str, Told]:
+    """A failure as a dead letter, and the stream whose it is: of a pair that of its first tuple.
+
+    >>> letter("q", Failure((("s", 7),), "division by zero: 1 / k", '{"k":0}'), 2.5)[1]
+    {'reason': 'query q: division by zero: 1 / k', 'arrival': 2.5, 'query': 'q', 'offset': 7, 'values': '{"k":0}'}
+    """
+    offsets, closes = failure.key
+    told = {"reason": f"query {query}: {failure.reason}", "arrival": now, "query": query, "offset": offsets[0][1]}
+    if len(offsets) > 1:
+        told["offsets"] = [list(each) for each in offsets]
+    if closes is not None:
+        told["closes"] = closes
+    return offsets[0][0], {**told, "values": failure.row}
 
 
 @dataclass(slots=True, eq=False)
@@ -124,21 +140,9 @@ class Share:
         if first is not None and self.tuples:
             yield OperatorOutcome(first, self.tuples, self.result.count, seconds)
 
-    def letters(self, now: float) -> Iterator[tuple[str, Letter]]:
-        """The tuples on which an expression failed, by stream; a row that waited is told as it was."""
-        for failure in self.result.failures:
-            reason = f"query {self.name}: {failure.reason}"
-            log = self.running.shape.logs.get(failure.stream)
-            if log is None:
-                yield failure.stream, Letter(reason, now, offset=failure.offset)
-            else:
-                (row,) = log.read(failure.offset, failure.offset + 1).select(self._columns(failure.stream)).to_pylist()
-                stream = next(iter(self.streams_read.values())).stream
-                yield stream, Letter(reason, now, text=line(row))
-
-    def _columns(self, stream: str) -> list[str]:
-        (feeds,) = (piece.feeds for piece in self.running.pieces if piece.feeds and piece.feeds.name == stream)
-        return list(feeds.types.names)
+    def untold(self) -> list[Failure]:
+        """What expressions failed on, except what has been told before: windows that overlap meet a tuple again."""
+        return [failure for failure in self.result.failures if failure.key not in self.running.told]
 
     def _tells(self) -> bool:
         """Whether operators above must know how far this run has read, though it gives no rows."""

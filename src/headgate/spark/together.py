@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 
 from headgate.plan.template import template
-from headgate.spark.jobs.evaluate import Evaluation, Result
+from headgate.spark.jobs.evaluate import Care, Evaluation, Result
 from headgate.spark.jobs.fused import Fused, Member, fused
-from headgate.spark.jobs.problems import one_line
+from headgate.spark.jobs.problems import of_values, one_line
 from headgate.spark.jobs.writing import Written
 from headgate.spark.runner import Runner
 from headgate.spark.share import Share
@@ -43,8 +44,8 @@ class Together:
             self._single(share, label)
 
     def _stays_alone(self, share: Share) -> bool:
-        """Rows on which it fails are looked for, or it is in pieces."""
-        return share.piece.evaluation.careful or not share.running.shape.whole
+        """It is in pieces, or even the equalities of its join may fail: those are the same for a whole group."""
+        return share.piece.evaluation.care is Care.JOIN_KEYS or not share.running.shape.whole
 
     def _fused(self, shares: Sequence[Share], label: str) -> None:
         """Run shares that are all small or all large."""
@@ -70,9 +71,26 @@ class Together:
     def _results(self, shares: Sequence[Share]) -> list[Result] | None:
         """What one job gives each share; None: each needs its own."""
         group, leaves = self._group(shares), [share.leaves for share in shares]
-        apart = shares[0].apart
-        found = group.write(leaves, self._logs, self._aside) if apart else group.run(leaves, self._logs)
-        return None if found is None else [_result(share, one) for share, one in zip(shares, found, strict=True)]
+        if not any(share.piece.evaluation.careful for share in shares):
+            try:
+                apart = shares[0].apart
+                found = group.write(leaves, self._logs, self._aside) if apart else group.run(leaves, self._logs)
+            except PySparkException as error:
+                if not of_values(error):
+                    raise
+            else:
+                return (
+                    None if found is None else [_result(share, one) for share, one in zip(shares, found, strict=True)]
+                )
+        return None if shares[0].apart else self._careful_results(shares, group)
+
+    def _careful_results(self, shares: Sequence[Share], group: Fused) -> list[Result]:
+        """The same where an expression fails on a row; members for which one did are careful from now on."""
+        told = group.run_careful([share.leaves for share in shares], self._logs)
+        for share, (_, failures) in zip(shares, told, strict=True):
+            if failures and not share.piece.evaluation.careful:
+                share.piece.evaluation.care = Care.EXPRESSIONS
+        return [Result(rows, failures) for rows, failures in told]
 
     def _single(self, share: Share, label: str) -> None:
         try:

@@ -116,7 +116,7 @@ def _with_table(left: Relation, alias: str, entry: Entry, tests: list[exp.Expr],
         table=item.table.name if item.table else "",
         alias=item.alias,
         left=alias if not left.aliases else "",
-        condition=conjunction(scope.resolve(test) for test in on),
+        condition=conjunction((scope.resolve(test) for test in on), of_join=True),
         how="left" if outer else "inner",
     )
     if outer and tests:  # WHERE over a LEFT JOIN also tests the rows that found no partner
@@ -136,7 +136,7 @@ def _with_stream(left: Relation, alias: str, item: Item, tests: list[exp.Expr], 
         right=item.alias,
         left_time=bound.left,
         right_time=bound.right,
-        condition=conjunction(part for place, part in enumerate(parts) if place not in bound.said),
+        condition=conjunction((part for place, part in enumerate(parts) if place not in bound.said), of_join=True),
         lower=bound.lower,
         upper=bound.upper,
     )

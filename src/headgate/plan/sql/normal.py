@@ -84,6 +84,15 @@ def column(name: str, table: str = "") -> exp.Column:
     return exp.Column(this=_identifier(name), table=_identifier(table) if table else None)
 
 
+def is_column(expression: str) -> bool:
+    """Whether a canonical expression is a column, or a field of one, as it is.
+
+    >>> is_column("sensors.temp"), is_column("`my id`"), is_column("temp + 1"), is_column("1")
+    (True, True, False, False)
+    """
+    return re.fullmatch(r"(`[^`]+`|[a-z_]\w*)(\.(`[^`]+`|[a-z_]\w*))*", expression) is not None
+
+
 def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
     """The operands of nested ANDs, parentheses and TRUE aside."""
     inner = node.unnest() if node is not None else exp.true()
@@ -94,9 +103,14 @@ def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
     return [inner]
 
 
-def conjunction(parts: Iterable[exp.Expr]) -> str:
-    """Canonical parts joined by AND in the canonical order, as text; empty if there are none."""
+def conjunction(parts: Iterable[exp.Expr], *, of_join: bool = False) -> str:
+    """Canonical parts joined by AND in the canonical order, as text; empty if there are none.
+
+    Those of a join that may fail are asked about pairs that meet the others: these are found by hashing, before.
+    """
     chosen = list(parts)
+    if of_join:
+        chosen.sort(key=_may_fail)
     return text(_connected(exp.And, chosen)) if chosen else ""
 
 
@@ -168,11 +182,15 @@ def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
 
 
 def _connected(kind: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:
-    """Operands once each, those that cannot fail first: `x <> 0` must stay a guard of `10 / x`."""
+    """Operands once each, in the order of their text up to one that may fail: `x <> 0` must stay a guard of `10 / x`.
+
+    From there on they stay as written: what is asked of a row, and so may fail on it, depends on what comes before.
+    """
     bare = [part.this if isinstance(part, exp.Paren) and type(part.this) in _PRECEDENCE else part for part in parts]
     told = {text(part): part for part in bare}
-    order = sorted(told, key=lambda one: (_may_fail(told[one]), one))
-    operands = [told[one].copy() for one in order]
+    written = list(told)
+    first = next((place for place, one in enumerate(written) if _may_fail(told[one])), len(written))
+    operands = [told[one].copy() for one in (*sorted(written[:first]), *written[first:])]
     if len(operands) == 1:
         return operands[0]
     wrapped = [exp.Paren(this=one) if isinstance(one, exp.Or) and kind is exp.And else one for one in operands]
@@ -181,9 +199,9 @@ def _connected(kind: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:
 
 def _may_fail(node: exp.Expr) -> bool:
     harmless = (exp.Connector, exp.Case, exp.If, exp.Coalesce, exp.RegexpLike)
+    arithmetic = (exp.Div, exp.Mod, exp.IntDiv, exp.Bracket, exp.Add, exp.Sub, exp.Mul, exp.Neg)
     return any(
-        isinstance(part, exp.Div | exp.Mod | exp.IntDiv | exp.Bracket)
-        or (isinstance(part, exp.Func) and not isinstance(part, harmless))
+        isinstance(part, arithmetic) or (isinstance(part, exp.Func) and not isinstance(part, harmless))
         for part in node.walk()
     )
 

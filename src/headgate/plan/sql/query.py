@@ -20,6 +20,7 @@ from headgate.model import (
 )
 from headgate.plan.sql.aggregates import aggregate, aggregates_in, output_name
 from headgate.plan.sql.joins import Entry, joined
+from headgate.plan.sql.lazy import lazy
 from headgate.plan.sql.normal import conjuncts, name_of, text
 from headgate.plan.sql.parse import parse, place, refusal
 from headgate.plan.sql.refuse import refuse_clauses, refuse_everywhere
@@ -49,7 +50,7 @@ def plan_sql(sql: str, streams: Mapping[str, Stream], tables: Mapping[str, Table
         relation = Planner(known, {name.lower(): table for name, table in tables.items()}, {}).query(query)
     except RecursionError:
         raise HeadgateError("the SQL is nested too deeply to be planned", hint="split it with WITH") from None
-    return _rooted(split(relation.plan), relation)
+    return _rooted(split(lazy(relation.plan)), relation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,10 @@ from headgate.model import (
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import waiting
 from headgate.spark.jobs.direct import Columns, Made, grouped, select, shipped
-from headgate.spark.jobs.guard import PLAIN, Guard
 from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.reading import Reading, Survey, Within, check_leaves
 from headgate.spark.jobs.rows import Leaf, Range, Rows
-from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, unique
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, FROM, OFFSET, unique
 from headgate.spark.jobs.sealed import Sealed, sealed, train
 from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, micros
 from headgate.spark.jobs.times import END, START, names, quoted, window_columns
@@ -51,7 +50,8 @@ _WINDOW = "_window"
 _LONG = (1 << 63) - 1
 
 Marks = Mapping[str, Moment]  # hidden constant columns
-Finish = Callable[[DataFrame], DataFrame]
+Finish = Callable[[DataFrame, Sequence[str]], DataFrame]  # a frame and the names of further hidden columns
+Build = Callable[["Catalog", "Callable[[Reading], Found]"], "Builder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,21 @@ class Builder:
 
     catalog: Catalog
     rows: Callable[[Reading], Found]
-    guard: Guard = PLAIN
     shape_only: bool = False  # frames of no rows are built too: for their types
     meets: bool = False  # rows will meet other rows above: in one partition they need no shuffle
+    tracked: bool = False  # rows say in `_from` which tuples they were made of
+
+    @property
+    def extra(self) -> tuple[str, ...]:
+        """Hidden columns besides `_arrival` and `_closes`."""
+        return (FROM,) if self.tracked else ()
+
+    @property
+    def _spark(self) -> SparkSession:
+        return self.catalog.spark
+
+    def _hidden(self, marks: Marks) -> tuple[str, ...]:
+        return (ARRIVAL, CLOSES, *self.extra, *marks)
 
     def frame(self, reading: Reading, marks: Marks) -> DataFrame | None:
         """The rows of a node."""
@@ -137,6 +149,10 @@ class Builder:
                 return self._join(reading.node, inputs, marks)
         return None if inputs[0] is None else self._stateless(reading.node, inputs[0], marks)
 
+    def together(self, made: Sequence[DataFrame]) -> DataFrame | None:
+        """All that a run gives."""
+        return reduce(DataFrame.union, made) if made else None
+
     def _source(self, reading: Reading, marks: Marks) -> DataFrame | None:
         assert isinstance(reading.node, Source)
         table, files = self.rows(reading)
@@ -150,19 +166,25 @@ class Builder:
         return read if made is None else read.union(made)
 
     def _waiting(self, stream: Inner, table: pa.Table, marks: Marks) -> DataFrame:
-        made = self._shipped(table.select([*stream.types.names, ARRIVAL, CLOSES]), marks)
-        return self._select(made, [*waiting.named(stream), *map(Made, marks)])
+        hidden = (ARRIVAL, CLOSES, FROM) if self.tracked else (ARRIVAL, CLOSES)
+        made = self._shipped(table.select([*stream.types.names, *hidden]), marks)
+        return self._select(made, [*waiting.named(stream), *map(Made, (*hidden, *marks))])
 
     def _new(self, stream: Stream, table: pa.Table, marks: Marks) -> DataFrame:
         closes = pa.nulls(table.num_rows, pa.timestamp("us", "UTC"))
-        return self._shipped(table.select([*stream.columns, ARRIVAL]).append_column(CLOSES, closes), marks)
+        if not self.tracked:
+            return self._shipped(table.select([*stream.columns, ARRIVAL]).append_column(CLOSES, closes), marks)
+        made = self._shipped(table.select([*stream.columns, ARRIVAL, OFFSET]).append_column(CLOSES, closes), marks)
+        own = [Made(quoted((name,))) for name in stream.columns]
+        return self._select(made, [*own, Made(ARRIVAL), Made(CLOSES), origin(stream.name), *map(Made, marks)])
 
     def _stored(self, stream: Stream, files: Sealed, schema: pa.Schema, marks: Marks) -> DataFrame:
         """As literals, marks make Spark compile anew, which does not matter beside the reading of so many rows."""
         constants = [f"timestamp_micros({_bounded(moment)}L) AS {name}" for name, moment in marks.items()]
         names = [quoted((name,)) for name in (*stream.columns, ARRIVAL)]
+        told = [f"{made.text} AS {made.name}" for made in (origin(stream.name),) if self.tracked]
         return files.frame(self.catalog.spark, schema).selectExpr(
-            *names, f"CAST(NULL AS timestamp) AS {CLOSES}", *constants
+            *names, f"CAST(NULL AS timestamp) AS {CLOSES}", *told, *constants
         )
 
     def _shipped(self, table: pa.Table, marks: Marks) -> DataFrame:
@@ -173,71 +195,94 @@ class Builder:
         return made.coalesce(1) if small and self.meets else made
 
     def _select(self, frame: DataFrame, columns: Sequence[Made]) -> DataFrame:
-        return select(frame, self.catalog.columns.listed(self.guard, columns))
-
-    def _condition(self, text: str) -> Column:
-        return self.catalog.columns.one(self.guard, text)
+        return select(frame, self.catalog.columns.listed(columns))
 
     def _plain(self, text: str) -> Column:
-        return self.catalog.columns.one(PLAIN, text)
+        return self.catalog.columns.one(text)
 
     def _stateless(self, node: Operator, frame: DataFrame, marks: Marks) -> DataFrame:
         match node:
             case Select() if node.predicate:
-                return frame.where(self._condition(node.predicate))
+                return self._filtered(node, frame, node.predicate)
             case Project():
-                made = [Made(one.expression, one.name, guarded=True) for one in node.columns]
-                return self._select(frame, [*made, *map(Made, _hidden(marks))])
+                return self._projected(node, frame, marks)
             case TableJoin():
                 return self._table_join(node, frame)
             case Select() | Split():
                 return frame
         raise AssertionError(f"no way to run {node.kind}")  # pragma: no cover
 
+    def _filtered(self, node: Operator, frame: DataFrame, predicate: str) -> DataFrame:
+        del node
+        return frame.where(self._plain(predicate))
+
+    def _projected(self, node: Project, frame: DataFrame, marks: Marks) -> DataFrame:
+        made = [Made(one.expression, one.name) for one in node.columns]
+        return self._select(frame, [*made, *map(Made, self._hidden(marks))])
+
     def _table_join(self, node: TableJoin, frame: DataFrame) -> DataFrame:
         left = frame.alias(node.left) if node.left else frame
         table = F.broadcast(self.catalog.tables[node.table].alias(node.alias))
-        return left.join(table, self._condition(node.condition), node.how)
+        return left.join(table, self._plain(node.condition), node.how)
 
     def _join(self, node: Join, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
         if len(inputs) < 2 or inputs[0] is None or inputs[1] is None:
             return None
         left = inputs[0].alias(node.left) if node.left else inputs[0]
-        hidden, other = _hidden(marks), [name + _OTHER for name in _hidden(marks)]
+        hidden = self._hidden(marks)
+        other = [name + _OTHER for name in hidden]
         renamed = [Made(name, far) for name, far in zip(hidden, other, strict=True)]
         right = self._select(inputs[1], [_all_but(hidden), *renamed]).alias(node.right)
-        condition = self._plain(bound(node))
-        if node.condition:
-            condition = self._condition(node.condition) & condition
         latest = [Made(f"greatest({name}, {name}{_OTHER})", name) for name in (ARRIVAL, CLOSES)]
-        return self._select(left.join(right, condition), [_all_but((ARRIVAL, CLOSES, *other)), *latest])
+        gone = (ARRIVAL, CLOSES, *self.extra, *other)
+        return self._select(left.join(right, self._on(node)), [_all_but(gone), *latest, *self._combined()])
+
+    def _on(self, node: Join) -> Column:
+        condition = self._plain(bound(node))
+        return self._plain(node.condition) & condition if node.condition else condition
+
+    def _combined(self) -> list[Made]:
+        """The other hidden columns of a pair."""
+        return [Made(f"concat({FROM}, {FROM}{_OTHER})", FROM)] if self.tracked else []
 
     def _aggregate(self, reading: Reading, node: Aggregate, marks: Marks) -> DataFrame | None:
         own: Marks = {} if node.window.tumbling else _ends(reading)
         frame = self.frame(reading.inputs[0], {**marks, **own})
         if frame is None:
             return None
+        frame = self._aggregate_input(node, frame)
         window = Made(window_call(node), _WINDOW)
         if own:  # a row is in several windows: leave out those that end elsewhere before they are grouped
             frame = self._select(frame, [Made("*"), window])
             frame = frame.where(self._plain(f"{_WINDOW}.end BETWEEN {' AND '.join(own)}"))
             window = Made(_WINDOW)
-        keys = [Made(key.expression, key.name, guarded=True) for key in node.keys]
-        values = [Made(value.expression, value.name, guarded=True) for value in node.aggregates]
+        keys = [Made(key.expression, key.name) for key in node.keys]
         columns = self.catalog.columns
         rows = grouped(
             frame,
-            columns.listed(self.guard, [window, *keys, *map(Made, marks)]),
-            columns.aggregates(self.guard, [Made(f"max({ARRIVAL})", ARRIVAL), *values]),
+            columns.listed([window, *keys, *map(Made, marks)]),
+            columns.aggregates([Made(f"max({ARRIVAL})", ARRIVAL), *self._aggregates(node)]),
         )
         start, end = f"{_WINDOW}.start", f"{_WINDOW}.end"
         given = [Made(quoted((column.name,))) for column in (*node.keys, *node.aggregates)]
-        told = [Made(start, *START), Made(end, *END), *given, Made(ARRIVAL), Made(end, CLOSES), *map(Made, marks)]
-        return self._select(rows, told)
+        hidden = [Made(ARRIVAL), Made(end, CLOSES), *map(Made, (*self.extra, *marks))]
+        return self._select(self._aggregated(node, rows), [Made(start, *START), Made(end, *END), *given, *hidden])
+
+    def _aggregate_input(self, node: Aggregate, frame: DataFrame) -> DataFrame:
+        del node
+        return frame
+
+    def _aggregates(self, node: Aggregate) -> list[Made]:
+        told = [Made(f"concat(min({FROM}), max({FROM}))", FROM)] if self.tracked else []
+        return [*told, *(Made(value.expression, value.name) for value in node.aggregates)]
+
+    def _aggregated(self, node: Aggregate, rows: DataFrame) -> DataFrame:
+        del node
+        return rows
 
     def _union(self, reading: Reading, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
         agreed = self.catalog.types.get(reading.place)
-        made = [_conformed(one, agreed, marks) for one in inputs if one is not None]
+        made = [self._conformed(one, agreed, marks) for one in inputs if one is not None]
         return reduce(DataFrame.union, made) if made else None
 
     def _except(self, reading: Reading, node: Except, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
@@ -245,12 +290,22 @@ class Builder:
         left, right = (*inputs, None)[:2]
         if left is None:
             return None
-        left = _conformed(left, agreed, marks)
+        left = self._conformed(left, agreed, marks)
         columns = names(node, self.catalog.streams)
-        kept = left.groupBy(*map(_named, columns), *marks).agg(F.max(ARRIVAL).alias(ARRIVAL))
+        told = [F.min(FROM).alias(FROM)] if FROM in self.extra else []
+        kept = left.groupBy(*map(_named, columns), *marks).agg(F.max(ARRIVAL).alias(ARRIVAL), *told)
         if right is not None:
-            kept = _without(kept, _conformed(right, agreed, marks), columns)
-        return kept.select(*map(_named, columns), ARRIVAL, self._closes(node).alias(CLOSES), *marks)
+            kept = _without(kept, self._conformed(right, agreed, marks), columns)
+        closes = self._closes(node).alias(CLOSES)
+        return kept.select(*map(_named, columns), ARRIVAL, closes, *(FROM for _ in told), *marks)
+
+    def _conformed(self, frame: DataFrame, agreed: StructType | None, marks: Marks) -> DataFrame:
+        """A side of a set operation under the names and types of the whole: another side may be missing in this run."""
+        if agreed is None or _shape(frame.schema)[: len(agreed)] == _shape(agreed):
+            return frame
+        hidden = self._hidden(marks)
+        sided = frame.toDF(*agreed.names, *frame.columns[len(agreed) :])
+        return sided.select(*(_named(one.name).cast(one.dataType).alias(one.name) for one in agreed), *hidden)
 
     def _closes(self, node: Except) -> Column:
         (ref, _), at_end = window_columns(node, self.catalog.streams)
@@ -286,11 +341,11 @@ def compile_run(
     plan: Operator,
     leaves: Mapping[Place, Leaf],
     logs: Mapping[str, Rows],
-    guard: Guard = PLAIN,
-    finish: Finish | None = None,
+    finish: Finish,
     whole: Whole | None = None,
+    build: Build = Builder,
 ) -> DataFrame | None:
-    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`; or what `finish` makes.
+    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`, others that `build` adds.
 
     None: the run adds nothing for certain (no window closes, nothing to join with), and needs no job.
     """
@@ -302,10 +357,24 @@ def compile_run(
         assert isinstance(reading.node, Source)
         return reader.found(reading.node.stream, reading.offsets, reading.times)
 
-    builder = Builder(catalog, rows, guard)
+    builder = build(catalog, rows)
     frames = [builder.frame(reading, {}) for reading in survey.readings()]
-    made = [(finish or finished)(frame) for frame in frames if frame is not None]
-    return reduce(DataFrame.union, made) if made else None
+    made = [finish(frame, builder.extra) for frame in frames if frame is not None]
+    return builder.together(made)
+
+
+def origin(stream: str) -> Made:
+    """The tuple that a row of a stream is, as `_from` tells it."""
+    return Made(f"array(struct({literal(stream)} AS stream, {OFFSET} AS offset))", FROM)
+
+
+def literal(text: str) -> str:
+    r"""A text as SQL writes it.
+
+    >>> print(literal("it's"))
+    'it\'s'
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def bound(node: Join) -> str:
@@ -348,20 +417,8 @@ def _all_but(names: Sequence[str]) -> Made:
     return Made(f"* EXCEPT ({', '.join(names)})")
 
 
-def _hidden(marks: Marks) -> tuple[str, ...]:
-    return (ARRIVAL, CLOSES, *marks)
-
-
 def _named(name: str) -> Column:
     return F.col(quoted((name,)))
-
-
-def _conformed(frame: DataFrame, agreed: StructType | None, marks: Marks) -> DataFrame:
-    """A side of a set operation under the names and types of the whole: another side may be missing in this run."""
-    if agreed is None or _shape(frame.schema)[: len(agreed)] == _shape(agreed):
-        return frame
-    sided = frame.toDF(*agreed.names, *_hidden(marks))
-    return sided.select(*(_named(one.name).cast(one.dataType).alias(one.name) for one in agreed), *_hidden(marks))
 
 
 def _shape(schema: StructType) -> list[tuple[str, str]]:
@@ -374,17 +431,21 @@ def _without(left: DataFrame, right: DataFrame, columns: tuple[str, ...]) -> Dat
     return left.alias("l").join(right.alias("r"), F.expr(" AND ".join(pairs)), "left_anti")
 
 
-def finished(frame: DataFrame) -> DataFrame:
-    """The columns in order: the query's under names of their own, then the hidden ones."""
-    return finishing(frame.columns)(frame)
-
-
 def finishing(found: Sequence[str]) -> Finish:
-    """The same for frames that have these columns: a query's have always the same, and asking takes time."""
-    mine = [place for place, name in enumerate(found) if name not in (ARRIVAL, CLOSES)]
+    """Brings the columns of a frame into order: the query's under names of their own, then the hidden ones.
+
+    A query's frames have always the same columns, and asking takes time; with further hidden ones they are asked.
+    """
+    usual = _in_order(found, ())
+    return lambda frame, extra: _in_order(frame.columns, extra)(frame) if extra else usual(frame)
+
+
+def _in_order(found: Sequence[str], extra: Sequence[str]) -> Callable[[DataFrame], DataFrame]:
+    hidden = (ARRIVAL, CLOSES, *extra)
+    mine = [place for place, name in enumerate(found) if name not in hidden]
     fresh = dict(zip(mine, unique(found[place] for place in mine), strict=True))
     renamed = [fresh.get(place, name) for place, name in enumerate(found)]
-    wanted = [*fresh.values(), ARRIVAL, CLOSES]
+    wanted = [*fresh.values(), *hidden]
     if [*found] == wanted:
         return lambda frame: frame
     return lambda frame: frame.toDF(*renamed).select(*map(_named, wanted))

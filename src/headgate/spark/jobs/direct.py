@@ -13,49 +13,44 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headgate.spark.jobs.guard import PLAIN, Guard
-
 Java = Any  # an object in the JVM
 
 
 class Made(NamedTuple):
-    """A column to be made: SQL text, its name where the text does not say it, and whether the guard is asked."""
+    """A column to be made: SQL text, and its name where the text does not say it."""
 
     text: str
     name: str = ""
-    guarded: bool = False
 
 
 class Columns:
     """The columns that a query's frames are made of, each made once. A column has no rows and belongs to no frame."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[object, ...], Java] = {}
+        self._made: dict[object, Java] = {}
 
-    def one(self, guard: Guard, text: str) -> Column:
+    def one(self, text: str) -> Column:
         """A condition, or any other expression over one row."""
-        return ClassicColumn(self._known((guard, text), lambda: _java(guard.scalar(text))))
+        return ClassicColumn(self._known(text, lambda: _java(F.expr(text))))
 
-    def listed(self, guard: Guard, wanted: Sequence[Made]) -> Java:
+    def listed(self, wanted: Sequence[Made]) -> Java:
         """A list of columns, as `select` and `grouped` take it."""
-        return self._known((guard, *wanted), lambda: _sequence([_column(guard.scalar, each) for each in wanted]))
+        return self._known(tuple(wanted), lambda: _sequence([_column(each) for each in wanted]))
 
-    def aggregates(self, guard: Guard, wanted: Sequence[Made]) -> tuple[Java, Java]:
+    def aggregates(self, wanted: Sequence[Made]) -> tuple[Java, Java]:
         """Aggregates, as `grouped` takes them: the first and the others."""
         first, *others = wanted
-        head = self._known((guard, "first", first), lambda: _java(_column(guard.aggregate, first)))
-        made = self._known(
-            (guard, "others", *others), lambda: _sequence([_column(guard.aggregate, each) for each in others])
-        )
-        return head, made
+        head = self._known(("first", first), lambda: _java(_column(first)))
+        return head, self._known(("others", *others), lambda: _sequence([_column(each) for each in others]))
 
-    def _known(self, key: tuple[object, ...], make: Callable[[], Java]) -> Java:
+    def _known(self, key: object, make: Callable[[], Java]) -> Java:
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
@@ -98,8 +93,8 @@ def _schemas(schema: pa.Schema) -> tuple[StructType, pa.Schema, str]:
     return found, to_arrow_schema(found, timezone="UTC"), found.json()
 
 
-def _column(ask: Callable[[str], Column], wanted: Made) -> Column:
-    made = ask(wanted.text) if wanted.guarded else PLAIN.scalar(wanted.text)
+def _column(wanted: Made) -> Column:
+    made = F.expr(wanted.text)
     return made.alias(wanted.name) if wanted.name else made
 
 

@@ -1,61 +1,76 @@
-"""Runs of one query: checked once, then compiled and executed, with failing rows found in a second look."""
+"""Runs of one query: checked once, then compiled and executed; what an expression fails on is told apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headgate.model import Except, HeadgateError, Operator, Project, Select, Source, Split, Stream, TableJoin, Union
+from headgate.model import Except, HeadgateError, Operator, Source, Stream, Union
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import waiting
 from headgate.spark.jobs.compile import Builder, Catalog, Finish, Found, Whole, compile_run, finishing, survey_of
 from headgate.spark.jobs.direct import collected
-from headgate.spark.jobs.guard import PLAIN, Careful
 from headgate.spark.jobs.inner import Inner, Ref
+from headgate.spark.jobs.isolate import IsolatingBuilder
 from headgate.spark.jobs.problems import of_values, told
-from headgate.spark.jobs.reading import Reading, sources
-from headgate.spark.jobs.rows import Leaf, Range, Rows
-from headgate.spark.jobs.schemas import arrow_schema, result_schema, with_hidden
+from headgate.spark.jobs.reading import Reading
+from headgate.spark.jobs.rows import Leaf, Rows
+from headgate.spark.jobs.schemas import CLOSES, FAILED, FROM, ORIGINS, arrow_schema, result_schema, with_hidden
+from headgate.spark.jobs.sites import Sites
 from headgate.spark.jobs.spans import Moment
 from headgate.spark.jobs.waiting import Outlet
 from headgate.spark.jobs.writing import Written, write
 
-MOST_FAILURES = 16  # rows whose reasons one run looks for: each takes several jobs
+Key = tuple[tuple[tuple[str, int], ...], int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A tuple on which an expression of the query failed, and why."""
+    """What an expression failed on, and why: a tuple, a pair, or a group from its first tuple to its last."""
 
-    stream: str
-    offset: int
+    offsets: tuple[tuple[str, int], ...]  # (stream, offset)
     reason: str
+    row: str = "{}"  # what the expression was computed of, as JSON
+    closes: int | None = None  # of a group: the end of its window, microseconds
+
+    @property
+    def key(self) -> Key:
+        """What tells it from others of its query: a tuple may be met in several windows, and fails once."""
+        return tuple(sorted(set(self.offsets))), self.closes
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run added: the rows with `_arrival` and `_closes`, and new tuples on which an expression failed.
+    """What a run added: the rows with `_arrival` and `_closes`, and what an expression failed on.
 
-    Where executors have written the rows themselves, `written` tells where, and `rows` has none. `careful` says that
-    the run had to be repeated with guarded expressions: the caller may start so the next time.
+    Where executors have written the rows themselves, `written` tells where, and `rows` has none.
     """
 
     rows: pa.Table
     failures: tuple[Failure, ...] = ()
-    careful: bool = False
     written: Written | None = None
 
     @property
     def count(self) -> int:
         """How many rows it added, wherever they are."""
         return self.rows.num_rows if self.written is None else self.written.rows
+
+
+class Care(IntEnum):
+    """How much of a query's expressions is guarded; what a failure asks for is kept for the runs to come."""
+
+    NONE = 0
+    EXPRESSIONS = 1
+    JOIN_KEYS = 2  # also equalities between columns: they may hide a cast that fails, but guarded they are not hashed
 
 
 @dataclass(slots=True)
@@ -67,7 +82,15 @@ class Evaluation:
     schema: pa.Schema
     finish: Finish
     outlet: Outlet | None = None
-    careful: bool = field(default=False)
+    care: Care = Care.NONE
+    sites: Sites = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sites = Sites(self.catalog.spark)
+
+    @property
+    def careful(self) -> bool:
+        return self.care > Care.NONE
 
     def run(
         self,
@@ -78,25 +101,31 @@ class Evaluation:
     ) -> Result:
         """Compile and execute one run; given a folder, executors write the rows there, without the hidden columns.
 
-        Once a row has failed, later runs are guarded from the start.
+        Once an expression has failed on a row, this run and later ones are guarded.
         """
-        if self.careful:
-            return replace(self._result(leaves, logs, whole, aside), careful=True)
         try:
             return self._result(leaves, logs, whole, aside)
         except PySparkException as error:
-            if not of_values(error):
+            if not of_values(error) or self.care is Care.JOIN_KEYS:
                 raise
-        self.careful = True
-        found = self._result(leaves, logs, whole, aside)
-        return replace(found, failures=tuple(self._failures(leaves, logs)), careful=True)
+        self.care = Care(self.care + 1)
+        return self.run(leaves, logs, whole, aside)
 
     def frame(
         self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None = None
     ) -> DataFrame | None:
         """One run as a frame; None: nothing to run."""
-        guard = Careful(self.catalog.spark) if self.careful else PLAIN
-        return compile_run(self.catalog, self.plan, leaves, logs, guard, self.finish, whole)
+        return compile_run(self.catalog, self.plan, leaves, logs, self.finish, whole, self._builder)
+
+    def _builder(self, catalog: Catalog, rows: Callable[[Reading], Found]) -> Builder:
+        if not self.careful:
+            return Builder(catalog, rows, tracked=self.tracked)
+        return IsolatingBuilder(catalog, rows, sites=self.sites, keys_too=self.care is Care.JOIN_KEYS)
+
+    @property
+    def tracked(self) -> bool:
+        """Whether rows must say what they were made of: another piece of the query may fail on them."""
+        return self.outlet is not None and self.outlet.tracked
 
     def frontiers(self, leaves: Mapping[Place, Leaf], whole: Whole | None, new: bool) -> dict[Ref, Moment]:
         """The frontiers of the results before or after a run, in the event times that the outlet names."""
@@ -114,10 +143,11 @@ class Evaluation:
 
     @property
     def hidden_schema(self) -> pa.Schema:
-        """The output with `_arrival`, `_closes` and the outlet's event times."""
+        """The output with `_arrival`, `_closes`, and for another piece the event times and `_from`."""
         times = () if self.outlet is None else self.outlet.times
         inner = [pa.field(f"_t{number}", pa.int64()) for number in range(len(times))]
-        return pa.schema([*result_schema(self.schema), *inner])
+        told = [pa.field(FROM, ORIGINS)] if self.tracked else []
+        return pa.schema([*result_schema(self.schema), *inner, *told])
 
     def _result(
         self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None, aside: Path | None
@@ -125,46 +155,42 @@ class Evaluation:
         frame = self.frame(leaves, logs, whole)
         if frame is None:
             return Result(self.hidden_schema.empty_table())
-        if aside is None:
+        if aside is not None:
+            return self._written(frame, aside)
+        if not self.careful:
             return Result(execute(frame, self.hidden_schema))
-        return Result(self.hidden_schema.empty_table(), written=write(frame, self.schema.names, aside))
+        rows = collected(frame)
+        failed = pc.is_valid(rows[FAILED])
+        return Result(self._good(rows.filter(pc.invert(failed))), self._failures(rows.filter(failed)))
 
-    def _failures(self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows]) -> Iterator[Failure]:
-        found = 0
-        for place, source in sources(self.plan):
-            chain = _stateless_above(self.plan, place)
-            if chain is None:
-                continue
-            for failure in self._halve(chain, leaves[place], source, logs):
-                yield failure
-                found += 1
-                if found == MOST_FAILURES:
-                    return
+    def _written(self, frame: DataFrame, aside: Path) -> Result:
+        """Executors write the results; what failed comes back in a job of its own."""
+        none, names = self.hidden_schema.empty_table(), self.schema.names
+        if not self.careful:
+            return Result(none, written=write(frame, names, aside))
+        failures = self._failures(collected(frame.where(f"{FAILED} IS NOT NULL")))
+        return Result(none, failures, write(frame.where(f"{FAILED} IS NULL"), names, aside))
 
-    def _halve(self, chain: Operator, leaf: Leaf, source: Source, logs: Mapping[str, Rows]) -> Iterator[Failure]:
-        """The failing tuples of a leaf: run what reads only this leaf on ever smaller halves of its train."""
-        reason = self._reason(chain, leaf, logs) if leaf.range.first < leaf.range.last else None
-        if reason is None:
-            return
-        first, last = leaf.range.first, leaf.range.last
-        if last - first == 1:
-            yield Failure(source.stream, first, reason)
-            return
-        middle = (first + last) // 2
-        for half in (Range(first, middle), Range(middle, last)):
-            yield from self._halve(chain, replace(leaf, range=half), source, logs)
+    def _good(self, rows: pa.Table) -> pa.Table:
+        if not rows.num_rows:  # then some columns may be missing
+            return self.hidden_schema.empty_table()
+        return rows.select(self.hidden_schema.names).cast(self.hidden_schema)
 
-    def _reason(self, chain: Operator, leaf: Leaf, logs: Mapping[str, Rows]) -> str | None:
-        (place,) = (place for place, _ in sources(chain))
-        frame = compile_run(self.catalog, chain, {place: leaf}, logs)
-        try:
-            if frame is not None:
-                frame.toArrow()
-        except PySparkException as error:
-            if of_values(error):
-                return told(error)
-            raise
-        return None
+    def _failures(self, rows: pa.Table) -> tuple[Failure, ...]:
+        """What failed, each once."""
+        notes = rows[FAILED].to_pylist()
+        found: dict[Key, Failure] = {}
+        for note, reason, origins, closes in zip(
+            notes,
+            self.sites.reasons(notes),
+            rows[FROM].to_pylist(),
+            rows[CLOSES].cast(pa.int64()).to_pylist(),
+            strict=True,
+        ):
+            offsets = tuple((each["stream"], each["offset"]) for each in origins)
+            failure = Failure(offsets, reason, self.sites.held(note), closes)
+            found.setdefault(failure.key, failure)
+        return tuple(found.values())
 
 
 def evaluation(
@@ -178,7 +204,7 @@ def evaluation(
     try:
         types, frame = _analysed(Catalog(spark, streams, tables), plan)
         finish = finishing(frame.columns) if outlet is None else outlet.finished
-        output = to_arrow_schema(finish(frame).schema, timezone="UTC")
+        output = to_arrow_schema(finish(frame, ()).schema, timezone="UTC")
     except PySparkException as error:
         raise HeadgateError(f"Spark refuses the query: {told(error)}", hint="correct the expression") from None
     catalog = Catalog(spark, streams, tables, types)
@@ -230,18 +256,3 @@ def _everything(node: Operator | Source, place: Place) -> Reading:
         return Reading(node, place)
     below = tuple(_everything(child, (*place, number)) for number, child in enumerate(node.inputs))
     return Reading(node, place, below)
-
-
-def _stateless_above(plan: Operator, place: Place) -> Operator | None:
-    """The operators over a leaf that look at one tuple at a time, up to the first that does not."""
-    nodes: list[Operator | Source] = [plan]
-    for number in place:
-        node = nodes[-1]
-        assert isinstance(node, Operator)
-        nodes.append(node.inputs[number])
-    found: Operator | None = None
-    for node in reversed(nodes[:-1]):
-        if not isinstance(node, Select | Project | Split | TableJoin):
-            break
-        found = node
-    return found

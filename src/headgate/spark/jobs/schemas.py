@@ -13,6 +13,9 @@ from pyspark.sql.types import DataType, StructField, StructType
 from headgate.model import HeadgateError, Stream, Table
 
 OFFSET, ARRIVAL, CLOSES = "_offset", "_arrival", "_closes"
+FROM = "_from"  # the tuples that a row was made of
+FAILED = "_failed"  # why a row has no result; null for all others
+ORIGINS = pa.list_(pa.struct([("stream", pa.string()), ("offset", pa.int64())]))  # the type of FROM
 _HINT = "write for example id bigint, temp double, ts timestamp"
 
 

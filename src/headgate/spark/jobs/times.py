@@ -67,6 +67,15 @@ def reference(text: str) -> Ref:
     return tuple(part[1:-1].replace("``", "`") if part[0] == "`" else part for part in re.findall(_NAME, text))
 
 
+def is_reference(text: str) -> bool:
+    """Whether an expression is a column, or a field of one, as it is.
+
+    >>> is_reference("a.`my id`"), is_reference("a + 1")
+    (True, False)
+    """
+    return _REF.fullmatch(text) is not None
+
+
 def quoted(ref: Ref) -> str:
     """A reference as text that Spark reads, whatever the names.
 

@@ -6,6 +6,7 @@ A row of such a log has
     _came         the arrival of its latest tuple
     _closed       the end of the window that it is of, or null
     _t0, _t1, …   each event time that the operators above ask for, in microseconds
+    _from         the tuples of the streams that it was made of
     _p0, _p1, …   how far into each stream below the rows up to this one reach
     _row          false for a row that only tells how far
 
@@ -29,7 +30,7 @@ from headgate.model import Join, Operator, Source, Stream, TableJoin
 from headgate.spark.jobs.direct import Made
 from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.rows import Rows
-from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, unique
+from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, FROM, ORIGINS, unique
 from headgate.spark.jobs.spans import Span
 from headgate.spark.jobs.times import names, quoted
 
@@ -44,6 +45,7 @@ class Outlet:
     refs: tuple[Ref, ...]
     names: tuple[str, ...]
     times: tuple[Ref, ...] = ()
+    tracked: bool = False  # rows say what they were made of: another piece may fail on them
 
     @classmethod
     def result(cls, refs: Sequence[Ref]) -> Outlet:
@@ -53,10 +55,10 @@ class Outlet:
     @classmethod
     def inner(cls, refs: Sequence[Ref], times: Sequence[Ref]) -> Outlet:
         """Columns as the log of waiting rows keeps them."""
-        return cls(tuple(refs), tuple(f"c{number}" for number in range(len(refs))), tuple(times))
+        return cls(tuple(refs), tuple(f"c{number}" for number in range(len(refs))), tuple(times), tracked=True)
 
-    def finished(self, frame: DataFrame) -> DataFrame:
-        """The columns in order, then `_arrival`, `_closes` and the event times in microseconds."""
+    def finished(self, frame: DataFrame, extra: Sequence[str] = ()) -> DataFrame:
+        """The columns in order, then `_arrival`, `_closes`, event times in microseconds, what else is hidden."""
         refs = {ref: ref for ref in (*self.refs, *self.times)}
         if all(len(ref) == 1 for ref in self.refs):  # by position: a projection may give one name twice
             frame = frame.toDF(*self.names, *frame.columns[len(self.names) :])
@@ -66,7 +68,7 @@ class Outlet:
         else:
             own = [F.col(quoted(ref)).alias(name) for ref, name in zip(self.refs, self.names, strict=True)]
         times = [F.unix_micros(F.col(quoted(refs[ref]))).alias(f"_t{number}") for number, ref in enumerate(self.times)]
-        return frame.select(*own, ARRIVAL, CLOSES, *times)
+        return frame.select(*own, ARRIVAL, CLOSES, *times, *extra)
 
 
 def scope(
@@ -99,7 +101,8 @@ def log_schema(inner: Inner) -> pa.Schema:
     hidden = [pa.field(CAME, pa.float64()), pa.field(CLOSED, pa.timestamp("us", "UTC"))]
     times = [pa.field(f"_t{number}", pa.int64()) for number in range(len(inner.times))]
     reach = [pa.field(f"_p{number}", pa.int64()) for number in range(len(inner.below))]
-    return pa.schema([*inner.types, *hidden, *times, *reach, pa.field(ROW, pa.bool_())])
+    told = pa.field(FROM, ORIGINS)
+    return pa.schema([*inner.types, *hidden, *times, told, *reach, pa.field(ROW, pa.bool_())])
 
 
 def written(inner: Inner, result: pa.Table, old: Cut, new: Cut, now: float) -> pa.Table:
@@ -126,7 +129,7 @@ def read(log: Rows, inner: Inner, first: int, last: int, times: Mapping[Ref, Spa
             if bound not in (inf, -inf):
                 wanted = pc.and_(wanted, compare(column, pa.scalar(int(bound), pa.int64())))
     rows = rows.filter(wanted)  # null, a row without this time, is dropped: no window holds it
-    kept = [*inner.types.names, CAME, CLOSED, *(f"_t{number}" for number in range(len(inner.times)))]
+    kept = [*inner.types.names, CAME, CLOSED, FROM, *(f"_t{number}" for number in range(len(inner.times)))]
     renamed = [{CAME: ARRIVAL, CLOSED: CLOSES}.get(name, name) for name in kept]
     return rows.select(kept).rename_columns(renamed)
 
@@ -164,7 +167,7 @@ def named(inner: Inner) -> list[Made]:
         else:
             owners.setdefault(ref[0], []).append(f"{quoted((name,))} AS {quoted(ref[1:])}")
     structs = [Made(f"struct({', '.join(columns)})", owner) for owner, columns in owners.items()]
-    return [*plain, *structs, Made(ARRIVAL), Made(CLOSES)]
+    return [*plain, *structs]
 
 
 def time_column(inner: Inner, ref: Ref) -> str:

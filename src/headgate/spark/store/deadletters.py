@@ -1,4 +1,4 @@
-"""What a stream could not take: late rows, rows without an event time, text that is no row.
+"""What a stream or its queries could not take: late rows, text that is no row, rows that an expression failed on.
 
     NAME.jsonl              the first line says where it begins, each further line is one letter
     NAME.taken-N.jsonl      letters taken for replay and not yet settled
@@ -7,7 +7,8 @@ Taking writes the file of those taken, then the other letters as a new NAME.json
 file of letters taken with a higher number is a leftover.
 
 A line: {"append": …, "reason": …, "offset": …, "arrival": …, "row": {…}} or with "text" for what could not be read.
-`append` is the number of the log's append, so that keeping the same append twice keeps it once.
+`append` is the number of the log's append, so that keeping the same append twice keeps it once. What an expression of a
+query failed on has its "query", the "commit" that says so, and "offset" or "offsets": the tuples are in the stream.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -37,7 +39,7 @@ Choose = Callable[["Letter"], "Letter | None"]
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One tuple that the stream could not take: a row, or the text that should have been one."""
+    """A row that a stream could not take, text that should have been one, or what a query's expression failed on."""
 
     reason: str
     arrival: float
@@ -45,6 +47,17 @@ class Letter:
     text: str | None = None
     offset: int | None = None
     append: int = 0
+    query: str | None = None  # whose expression failed on it
+    offsets: list[list[Any]] | None = None  # [stream, offset] of each tuple, where it is more than one
+    closes: int | None = None  # of a group: the end of its window, microseconds
+    values: str | None = None  # what the expression was computed of, as JSON
+    commit: int = 0
+
+    def origins(self, stream: str) -> tuple[tuple[str, int], ...]:
+        """The tuples that it is about, in a stream's letters, as (stream, offset)."""
+        if self.offsets is not None:
+            return tuple((name, offset) for name, offset in self.offsets)
+        return () if self.offset is None else ((stream, self.offset),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +74,22 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file must know of letters that are gone: how often some were taken, the newest append, how much of it."""
+    """What a file must know of letters that are gone: how often some were taken, the newest append, how much of it.
+
+    The same of the newest commit, which has letters of queries.
+    """
 
     takes: int = 0
     append: int = 0
     kept: int = 0
+    commit: int = 0
+    committed: int = 0
 
     def with_letter(self, letter: Letter) -> Header:
         """The header of a file that would follow after this letter."""
+        if letter.commit and letter.commit >= self.commit:
+            count = self.committed + 1 if letter.commit == self.commit else 1
+            return replace(self, commit=letter.commit, committed=count)
         if letter.append == 0 or letter.append < self.append:
             return self
         return replace(self, append=letter.append, kept=self.kept + 1 if letter.append == self.append else 1)
@@ -117,9 +138,23 @@ class DeadLetters:
         return len(letters)
 
     @_alone
+    def keep_committed(self, commit: int, told: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what a commit says of this stream; the second time nothing happens. Commits come in rising order."""
+        if commit < self._header.commit:
+            return
+        letters = [Letter(**each, commit=commit) for each in told]
+        self._write(letters[self._header.committed :] if commit == self._header.commit else letters)
+
+    @_alone
     def add(self, letters: Sequence[Letter]) -> None:
         """Keep tuples that were refused before they came to the log."""
         self._write(letters)
+
+    @_alone
+    def failed(self, query: str) -> list[tuple[tuple[tuple[str, int], ...], int | None]]:
+        """What a query's expressions failed on: the tuples, as (stream, offset), and the end of a group's window."""
+        found = [letter for letter in self._read(self.path)[1] if letter.query == query]
+        return [(letter.origins(unquote(self.path.stem)), letter.closes) for letter in found]
 
     @_alone
     def letters(self) -> list[Letter]:
@@ -145,7 +180,7 @@ class DeadLetters:
         for letter in self.letters():
             chosen = choose(letter)
             if chosen is None:
-                rest.append(replace(letter, append=0))  # the header counts it already
+                rest.append(replace(letter, append=0, commit=0))  # the header counts it already
             else:
                 taken.append(chosen)
         if not taken:
@@ -231,4 +266,4 @@ def _number(name: str) -> int:
 
 def _told(letter: Letter) -> dict[str, Any]:
     told = {name: getattr(letter, name) for name in Letter.__slots__}
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in told.items() if value is not None and (name != "commit" or value)}

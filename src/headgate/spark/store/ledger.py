@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from headgate.spark.store.sinks import Sink
 
 SinkOf = Callable[[str, Mapping[str, Any]], Sink]  # a query's name and what commits say of it
 Failed = Callable[[str, Exception], object]  # a query's name and what its sink said
+Keep = Callable[[int, str, Sequence[Mapping[str, Any]]], object]  # a commit's number, a stream, its letters
+Letters = dict[int, dict[str, Sequence[Mapping[str, Any]]]]  # by commit and stream
 Pending = list[tuple[int, Commit]]
 
 
@@ -30,10 +32,14 @@ class Ledger:
     """The commit log of a data directory and its queries' sinks; several threads may commit.
 
     `failed` hears of every sink that fails; without it the first failure is raised once the others have been served.
+    `keep` brings letters to a stream's dead letters, where a commit is kept once however often it comes.
     """
 
-    def __init__(self, commits: CommitLog, aside: Path, sink_of: SinkOf, failed: Failed | None = None) -> None:
+    def __init__(
+        self, commits: CommitLog, aside: Path, sink_of: SinkOf, keep: Keep, failed: Failed | None = None
+    ) -> None:
         self.commits, self.aside, self._sink_of, self._failed = commits, aside, sink_of, failed
+        self._keep = keep
         self.sinks: dict[str, Sink] = {}
         self._pending: Pending = []
         self._committing = threading.Lock()
@@ -76,8 +82,10 @@ class Ledger:
         with self._committing:
             pending, self._pending = self._pending, []
         waiting = gathered(pending)
+        letters = {number: dict(commit.letters) for number, commit in pending if commit.letters}
         errors: dict[str, Exception] = {}
         try:
+            self._keep_letters(letters, errors)
             for query, outputs in list(waiting.items()):
                 try:
                     forward(self.sinks[query], outputs, self.aside)
@@ -85,12 +93,26 @@ class Ledger:
                 except Exception as error:
                     errors[query] = error
         finally:  # nothing is lost, whatever ends it
-            self._settle(pending, waiting.keys())
+            self._settle(pending, waiting.keys(), letters)
         return errors
+
+    def _keep_letters(self, left: Letters, errors: dict[str, Exception]) -> None:
+        """Bring letters to their streams, in the order of the commits; those that could not be kept stay in `left`."""
+        full: dict[str, Exception] = {}  # a later commit's letters must not be kept before an earlier one's
+        for number in sorted(left):
+            for stream, letters in list(left[number].items()):
+                try:
+                    if stream in full:
+                        raise full[stream]
+                    self._keep(number, stream, letters)
+                    del left[number][stream]
+                except Exception as error:
+                    full[stream] = error
+                    errors.update(dict.fromkeys((letter["query"] for letter in letters), error))
 
     def wait(self, number: int, commit: Commit, queries: Collection[str]) -> None:
         """Keep what a commit has for some queries until their sinks take it."""
-        left = _left(commit, queries)
+        left = _left(commit, queries, {})
         if left is not None:
             self._pending.append((number, left))
 
@@ -101,11 +123,11 @@ class Ledger:
             if left.name not in used:
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
 
-    def _settle(self, pending: Pending, waiting: Collection[str]) -> None:
+    def _settle(self, pending: Pending, waiting: Collection[str], letters: Letters) -> None:
         """Be done with these commits, except with what they have for queries that wait."""
         rest: Pending = []
         for number, commit in pending:
-            left = _left(commit, waiting)
+            left = _left(commit, waiting, letters.get(number, {}))
             discard(self.aside, commit, left)
             if left is not None:
                 rest.append((number, left))
@@ -184,11 +206,18 @@ def _folders(commit: Commit) -> set[str]:
     return {name.split("/")[0] for output in commit.outputs.values() for name in output.files}
 
 
-def _left(commit: Commit, waiting: Collection[str]) -> Commit | None:
-    """What a commit has for queries that wait: results, and that a query is removed, since its sink is needed still."""
+def _left(
+    commit: Commit, waiting: Collection[str], letters: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> Commit | None:
+    """What a commit has for queries that wait: results, and that a query is removed, since its sink is needed still.
+
+    And the letters that could not be kept.
+    """
     outputs = {query: output for query, output in commit.outputs.items() if query in waiting}
     removed = {query: None for query, told in commit.queries.items() if told is None and query in waiting}
-    return Commit(commit.run, outputs=outputs, queries=removed) if outputs or removed else None
+    if not (outputs or removed or letters):
+        return None
+    return Commit(commit.run, outputs=outputs, queries=removed, letters=letters)
 
 
 def forward(sink: Sink, outputs: list[tuple[int, Output]], aside: Path) -> None:

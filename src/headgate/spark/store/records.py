@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,8 @@ class Commit:
     """One run: who ran, where each query stands now at each of its leaves, what each produced.
 
     Records about the queries themselves have the same type: `queries` maps a query to whatever should be known of it
-    after a restart (its SQL, class, sink, whether it is paused), or to None when it is removed.
+    after a restart (its SQL, class, sink, whether it is paused), or to None when it is removed. `letters` is what
+    expressions of the queries failed on, as the dead letters of a stream keep it.
     """
 
     run: int = 0
@@ -62,6 +63,7 @@ class Commit:
     positions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     outputs: Mapping[str, Output] = field(default_factory=dict)
     queries: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    letters: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)  # by stream
 
 
 @dataclass(slots=True)
@@ -109,6 +111,8 @@ def encode(commit: Commit, number: int) -> bytes:
         "outputs": outputs,
         "queries": commit.queries,
     }
+    if commit.letters:
+        told["letters"] = commit.letters
     return b"".join((_headed(told), *(output.data for output in commit.outputs.values())))
 
 
@@ -121,7 +125,8 @@ def decode(payload: bytes) -> tuple[int, Commit]:
         data = payload[position : position + output["bytes"]]
         outputs[query] = Output(output["rows"], data, tuple(output["files"]))
         position += output["bytes"]
-    commit = Commit(told["run"], tuple(told["units"]), told["positions"], outputs, told["queries"])
+    told.setdefault("letters", {})  # version 1 had none
+    commit = Commit(told["run"], tuple(told["units"]), told["positions"], outputs, told["queries"], told["letters"])
     return told["number"], commit
 
 

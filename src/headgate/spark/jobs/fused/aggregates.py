@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlglot
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from sqlglot import exp
 
 from headgate.model import Aggregate
@@ -22,17 +25,34 @@ from headgate.plan.template import Template
 from headgate.spark.jobs.compile import Catalog, survey_of, window_call
 from headgate.spark.jobs.direct import Made, collected, grouped, select
 from headgate.spark.jobs.evaluate import Evaluation
+from headgate.spark.jobs.fused.isolate import (
+    BAD,
+    ROW,
+    Failing,
+    Outputs,
+    Told,
+    computed,
+    conditions,
+    judged,
+    results,
+    told_rows,
+    united,
+)
 from headgate.spark.jobs.fused.rows import IN, micros_of, shipped_for
 from headgate.spark.jobs.fused.tags import TAGS, everyones, inside, outputs, predicates, split
-from headgate.spark.jobs.guard import PLAIN
+from headgate.spark.jobs.guard import FAILS, NO, YES, arguments, only_where, safe, total, tried
+from headgate.spark.jobs.inner import Ref
 from headgate.spark.jobs.reading import Reading
 from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, OFFSET
+from headgate.spark.jobs.sites import Sites, row_told
 from headgate.spark.jobs.spans import Span
-from headgate.spark.jobs.times import END, START, quoted
+from headgate.spark.jobs.times import END, START, quoted, reference
 
 MEMBER = "_member"
 _BIT = "_bit"
+_FIRST, _LAST = "_first_offset", "_last_offset"  # of a window's tuples
+_OVER = "_over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +80,11 @@ class FusedAggregates:
     above: str  # the tags of a window by the members' predicates on it; empty: they have none
     select: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]
+    tests: tuple[tuple[str, ...], ...]  # each member's predicates on windows
+    wanted: tuple[tuple[str, ...], ...]  # what each member computes of a window
+    plain: tuple[str, ...]  # columns of a window as they are
+    own: tuple[tuple[str, ...], ...]  # names of each member's functions
+    sites: Sites
 
     @classmethod
     def of(
@@ -87,7 +112,8 @@ class FusedAggregates:
         ]
         above = [[_with(text, names) for text in one.above] for one, names in zip(templates, renamed, strict=True)]
         plain = [quoted((name,)) for name in (*given[0], *functions.values())]
-        select, found = outputs([[_quoted(text, plain) for text in one] for one in wanted], plain)
+        asked = [[_quoted(text, plain) for text in one] for one in wanted]
+        select, found = outputs(asked, plain)
         return cls(
             catalog,
             core,
@@ -101,6 +127,11 @@ class FusedAggregates:
             predicates(above, _BIT) if any(above) else "",
             tuple(select),
             tuple(map(tuple, found)),
+            tuple(map(tuple, above)),
+            tuple(map(tuple, asked)),
+            tuple(plain),
+            tuple(tuple(names.values()) for names in renamed),
+            Sites(catalog.spark),
         )
 
     def run(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[pa.Table]:
@@ -109,14 +140,36 @@ class FusedAggregates:
         rows = self._read(logs[self.stream], [one for one in wanted if one is not None])
         if rows is None or not rows.num_rows:
             return [one.hidden_schema.empty_table() for one in self.evaluations]
+        given, within = self._given(rows, wanted, [*self.columns, ARRIVAL])
+        table = collected(self._frame(shipped_for(self.catalog.spark, given, meets=True), within))
+        return self._ended(split(table, self.names, self.schemas), wanted)
+
+    def run_careful(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[Told]:
+        """The same, with what failed for each member."""
+        wanted = [self._wanted(one, each) for one, each in zip(self.evaluations, leaves, strict=True)]
+        rows = self._read(logs[self.stream], [one for one in wanted if one is not None])
+        if rows is None or not rows.num_rows:
+            return [(one.hidden_schema.empty_table(), ()) for one in self.evaluations]
+        given, within = self._given(rows, wanted, [*self.columns, ARRIVAL, OFFSET])
+        found = CarefulAggregates(self).run(shipped_for(self.catalog.spark, given, meets=True), within)
+        tables = self._ended([table for table, _ in found], wanted)
+        ends = [(inf, -inf) if one is None else (one.ends.low, one.ends.high) for one in wanted]
+        return [
+            (table, tuple(one for one in failures if one.closes is None or low <= one.closes <= high))
+            for table, (_, failures), (low, high) in zip(tables, found, ends, strict=True)
+        ]
+
+    def _given(
+        self, rows: pa.Table, wanted: Sequence[_Wanted | None], columns: list[str]
+    ) -> tuple[pa.Table, str | None]:
+        """The rows that members take, and the column that tells whose each is, unless each is everyone's."""
         offsets, times = rows[OFFSET].to_numpy(), micros_of(rows, self.time)
         bits = inside(offsets, [(0, 0) if one is None else (one.offsets.first, one.offsets.last) for one in wanted])
         bits &= inside(times, [(0, 0) if one is None else (one.times.low, one.times.high + 1) for one in wanted])
-        given, within = rows.select([*self.columns, ARRIVAL]), None
-        if not everyones(bits, len(wanted)):
-            within, given = IN, given.append_column(IN, pa.array(bits))
-        table = collected(self._frame(shipped_for(self.catalog.spark, given, meets=True), within))
-        return self._ended(split(table, self.names, self.schemas), wanted)
+        given = rows.select(columns)
+        if everyones(bits, len(wanted)):
+            return given, None
+        return given.append_column(IN, pa.array(bits)), IN
 
     def write(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path) -> None:
         """Large trains are for the members one by one."""
@@ -126,16 +179,16 @@ class FusedAggregates:
         core, listed = self.core, self.catalog.columns.listed
         own = [Made(quoted((name,))) for name in (*self.columns, ARRIVAL)]
         members = Made(_members(self.predicates, within), MEMBER)
-        rows = select(frame, listed(PLAIN, [*own, members, Made(window_call(core), "_window")]))
+        rows = select(frame, listed([*own, members, Made(window_call(core), "_window")]))
         keys = [Made(key.expression, key.name) for key in core.keys]
-        values = self.catalog.columns.aggregates(PLAIN, [Made(f"max({ARRIVAL})", ARRIVAL), *self.functions])
-        rows = grouped(rows, listed(PLAIN, [Made("_window"), *keys, Made(MEMBER)]), values)
+        values = self.catalog.columns.aggregates([Made(f"max({ARRIVAL})", ARRIVAL), *self.functions])
+        rows = grouped(rows, listed([Made("_window"), *keys, Made(MEMBER)]), values)
         bit = _BIT if self.above else TAGS
         bounds = [Made("_window.start", *START), Made("_window.end", *END)]
-        rows = select(rows, listed(PLAIN, [Made("*"), *bounds, Made(f"shiftleft(1L, {MEMBER})", bit)]))
+        rows = select(rows, listed([Made("*"), *bounds, Made(f"shiftleft(1L, {MEMBER})", bit)]))
         if self.above:
-            rows = select(rows, listed(PLAIN, [Made("*"), Made(self.above, TAGS)]))
-        return select(rows, listed(PLAIN, [*map(Made, self.select), Made(ARRIVAL), Made(END[0], CLOSES), Made(TAGS)]))
+            rows = select(rows, listed([Made("*"), Made(self.above, TAGS)]))
+        return select(rows, listed([*map(Made, self.select), Made(ARRIVAL), Made(END[0], CLOSES), Made(TAGS)]))
 
     def _wanted(self, evaluation: Evaluation, leaves: Mapping[Place, Leaf]) -> _Wanted | None:
         """What the run in a job of its own would read; None: no window closes."""
@@ -162,6 +215,114 @@ class FusedAggregates:
             ends = table[CLOSES].cast(pa.int64()).to_numpy()
             found.append(table.filter(pa.array((ends >= low) & (ends <= high), pa.bool_())))
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class CarefulAggregates:
+    """The job of a group in which expressions fail for a row, or a window, and one member alone."""
+
+    group: FusedAggregates
+
+    def run(self, frame: DataFrame, within: str | None) -> list[Told]:
+        """What each member gets, of windows that close and others."""
+        group, spark = self.group, self.group.catalog.spark
+        refs = [(name,) for name in group.columns]
+        rows = judged(frame, self._risks(), within, lambda risk: _judged(spark, risk))
+        windows = self._windows(rows)
+        above = judged(windows, group.tests, _BIT, conditions(spark))
+        over = F.expr(" | ".join(["0L", *self._overflows()]))
+        above = above.withColumn(BAD, F.col(BAD).bitwiseOR(over)).withColumn(TAGS, F.expr(f"{TAGS} & ~{BAD}"))
+        own = [reference(text) for text in group.plain]
+        made = Outputs.of(group.wanted, group.plain)
+        found = told_rows(above, made, spark, own, [ARRIVAL, CLOSES, _FIRST, _LAST])
+        table, failing = united([found, self._bad(rows, refs)]), Failing(group.sites, self._origin)
+        of_rows, of_windows = (table.filter(test(table[CLOSES])) for test in (pc.is_null, pc.is_valid))
+        told = []
+        for number, (tests, wanted) in enumerate(zip(group.tests, group.wanted, strict=True)):
+            names = made.names(wanted)
+            row = group.sites.number(frame, refs, [_text(self._risks()[number])])
+            window = group.sites.number(windows, own, computed(tests, wanted))
+            failures = (*failing.found(of_rows, number, row), *failing.found(of_windows, number, window, names))
+            told.append((results(of_windows, number, names, group.schemas[number]), failures))
+        return told
+
+    def _bad(self, rows: DataFrame, refs: Sequence[Ref]) -> DataFrame:
+        """Rows that fail before they come into windows."""
+        row = row_told(self.group.catalog.spark, refs).alias(ROW)
+        none = F.lit(0).cast("long").alias(TAGS)
+        return rows.where(F.expr(f"{BAD} != 0")).select(ARRIVAL, BAD, none, F.col(OFFSET).alias(_FIRST), row)
+
+    def _risks(self) -> list[tuple[str, ...]]:
+        """Each member's predicates on rows, and last what its keys and functions compute of a row, as a struct."""
+        group = self.group
+        keys = [key.expression for key in group.core.keys]
+        functions = {made.name: made.text for made in group.functions}
+        found = []
+        for tests, names in zip(group.predicates, group.own, strict=True):
+            texts = [*keys, *(text for name in names for text in arguments(functions[name]))]
+            risky = [text for text in dict.fromkeys(texts) if not safe(text)]
+            found.append((*tests, f"struct({', '.join(risky)})") if risky else (*tests, "") if tests else ())
+        return found
+
+    def _windows(self, rows: DataFrame) -> DataFrame:
+        group = self.group
+        members = ", ".join(f"CASE WHEN ({TAGS} & {1 << n}L) != 0 THEN {n} END" for n in range(len(group.wanted)))
+        good = rows.select(
+            *(quoted((name,)) for name in group.columns),
+            ARRIVAL,
+            OFFSET,
+            F.expr(f"explode(array_compact(array({members})))").alias(MEMBER),
+            F.expr(window_call(group.core)).alias("_window"),
+        )
+        keys = [F.expr(key.expression).alias(key.name) for key in group.core.keys]
+        values = []
+        for made in group.functions:
+            owners = ", ".join(str(n) for n, names in enumerate(group.own) if made.name in names)
+            text, test = total(only_where(made.text, f"{MEMBER} IN ({owners})"))  # on others' rows it may fail
+            values += [F.expr(text).alias(made.name), F.expr(test or "FALSE").alias(made.name + _OVER)]
+        ends = [F.max(ARRIVAL).alias(ARRIVAL), F.min(OFFSET).alias(_FIRST), F.max(OFFSET).alias(_LAST)]
+        windows = good.groupBy("_window", *keys, MEMBER).agg(*ends, *values)
+        return windows.select(
+            "*",
+            F.expr("_window.start").alias(*START),
+            F.expr("_window.end").alias(*END),
+            F.expr("_window.end").alias(CLOSES),
+            F.expr(f"shiftleft(1L, {MEMBER})").alias(_BIT),
+        )
+
+    def _overflows(self) -> list[str]:
+        """The members for whom a sum of a window is too large."""
+        texts = {made.name: made.text for made in self.group.functions}
+        return [
+            f"IF({_BIT} = {1 << number}L AND {name}{_OVER}, {1 << number}L, 0L)"
+            for number, names in enumerate(self.group.own)
+            for name in names
+            if total(texts[name])[1]
+        ]
+
+    def _origin(self, row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+        ends = (row[_FIRST], row[_FIRST] if row[_LAST] is None else row[_LAST])
+        return tuple((self.group.stream, offset) for offset in dict.fromkeys(ends))
+
+
+def _judged(spark: SparkSession, risk: Sequence[str]) -> Column:
+    """What a member's predicates say of a row, and whether what it computes fails."""
+    computed = tried(spark, f"struct({_text(risk)} AS said)")
+    said = computed.getField("said")
+    return F.when(computed.isNull(), F.lit(FAILS)).when(said.isNull(), F.lit(NO)).otherwise(F.lit(YES))
+
+
+def _text(risk: Sequence[str]) -> str:
+    """Null for a row that a member does not want.
+
+    >>> _text(["v > 1", "struct(1 / v)"]), _text(["v > 1", ""])
+    ('CASE WHEN (v > 1) THEN struct(1 / v) END', 'CASE WHEN (v > 1) THEN struct(1) END')
+    """
+    if not risk:
+        return "struct(1)"
+    *tests, last = risk
+    value = last or "struct(1)"
+    return f"CASE WHEN {' AND '.join(f'({text})' for text in tests)} THEN {value} END" if tests else value
 
 
 def _members(texts: Sequence[Sequence[str]], within: str | None) -> str:

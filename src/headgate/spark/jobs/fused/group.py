@@ -15,6 +15,7 @@ from headgate.plan.template import Template
 from headgate.spark.jobs.compile import Catalog
 from headgate.spark.jobs.evaluate import Evaluation
 from headgate.spark.jobs.fused.aggregates import FusedAggregates
+from headgate.spark.jobs.fused.isolate import Told
 from headgate.spark.jobs.fused.joins import FusedJoins
 from headgate.spark.jobs.fused.rows import FusedRows
 from headgate.spark.jobs.rows import Leaf, Rows
@@ -38,6 +39,9 @@ class Fused(Protocol):
     """A group that can run: what each member's leaves take, and the rows that this adds for each."""
 
     def run(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[pa.Table]: ...
+
+    def run_careful(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[Told]:
+        """The same where expressions may fail on rows: with what failed for each member."""
 
     def write(
         self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path

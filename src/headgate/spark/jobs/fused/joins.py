@@ -7,29 +7,49 @@ or is taken now. With rows tagged as new and as old on each side, that is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from headgate.model import Join
 from headgate.plan.sharing import Place
 from headgate.plan.template import Template
 from headgate.spark.jobs.compile import Catalog, bound
 from headgate.spark.jobs.direct import Made, collected, select
+from headgate.spark.jobs.evaluate import Failure
+from headgate.spark.jobs.fused.isolate import (
+    BAD,
+    ROW,
+    Failing,
+    Outputs,
+    Told,
+    computed,
+    conditions,
+    judged,
+    results,
+    told_rows,
+    united,
+)
 from headgate.spark.jobs.fused.rows import micros_of, read_union, shipped_for
 from headgate.spark.jobs.fused.tags import TAGS, everyones, inside, outputs, pinned, predicates, split
-from headgate.spark.jobs.guard import PLAIN
+from headgate.spark.jobs.inner import Ref
 from headgate.spark.jobs.rows import Leaf, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, OFFSET, result_schema
+from headgate.spark.jobs.sites import Sites, row_told
 from headgate.spark.jobs.spans import NEVER, Span, micros
 from headgate.spark.jobs.times import quoted
 
 NEW, OLD, ANY = "_new", "_old", "_any"  # for whom a row is new, old, either
 MINE, PAIR = "_mine", "_pair"  # whose predicates a row satisfies; for whom a pair is new
+_SIDE = "_side"
+Tag = Callable[["_Side", DataFrame, str | None], DataFrame]  # leaves a side's rows that some member may want
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +74,10 @@ class FusedJoins:
     above: str  # the tags of a pair by the members' predicates; empty: they have none
     select: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]
+    tests: tuple[tuple[str, ...], ...]  # each member's predicates on pairs
+    wanted: tuple[tuple[str, ...], ...]  # what each member computes of a pair
+    plain: tuple[str, ...]  # columns of a pair as they are
+    sites: Sites
 
     @classmethod
     def of(cls, catalog: Catalog, templates: Sequence[Template], schemas: Sequence[pa.Schema]) -> FusedJoins:
@@ -72,35 +96,60 @@ class FusedJoins:
             predicates([one.above for one in templates], PAIR) if any(one.above for one in templates) else "",
             tuple(select),
             tuple(map(tuple, names)),
+            tuple(one.above for one in templates),
+            tuple(map(tuple, wanted)),
+            tuple(plain),
+            Sites(catalog.spark),
         )
 
     def run(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[pa.Table]:
         """One job: the pairs that it adds for each member."""
-        taken = [[each[place] for each, place in zip(leaves, side.places, strict=True)] for side in self.sides]
-        left, right = self._read(taken, logs)
+        left, right = self._sides(leaves, logs, self._tagged, ())
         if left is None or right is None:
             return [result_schema(schema).empty_table() for schema in self.schemas]
+        columns = self.catalog.columns
+        rows = self._pairs(left, right, PAIR if self.above else TAGS)
+        if self.above:
+            rows = select(rows, columns.listed([Made("*"), Made(pinned(self.above), TAGS)]))
+            rows = rows.where(columns.one(f"{TAGS} != 0"))
+        arrival = Made(f"greatest(l{ARRIVAL}, r{ARRIVAL})", ARRIVAL)
+        frame = select(rows, columns.listed([*map(Made, self.select), arrival, Made(TAGS)]))
+        return split(collected(frame), self.names, self.schemas)
+
+    def run_careful(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[Told]:
+        """The same, with what failed for each member."""
+        bad: list[tuple[_Side, DataFrame]] = []
+
+        def tagged(side: _Side, frame: DataFrame, within: str | None) -> DataFrame:
+            rows = judged(frame, side.predicates, within, conditions(self.catalog.spark))
+            bad.append((side, rows))
+            mine = rows.where(F.expr(f"{TAGS} != 0"))
+            own = [quoted((name,)) for name in side.columns]
+            kept = [F.col(name).alias(f"{side.letter}{name}") for name in (ARRIVAL, OFFSET)]
+            return mine.select(
+                *own, *kept, *(F.expr(f"{name} & {TAGS}").alias(side.letter + name) for name in (NEW, OLD))
+            )
+
+        left, right = self._sides(leaves, logs, tagged, [OFFSET])
+        return CarefulJoins(self).run(left, right, bad)
+
+    def _pairs(self, left: DataFrame, right: DataFrame, new: str) -> DataFrame:
+        """The pairs that are new for some member, with whom in a column."""
         core, columns = self.core, self.catalog.columns
         condition = " AND ".join(f"({text})" for text in (*self.keys, bound(core)))
         pair = f"(l{NEW} & (r{NEW} | r{OLD})) | (l{OLD} & r{NEW})"
-        rows = left.alias(core.left).join(right.alias(core.right), columns.one(PLAIN, condition))
-        new = PAIR if self.above else TAGS
-        rows = select(rows, columns.listed(PLAIN, [Made("*"), Made(pair, new)]))
-        rows = rows.where(columns.one(PLAIN, f"{new} != 0"))
-        if self.above:
-            rows = select(rows, columns.listed(PLAIN, [Made("*"), Made(pinned(self.above), TAGS)]))
-            rows = rows.where(columns.one(PLAIN, f"{TAGS} != 0"))
-        arrival = Made(f"greatest(l{ARRIVAL}, r{ARRIVAL})", ARRIVAL)
-        frame = select(rows, columns.listed(PLAIN, [*map(Made, self.select), arrival, Made(TAGS)]))
-        return split(collected(frame), self.names, self.schemas)
+        rows = left.alias(core.left).join(right.alias(core.right), columns.one(condition))
+        rows = select(rows, columns.listed([Made("*"), Made(pair, new)]))
+        return rows.where(columns.one(f"{new} != 0"))
 
     def write(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path) -> None:
         """Large trains are for the members one by one."""
 
-    def _read(
-        self, taken: Sequence[Sequence[Leaf]], logs: Mapping[str, Rows]
+    def _sides(
+        self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], tag: Tag, told: Sequence[str]
     ) -> tuple[DataFrame | None, DataFrame | None]:
         """Both sides: what is new, and of what is old as much as the other side's new rows can reach."""
+        taken = [[each[place] for each, place in zip(leaves, side.places, strict=True)] for side in self.sides]
         fresh = [
             read_union(logs[side.stream], [leaf.range for leaf in each])
             for side, each in zip(self.sides, taken, strict=True)
@@ -109,12 +158,14 @@ class FusedJoins:
         low, high = micros(self.core.lower), micros(self.core.upper)
         reach = spans[1].plus(-high, -low), spans[0].plus(low, high)
         found = [
-            self._frame(side, each, logs[side.stream], own.hull(other))
+            self._frame(side, each, logs[side.stream], own.hull(other), tag, told)
             for side, each, own, other in zip(self.sides, taken, spans, reach, strict=True)
         ]
         return found[0], found[1]
 
-    def _frame(self, side: _Side, leaves: Sequence[Leaf], log: Rows, times: Span) -> DataFrame | None:
+    def _frame(
+        self, side: _Side, leaves: Sequence[Leaf], log: Rows, times: Span, tag: Tag, told: Sequence[str]
+    ) -> DataFrame | None:
         if times.empty:
             return None
         first = max(log.start, min(leaf.start for leaf in leaves))
@@ -124,12 +175,12 @@ class FusedJoins:
         old = inside(offsets, [(leaf.start, leaf.range.first) for leaf in leaves])
         if not rows.num_rows:
             return None
-        given = rows.select([*side.columns, ARRIVAL])
+        given = rows.select([*side.columns, ARRIVAL, *told])
         given = given.append_column(NEW, pa.array(new)).append_column(OLD, pa.array(old))
         within = None
         if not everyones(new | old, len(leaves)):
             within, given = ANY, given.append_column(ANY, pa.array(new | old))
-        return self._tagged(side, shipped_for(self.catalog.spark, given, meets=True), within)
+        return tag(side, shipped_for(self.catalog.spark, given, meets=True), within)
 
     def _tagged(self, side: _Side, frame: DataFrame, within: str | None) -> DataFrame:
         """A side's rows that some member may want, under names that the join knows."""
@@ -138,12 +189,86 @@ class FusedJoins:
         hidden = [Made(ARRIVAL, f"{side.letter}{ARRIVAL}")]
         if not any(side.predicates):
             tags = [Made(name, f"{side.letter}{name}") for name in (NEW, OLD)]
-            return select(frame, columns.listed(PLAIN, [*own, *hidden, *tags]))
+            return select(frame, columns.listed([*own, *hidden, *tags]))
         mine = Made(pinned(predicates(side.predicates, within)), MINE)
-        rows = select(frame, columns.listed(PLAIN, [*own, Made(ARRIVAL), Made(NEW), Made(OLD), mine]))
-        rows = rows.where(columns.one(PLAIN, f"{MINE} != 0"))
+        rows = select(frame, columns.listed([*own, Made(ARRIVAL), Made(NEW), Made(OLD), mine]))
+        rows = rows.where(columns.one(f"{MINE} != 0"))
         tags = [Made(f"{name} & {MINE}", f"{side.letter}{name}") for name in (NEW, OLD)]
-        return select(rows, columns.listed(PLAIN, [*own, *hidden, *tags]))
+        return select(rows, columns.listed([*own, *hidden, *tags]))
+
+
+@dataclass(frozen=True, slots=True)
+class CarefulJoins:
+    """The job of a group in which expressions fail for a tuple, or a pair, and one member alone."""
+
+    group: FusedJoins
+
+    def run(
+        self, left: DataFrame | None, right: DataFrame | None, sides: Sequence[tuple[_Side, DataFrame]]
+    ) -> list[Told]:
+        """What each member gets of both sides; `sides` are their rows before they meet, judged."""
+        group = self.group
+        pairs = None if left is None or right is None else group._pairs(left, right, PAIR)
+        made = Outputs.of(group.wanted, group.plain)
+        frames = [] if pairs is None else [self._told_pairs(pairs, made)]
+        frames += [self._bad(side, rows) for side, rows in sides if any(side.predicates)]
+        table = united(frames) if frames else None
+        return [self._told(number, table, made, pairs, sides) for number in range(len(group.wanted))]
+
+    def _told(
+        self,
+        number: int,
+        table: pa.Table | None,
+        made: Outputs,
+        pairs: DataFrame | None,
+        sides: Sequence[tuple[_Side, DataFrame]],
+    ) -> Told:
+        group, failing = self.group, Failing(self.group.sites, self._origin)
+        found, failures = result_schema(group.schemas[number]).empty_table(), list[Failure]()
+        if table is None:
+            return found, ()
+        if pairs is not None:
+            own, names = _of(table, None), made.names(group.wanted[number])
+            site = group.sites.number(pairs, self._refs, computed(group.tests[number], group.wanted[number]))
+            found = results(own, number, names, group.schemas[number])
+            failures += failing.found(own, number, site, names)
+        for side, rows in sides:
+            if side.predicates[number]:
+                site = group.sites.number(rows, [(name,) for name in side.columns], side.predicates[number])
+                failures += failing.found(_of(table, side.letter), number, site)
+        return found, tuple(failures)
+
+    def _told_pairs(self, pairs: DataFrame, made: Outputs) -> DataFrame:
+        spark = self.group.catalog.spark
+        pairs = pairs.withColumn(ARRIVAL, F.expr(f"greatest(l{ARRIVAL}, r{ARRIVAL})"))
+        pairs = pairs.withColumn(_SIDE, F.lit(None).cast("string"))
+        rows = judged(pairs, self.group.tests, PAIR, conditions(spark))
+        return told_rows(rows, made, spark, self._refs, [ARRIVAL, f"l{OFFSET}", f"r{OFFSET}", _SIDE])
+
+    @property
+    def _refs(self) -> list[Ref]:
+        """The columns of a pair."""
+        aliases = self.group.core.left, self.group.core.right
+        return [(alias, name) for alias, side in zip(aliases, self.group.sides, strict=True) for name in side.columns]
+
+    def _bad(self, side: _Side, rows: DataFrame) -> DataFrame:
+        """A side's tuples that fail, for members for whom they are new."""
+        spark = self.group.catalog.spark
+        rows = rows.withColumn(BAD, F.expr(f"{BAD} & {NEW}")).where(F.expr(f"{BAD} != 0"))
+        row = row_told(spark, [(name,) for name in side.columns]).alias(ROW)
+        offset = F.col(OFFSET).alias(f"{side.letter}{OFFSET}")
+        return rows.select(
+            ARRIVAL, BAD, F.lit(0).cast("long").alias(TAGS), offset, row, F.lit(side.letter).alias(_SIDE)
+        )
+
+    def _origin(self, row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+        found = ((side.stream, row.get(f"{side.letter}{OFFSET}")) for side in self.group.sides)
+        return tuple((stream, offset) for stream, offset in found if offset is not None)
+
+
+def _of(table: pa.Table, letter: str | None) -> pa.Table:
+    """The pairs of a table, or the tuples of one side."""
+    return table.filter(pc.is_null(table[_SIDE]) if letter is None else pc.equal(table[_SIDE], letter))
 
 
 def _side(catalog: Catalog, templates: Sequence[Template], number: int) -> _Side:

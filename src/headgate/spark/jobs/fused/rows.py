@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +15,23 @@ from headgate.plan.sharing import Place
 from headgate.plan.template import Template
 from headgate.spark.jobs.compile import BATCH, SMALL, Catalog
 from headgate.spark.jobs.direct import Made, collected, select, shipped
+from headgate.spark.jobs.fused.isolate import (
+    Failing,
+    Outputs,
+    Told,
+    computed,
+    conditions,
+    judged,
+    results,
+    told_rows,
+    united,
+)
 from headgate.spark.jobs.fused.large import own_bits, written
 from headgate.spark.jobs.fused.tags import TAGS, Bits, everyones, inside, outputs, pinned, predicates, split
-from headgate.spark.jobs.guard import PLAIN
 from headgate.spark.jobs.rows import Leaf, Range, Rows
 from headgate.spark.jobs.schemas import ARRIVAL, OFFSET
 from headgate.spark.jobs.sealed import sealed
+from headgate.spark.jobs.sites import Sites
 from headgate.spark.jobs.times import quoted
 from headgate.spark.jobs.tuning import for_many_rows
 from headgate.spark.jobs.writing import Written
@@ -40,6 +52,9 @@ class FusedRows:
     predicates: tuple[tuple[str, ...], ...]
     select: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]  # each member's columns of the result
+    wanted: tuple[tuple[str, ...], ...]  # what each member computes
+    plain: tuple[str, ...]  # columns as they are
+    sites: Sites
 
     @classmethod
     def of(cls, catalog: Catalog, templates: Sequence[Template], schemas: Sequence[pa.Schema]) -> FusedRows:
@@ -60,22 +75,51 @@ class FusedRows:
             tuple(one.sides[0].predicates for one in templates),
             tuple(select),
             tuple(map(tuple, names)),
+            tuple(map(tuple, wanted)),
+            tuple(plain),
+            Sites(catalog.spark),
         )
 
     def run(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[pa.Table]:
         """One job: the rows that it adds for each member."""
-        ranges = [each[place].range for each, place in zip(leaves, self.places, strict=True)]
-        rows = read_union(logs[self.stream], ranges)
-        bits = inside(rows[OFFSET].to_numpy(), [(each.first, each.last) for each in ranges])
-        given = rows.select([*self.columns, ARRIVAL])
-        within = None
-        if not everyones(bits, len(ranges)):
-            within, given = IN, given.append_column(IN, pa.array(bits))
+        given, within = self._given(leaves, logs, [*self.columns, ARRIVAL])
         few = given.num_rows <= FEW
         frame = self._tagged(
             shipped_for(self.catalog.spark, given), predicates(self.predicates, within), filter=not few
         )
         return split(collected(frame), self.names, self.schemas)
+
+    def run_careful(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[Told]:
+        """The same, with what failed for each member."""
+        spark, refs = self.catalog.spark, [(name,) for name in self.columns]
+        given, within = self._given(leaves, logs, [*self.columns, ARRIVAL, OFFSET])
+        frame = shipped_for(spark, given)
+        made = Outputs.of(self.wanted, self.plain)
+        rows = told_rows(
+            judged(frame, self.predicates, within, conditions(spark)), made, spark, refs, [ARRIVAL, OFFSET]
+        )
+        table, failing = united([rows]), Failing(self.sites, self._origin)
+        told = []
+        for number, (tests, wanted) in enumerate(zip(self.predicates, self.wanted, strict=True)):
+            names, site = made.names(wanted), self.sites.number(frame, refs, computed(tests, wanted))
+            found = results(table, number, names, self.schemas[number])
+            told.append((found, failing.found(table, number, site, names)))
+        return told
+
+    def _origin(self, row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+        return ((self.stream, row[OFFSET]),)
+
+    def _given(
+        self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], columns: list[str]
+    ) -> tuple[pa.Table, str | None]:
+        """The rows that members take, and the column that tells whose each is, unless each is everyone's."""
+        ranges = [each[place].range for each, place in zip(leaves, self.places, strict=True)]
+        rows = read_union(logs[self.stream], ranges)
+        bits = inside(rows[OFFSET].to_numpy(), [(each.first, each.last) for each in ranges])
+        given = rows.select(columns)
+        if everyones(bits, len(ranges)):
+            return given, None
+        return given.append_column(IN, pa.array(bits)), IN
 
     def write(
         self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path
@@ -102,10 +146,10 @@ class FusedRows:
         """Rows with their outputs and tags; unless told to filter, those that no member wants are among them."""
         columns = self.catalog.columns
         own = [Made(quoted((name,))) for name in (*self.columns, ARRIVAL)]
-        tagged = select(frame, columns.listed(PLAIN, [*own, Made(pinned(tags) if filter else tags, TAGS)]))
+        tagged = select(frame, columns.listed([*own, Made(pinned(tags) if filter else tags, TAGS)]))
         if filter:
-            tagged = tagged.where(columns.one(PLAIN, f"{TAGS} != 0"))
-        return select(tagged, columns.listed(PLAIN, [*map(Made, self.select), Made(ARRIVAL), Made(TAGS)]))
+            tagged = tagged.where(columns.one(f"{TAGS} != 0"))
+        return select(tagged, columns.listed([*map(Made, self.select), Made(ARRIVAL), Made(TAGS)]))
 
 
 def read_union(log: Rows, ranges: Iterable[Range]) -> pa.Table:
