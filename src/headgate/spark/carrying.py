@@ -116,5 +116,6 @@ class Carrier:
             tally.tuples_in += share.arrived
             tally.tuples_out += share.result.count if share.piece.feeds is None else 0
             tally.dead_letters += len(share.result.failures)
+            tally.late += share.late
             tally.note(times)
         return times

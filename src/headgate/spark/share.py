@@ -37,6 +37,7 @@ class Share:
     taken: Taken
     leaves: dict[Place, Leaf]
     whole: Whole | None
+    late: int = 0  # tuples among them that windows pass over
     apart: bool = False  # executors write the results themselves: those of a vast train, into Parquet files
     result: Result = field(init=False)
     handed: pa.Table | None = None  # rows that wait for the next piece
@@ -53,7 +54,7 @@ class Share:
             and parse_sink(running.query.sink or "parquet").name == "parquet"
             and sealed.plain(piece.evaluation.schema)
         )
-        return cls(running, piece, taken, *running.read(piece, taken, logs), apart)
+        return cls(running, piece, taken, *running.read(piece, taken, logs), running.late(taken, logs), apart)
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What a stream could not take: late rows, rows without an event time, text that is no row.
+"""What a stream could not take, or not in time: rows too far ahead or without an event time, text that is no row.
 
     NAME.jsonl              the first line says where it begins, each further line is one letter
     NAME.taken-N.jsonl      letters taken for replay and not yet settled
@@ -7,6 +7,7 @@ Taking writes the file of those taken, then the other letters as a new NAME.json
 file of letters taken with a higher number is a leftover.
 
 A line: {"append": …, "reason": …, "offset": …, "arrival": …, "row": {…}} or with "text" for what could not be read.
+With an offset and no row it is of a tuple that is in the stream: a late one, or one on which a query failed.
 `append` is the number of the log's append, so that keeping the same append twice keeps it once.
 """
 
@@ -37,7 +38,7 @@ Choose = Callable[["Letter"], "Letter | None"]
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One tuple that the stream could not take: a row, or the text that should have been one."""
+    """One tuple that the stream could not take: a row, or the text that should have been one; or where it is."""
 
     reason: str
     arrival: float
@@ -103,13 +104,16 @@ class DeadLetters:
 
     @_alone
     def keep(self, appended: Appended) -> int:
-        """Keep what an append rejected; the second time nothing happens. Returns how many were new."""
+        """Keep what an append rejected or found late; the second time nothing happens. Returns how many were new."""
         if appended.number < self._header.append:
             return 0
         letters = [
             Letter(reason, appended.arrival, row=row, append=appended.number)
             for rows, reason in appended.rejected
             for row in rows.to_pylist()
+        ]
+        letters += [
+            Letter(reason, appended.arrival, offset=offset, append=appended.number) for offset, reason in appended.late
         ]
         if appended.number == self._header.append:
             letters = letters[self._header.kept :]

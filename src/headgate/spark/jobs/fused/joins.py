@@ -102,7 +102,7 @@ class FusedJoins:
     ) -> tuple[DataFrame | None, DataFrame | None]:
         """Both sides: what is new, and of what is old as much as the other side's new rows can reach."""
         fresh = [
-            read_union(logs[side.stream], [leaf.range for leaf in each])
+            read_union(logs[side.stream], [leaf.range for leaf in each], late=False)
             for side, each in zip(self.sides, taken, strict=True)
         ]
         spans = [_span(micros_of(rows, side.time)) for rows, side in zip(fresh, self.sides, strict=True)]
