@@ -90,8 +90,9 @@ def given_seconds(value: Value, read: Callable[[Value], float] = read_cost) -> f
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: must not be negative, found '-1 s'; write 0 or more
     """
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return read(f"{value} s" if number and abs(value) < inf else value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf:
+        value = f"{value} s"
+    return read(value)
 
 
 def read_train(value: Value) -> Train:

@@ -114,10 +114,10 @@ def late_by(time: int, frontier: Moment) -> str:
 def told(seconds: float) -> str:
     """A length of time in the unit that suits it, to two digits: reasons are counted by their text.
 
-    >>> told(3600.0), told(9123.4), told(0.00025), told(2.2e9)
-    ('1 h', '2.5 h', '250 us', '25000 d')
+    >>> told(3600.0), told(9123.4), told(0.00025), told(2.2e9), told(0.0)
+    ('1 h', '2.5 h', '250 us', '25000 d', '0 s')
     """
-    unit, scale = next((each for each in _UNITS if seconds >= each[1]), _UNITS[-1])
+    unit, scale = next((each for each in _UNITS if seconds >= each[1]), _UNITS[-1] if seconds else ("s", 1.0))
     return f"{float(f'{seconds / scale:.2g}'):.12g} {unit}"
 
 

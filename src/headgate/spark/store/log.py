@@ -1,7 +1,8 @@
 """A stream's log: append-only, durable, read by offset.
 
 Every row has an offset; all rows of one append have one arrival time. Lateness is decided here and nowhere else, from
-what was appended before: a late row has an offset and a mark, and the windows that it belongs to have closed. How it lies on disk: `logfiles` and `segments`; what is torn and what is damaged: `frames`.
+what was appended before: a late row has an offset and a mark, and the windows that it belongs to have closed. How a log
+lies on disk: `logfiles` and `segments`; what is torn and what is damaged: `frames`.
 """
 
 from __future__ import annotations
@@ -273,7 +274,8 @@ class StreamLog:
     def _late(self, segment: Segment, rows: pa.Table) -> Late:
         """The late rows of an append; nothing of it is stored, since what it follows from is."""
         frontier, column = self.frontier_at(segment.first), self.stream.event_time
-        assert frontier is not None and column is not None, "there is something to be late for"
+        assert frontier is not None, "there is something to be late for"
+        assert column is not None
         found = segments.stamped(rows, segment.first, 0.0).filter(rows[LATE])
         times = microseconds(found[column]).to_pylist()
         return tuple(

@@ -7,8 +7,8 @@ An append is a frame whose payload is
 Rejected rows travel with the append so that a crash before they reach the dead letters does not lose them. Rows some of
 which are late have a column `_late` that says which.
 
-A sealed file holds the rows with `_offset`, `_arrival` and `_late`, and its description in the Parquet footer under the key
-`headgate`. Its name is the numbers of its first and last append and the crc32 of all its bytes:
+A sealed file holds the rows with `_offset`, `_arrival` and `_late`, and its description in the Parquet footer under the
+key `headgate`. Its name is the numbers of its first and last append and the crc32 of all its bytes:
 `00000000000000000001-00000000000000000250-1c291ca3.parquet`. It is never changed.
 
 Version 1 of the format had no late rows, no such column, and no count of them in its descriptions.
