@@ -54,7 +54,7 @@ def test_the_shortest_file_has_defaults(tmp_path: Path) -> None:
     assert workload == Workload(
         name="short",
         duration=1.0,
-        streams=(Stream(name="s", arrivals="at, times=[0]"),),
+        streams=(Stream(name="s", ahead=inf, arrivals="at, times=[0]"),),
         classes=(QueryClass("default", 1.0),),
         queries=workload.queries,
         directory=tmp_path,

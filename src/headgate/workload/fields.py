@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from headgate.model import HeadgateError, QoS, Train, Value, seconds, unknown
@@ -212,7 +212,7 @@ def _told(read: Callable[[Any], T]) -> Callable[[Any], T]:
 
 Duration = Annotated[float, BeforeValidator(_told(read_duration))]
 Length = Annotated[float, BeforeValidator(_told(read_length))]
-Ahead = Annotated[float, BeforeValidator(_told(read_ahead))]
+Ahead = Annotated[float, Field(allow_inf_nan=True), BeforeValidator(_told(read_ahead))]
 Cost = Annotated[float, BeforeValidator(_told(read_cost))]
 TrainSize = Annotated[Any, BeforeValidator(_told(read_train))]
 Columns = Annotated[Any, BeforeValidator(_told(read_columns))]
