@@ -42,22 +42,28 @@ def test_a_corrected_letter_is_taken(headgate: Headgate, directory: Path) -> Non
     result = headgate("dead", directory, "--replay")
     assert [line.rstrip().split(maxsplit=2) for line in result.stdout.splitlines()[2:]] == [
         ["s", "1", "taken"],
-        ["s", "1", "dead again: late"],
+        ["s", "1", "left: its tuple is in the stream: queries without windows have it"],
         ["s", "1", "left: its tuple is in the stream: correct the query"],
     ]
     with DataDirectory(directory) as data:
         log = StreamLog.reopen(data.stream("s"))
-        assert ids(log.read(0, log.end)) == [0, 7]
+        assert ids(log.read(0, log.end)) == [0, 1, 7]
         log.close()
-    assert [letter["reason"] for letter in lines(headgate, directory)] == ["query q: division by zero", "late"]
+    assert [letter["reason"] for letter in lines(headgate, directory)] == [
+        "late by 490 us",
+        "query q: division by zero",
+    ]
 
 
 def test_a_second_time_takes_nothing(headgate: Headgate, directory: Path) -> None:
     told = {
         "stream": "s",
         "taken": 0,
-        "dead_again": {"late": 1, "broken JSON": 1},
-        "left": {"its tuple is in the stream: correct the query": 1},
+        "dead_again": {"broken JSON": 1},
+        "left": {
+            "its tuple is in the stream: queries without windows have it": 1,
+            "its tuple is in the stream: correct the query": 1,
+        },
     }
     for _ in range(2):
         assert lines(headgate, directory, "--replay") == [told]
@@ -69,7 +75,7 @@ def test_stream_and_reason_choose(headgate: Headgate, directory: Path) -> None:
     assert headgate("dead", directory, "--replay", "--stream", "t").stderr == "no dead letters\n"
     (told,) = lines(headgate, directory, "--replay", "--stream", "s", "--reason", "JSON")
     assert (told["dead_again"], told["left"]) == ({"broken JSON": 1}, {})
-    assert [letter["reason"] for letter in lines(headgate, directory, "--reason", "lat")] == ["late"]
+    assert [letter["reason"] for letter in lines(headgate, directory, "--reason", "lat")] == ["late by 490 us"]
 
 
 def test_what_was_taken_and_not_settled_is_listed_once(headgate: Headgate, directory: Path) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from tests.engine.workload import BASE, STREAMS, Case, Row, counted, table
+from tests.jobs.logs import batch_views
 
 from headgate.spark import carrying
 from headgate.spark.jobs.tuning import builder
@@ -94,14 +95,14 @@ def batch(index: int) -> list[Row]:
     return rows
 
 
-def in_time(batches: int) -> list[Row]:
-    """The rows that a log must take of so many batches."""
+def late(batches: int) -> list[Row]:
+    """The rows of so many batches that are late."""
     delay = round(STREAMS["a"].watermark * 1_000_000)
-    kept: list[Row] = []
+    frontier, found = BASE - 10**9, list[Row]()
     for index in range(batches):
-        frontier = max((row[-1] for row in kept), default=BASE - 10**9) - delay
-        kept += [row for row in batch(index) if row[-1] >= frontier]
-    return kept
+        found += [row for row in batch(index) if row[-1] < frontier]
+        frontier = max(frontier, *(row[-1] - delay for row in batch(index)))
+    return found
 
 
 def opened(folder: Path, seed: int) -> Session:
@@ -148,22 +149,25 @@ def last_life(folder: Path) -> dict[str, object]:
     session.finish("a")
     session.drain()
     log = session.engine.logs["a"]
-    rows = log.read(0, log.end).drop_columns(["_offset", "_arrival"])
+    rows = log.read(0, log.end)
     sent = int((folder / "acknowledged").read_text())
-    wrong = differences("the log", counted(rows), counted(table("a", in_time(sent))))
-    session.spark.createDataFrame(rows).createOrReplaceTempView("a")
+    everything = [row for index in range(sent) for row in batch(index)]
+    own = rows.drop_columns(["_offset", "_arrival", "_late"])
+    wrong = differences("the log", counted(own), counted(table("a", everything)))
+    wrong += differences("late", counted(own.filter(rows["_late"])), counted(table("a", late(sent))))
     results = 0
     for case in CASES:
+        for name, view in batch_views(session.engine.query(case.name).query.plan, {"a": rows}).items():
+            session.spark.createDataFrame(view).createOrReplaceTempView(name)
         wanted = counted(session.spark.sql(case.batch).toArrow())
         wrong += differences(case.name, counted(session[case.name].read()), wanted)
         results += wanted.total()
-    rejected = sum(len(batch(index)) for index in range(sent)) - rows.num_rows
     letters = session.status().dead_letters["a"]
-    if letters != rejected:
-        wrong.append(f"dead letters: {letters}, not {rejected}")
+    if letters != len(late(sent)):
+        wrong.append(f"dead letters: {letters}, not {len(late(sent))}")
     session.close()
     session.spark.stop()
-    return {"tuples": rows.num_rows, "results": results, "late": rejected, "wrong": wrong}
+    return {"tuples": rows.num_rows, "results": results, "late": letters, "wrong": wrong}
 
 
 def differences(name: str, found: Counter[Row], wanted: Counter[Row]) -> list[str]:

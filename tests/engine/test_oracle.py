@@ -1,8 +1,11 @@
-"""Whatever the policy, the trains and the workers: results equal the same SQL as one batch over what was not late."""
+"""Whatever the policy, the trains and the workers: results equal the same SQL as one batch.
+
+Late rows count where no window is above them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 import pytest
@@ -10,6 +13,8 @@ from tests.engine.conftest import Open
 from tests.engine.workload import CASES, PATIENCE, STREAMS, Case, batches, declare, expected, found, start
 from tests.jobs.test_fused import GROUPS
 
+from headgate.plan.sharing import below_window
+from headgate.spark.jobs.reading import sources
 from headgate.spark.session import Session
 
 KINDS = {
@@ -29,6 +34,8 @@ KINDS = {
     "aggregate over a join",
     "join of aggregates",
     "stream joined with its aggregate",
+    "rows and counts",
+    "rows and pairs",
 }
 SETTINGS = [
     (1, "random, train=7", 1),
@@ -51,7 +58,7 @@ def test_results_equal_the_batch(opened: Open, seed: int, policy: str, workers: 
 def test_groups_equal_the_batch(opened: Open, seed: int, policy: str, fuse: str) -> None:
     """Each form in a few variants, so that there are groups, and some kinds that stay alone."""
     forms = [Case(f"{name} {number}", sql, sql) for name, texts in GROUPS.items() for number, sql in enumerate(texts)]
-    cases = [*forms, *(CASES[name] for name in ("union", "aggregate over a join", "split"))]
+    cases = [*forms, *(CASES[name] for name in ("union", "aggregate over a join", "split", "rows and counts"))]
     session = opened(policy=policy, workers=2, seed=seed, fuse=fuse)
     check(session, cases, seed)
     runs = sum(line.runs for line in session.status().queries)
@@ -62,16 +69,16 @@ def check(session: Session, cases: Sequence[Case], seed: int) -> None:
     random = Random(seed)
     declare(session)
     handles = start(session, cases)
-    late = 0
     for stream, rows in batches(random, STREAMS):
-        late += rows.num_rows - session.append(stream, rows)
+        assert session.append(stream, rows) == rows.num_rows
         if random.random() < 0.3:
             session.drain(random.random() * 0.3)
     for stream in STREAMS:
         session.finish(stream)
     assert session.drain(PATIENCE)
-    assert late
-    assert sum(session.status().dead_letters.values()) == late
+    late = {stream: log.late(0, log.end) for stream, log in session.engine.logs.items()}
+    assert all(late.values())
+    assert session.status().dead_letters == late
     produced = 0
     for case in cases:
         wanted = expected(session, case)
@@ -81,6 +88,15 @@ def check(session: Session, cases: Sequence[Case], seed: int) -> None:
     for line in session.status().queries:
         assert line.state == "running"
         assert line.waiting == 0
+        assert line.late == passed_over(session, line.name, late), line.name
+
+
+def passed_over(session: Session, query: str, late: Mapping[str, int]) -> int:
+    """How many late tuples a query's windows have not seen: each counts where it is taken, once in each queue."""
+    running = session.engine.query(query)
+    plan = running.query.plan
+    found = {running.queues[place]: source.stream for place, source in sources(plan) if below_window(plan, place)}
+    return sum(late[stream] for stream in found.values())
 
 
 def test_every_run_with_results_is_spark_work(opened: Open) -> None:

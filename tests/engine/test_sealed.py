@@ -19,7 +19,7 @@ from tests.jobs.logs import counted
 from headgate.model import Stream
 from headgate.spark.jobs import sealed
 from headgate.spark.jobs.fused import large
-from headgate.spark.jobs.schemas import ARRIVAL, OFFSET, arrow_schema
+from headgate.spark.jobs.schemas import ARRIVAL, LATE, OFFSET, arrow_schema
 from headgate.spark.jobs.spans import ALWAYS, Span
 from headgate.spark.store import segments
 from headgate.spark.store.log import StreamLog
@@ -60,7 +60,8 @@ def whole_loads(monkeypatch: pytest.MonkeyPatch) -> list[segments.Segment]:
     return seen
 
 
-def log_of_everything(folder: Path, rows: int) -> StreamLog:
+def log_of_everything(folder: Path, rows: int, behind: int = 0) -> StreamLog:
+    """Three in ten rows are so many microseconds behind."""
     log = StreamLog.open(folder, EVERY, arrow_schema(EVERY))
     for first in range(0, rows, 10):
         ids = range(first, first + 10)
@@ -74,7 +75,7 @@ def log_of_everything(folder: Path, rows: int) -> StreamLog:
             "a": [[n, None] if n % 4 else None for n in ids],
             "m": [[("k", n)] for n in ids],
             "r": [{"u": n, "v": None} if n % 5 else None for n in ids],
-            "ts": [n * 1_000 for n in ids],
+            "ts": [n * 1_000 - behind * (n % 10 > 6) for n in ids],
         }
         arrays = [pa.array(made[one.name], one.type) for one in log.schema]
         log.append(pa.Table.from_arrays(arrays, schema=log.schema), first / 10)
@@ -96,12 +97,21 @@ def log_of_everything(folder: Path, rows: int) -> StreamLog:
     ],
 )
 def test_files_give_what_the_log_gives(spark: SparkSession, tmp_path: Path, first: int, last: int, span: Span) -> None:
-    log = log_of_everything(tmp_path / "a [b]{c}", 120)
+    """What windows read, and what is read where there are none."""
+    log = log_of_everything(tmp_path / "a [b]{c}", 120, behind=15_000)
     wanted = log.read_window(first, last, span.low, span.high)
-    files = sealed.sealed(log, first, last, "ts", span)
+    assert not any(wanted[LATE].to_pylist())
+    check_files(spark, sealed.sealed(log, first, last, "ts", span), wanted)
+    if span == ALWAYS:
+        every = log.read(first, last)
+        assert any(every[LATE].to_pylist())
+        check_files(spark, sealed.sealed(log, first, last, "ts", late=True), every)
+
+
+def check_files(spark: SparkSession, files: sealed.Sealed | None, wanted: pa.Table) -> None:
     assert files is not None
     read = files.frame(spark, wanted.schema).toArrow()
-    rest = log.read_window(files.end, last, span.low, span.high)
+    rest = wanted.filter(pa.compute.greater_equal(wanted[OFFSET], files.end))
     assert read.num_rows + rest.num_rows == wanted.num_rows
     together = pa.concat_tables([read.cast(wanted.schema), rest]).sort_by(OFFSET)
     assert together.equals(wanted.sort_by(OFFSET))
@@ -139,7 +149,7 @@ def test_results_from_sealed_segments_equal_the_batch(opened: Open, monkeypatch:
 def every_row(folder: Path) -> pa.Table:
     """Rows of all types, out of a log that is not needed otherwise."""
     log = log_of_everything(folder, 120)
-    rows = log.read(0, log.end).drop_columns([OFFSET, ARRIVAL])
+    rows = log.read(0, log.end).drop_columns([OFFSET, ARRIVAL, LATE])
     log.close()
     return rows
 

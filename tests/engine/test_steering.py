@@ -279,9 +279,9 @@ def test_threads_append_to_one_stream(session: Session) -> None:
         thread.join()
     assert session.drain(PATIENCE)
     log = session.engine.logs["a"]
-    assert sum(taken) == log.end - 1
+    assert sum(taken) == log.end - 1 == 90
     assert ids(handle) == sorted(log.read(0, log.end)["id"].to_pylist())
-    assert session.status().dead_letters["a"] == 90 - sum(taken)
+    assert session.status().dead_letters["a"] == log.late(0, log.end) > 0
 
 
 def test_a_query_that_comes_after_the_end_of_its_stream(session: Session) -> None:
@@ -290,7 +290,7 @@ def test_a_query_that_comes_after_the_end_of_its_stream(session: Session) -> Non
     session.append("a", rows(0, 10))
     session.finish("a")
     session.finish("a")
-    assert session.append("a", rows(20, 1)) == 0
+    assert session.append("a", rows(20, 1)) == 1  # late, whatever its time
     after = session.query("after", counts, since="start")
     new = session.query("new", counts)
     assert session.drain(PATIENCE)
@@ -384,4 +384,4 @@ def test_a_row_that_fails_for_one_member_is_its_dead_letter(opened: Open) -> Non
     assert ids(right) == list(range(5))
     assert wrong.status.dead_letters == 1
     assert right.status.dead_letters == 0
-    assert wrong.read().num_rows == 5  # the one that failed has a null
+    assert wrong.read().num_rows == 4  # the one that failed gives none

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 import pyarrow as pa
-from tests.jobs.logs import Row, counted
-from tests.jobs.test_oracle import BASE, JOINS, ROOMS, STATELESS, STREAMS, WINDOWS, Case, drawn_rows
+from tests.jobs.logs import Row, batch_views, counted
+from tests.jobs.test_oracle import BASE, JOINS, MIXED, ROOMS, STATELESS, STREAMS, TABLES, WINDOWS, Case, drawn_rows
 
+from headgate.plan.sql import plan_sql
 from headgate.spark.jobs.schemas import arrow_schema
 from headgate.spark.session import Handle, Session
 
@@ -29,7 +30,7 @@ __all__ = [
     "table",
 ]
 
-CASES = {case.name: case for case in (*STATELESS, *WINDOWS, *JOINS)}
+CASES = {case.name: case for case in (*STATELESS, *WINDOWS, *JOINS, *MIXED)}
 PATIENCE = 60.0  # seconds until a test gives up waiting
 
 
@@ -87,9 +88,9 @@ def start(session: Session, cases: Iterable[Case], *, since: str = "now") -> dic
 
 
 def expected(session: Session, case: Case) -> Counter[Row]:
-    """The same SQL as one batch over what the logs took."""
-    for name, log in session.engine.logs.items():
-        rows = log.read(0, log.end).drop_columns(["_offset", "_arrival"])
+    """The same SQL as one batch over what the logs took, late rows where no window is above them."""
+    logs = {name: log.read(0, log.end) for name, log in session.engine.logs.items()}
+    for name, rows in batch_views(plan_sql(case.sql, STREAMS, TABLES), logs).items():
         session.spark.createDataFrame(rows).createOrReplaceTempView(name)
     session.engine.tables["rooms"].createOrReplaceTempView("rooms")
     return counted(session.spark.sql(case.batch).toArrow())

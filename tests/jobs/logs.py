@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -12,9 +12,10 @@ from math import inf
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headgate.model import Operator, Stream
-from headgate.plan.sharing import Place
+from headgate.plan.sharing import Place, below_window
 from headgate.spark.jobs.evaluate import Evaluation
 from headgate.spark.jobs.reading import sources
 from headgate.spark.jobs.rows import Leaf, Part, Range, Rows
@@ -23,15 +24,28 @@ WATERMARK = 3_000_000
 Row = tuple[Any, ...]
 
 
-def in_time(rows: Sequence[Row]) -> list[Row]:
-    """The rows that are not late, as a log keeps them; event time is last."""
-    kept: list[Row] = []
+def late(rows: Sequence[Row]) -> set[int]:
+    """The offsets of late rows, if each is appended by itself; event time is last."""
+    found: set[int] = set()
     highest = -inf
-    for row in rows:
-        if row[-1] is None or row[-1] >= highest - WATERMARK:
-            kept.append(row)
-            highest = max(highest, -inf if row[-1] is None else row[-1])
-    return kept
+    for offset, row in enumerate(rows):
+        if row[-1] < highest - WATERMARK:
+            found.add(offset)
+        highest = max(highest, row[-1])
+    return found
+
+
+def batch_views(plan: Operator, logs: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """What a batch must read to give a query's results: late rows are for those leaves that no window is above.
+
+    A stream's name stands for all its rows if there is such a leaf, `NAME_in_time` for those that windows may hold.
+    """
+    windows = all(below_window(plan, place) for place, _ in sources(plan))
+    found: dict[str, pa.Table] = {}
+    for name, rows in logs.items():
+        kept = rows.filter(pc.invert(rows["_late"]))
+        found |= {name: kept if windows else rows, f"{name}_in_time": kept}
+    return {name: rows.drop_columns(["_offset", "_arrival", "_late"]) for name, rows in found.items()}
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,7 @@ class MemoryLog:
     schema: pa.Schema
     rows: Sequence[Row]
     start: int = 0
+    late: Collection[int] = ()
 
     @cached_property
     def table(self) -> pa.Table:
@@ -48,7 +63,8 @@ class MemoryLog:
         arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self.schema, strict=True)]
         made = pa.Table.from_arrays(arrays, schema=self.schema)
         made = made.append_column("_offset", pa.array(range(len(self.rows)), pa.int64()))
-        return made.append_column("_arrival", pa.array([n / 10 for n in range(len(self.rows))], pa.float64()))
+        made = made.append_column("_arrival", pa.array([n / 10 for n in range(len(self.rows))], pa.float64()))
+        return made.append_column("_late", pa.array([n in self.late for n in range(len(self.rows))], pa.bool_()))
 
     def read(self, first: int, last: int) -> pa.Table:
         return self.table.slice(first, last - first)
@@ -57,7 +73,7 @@ class MemoryLog:
         rows = self.read(first, last)
         times = rows[self.schema.names[-1]].cast(pa.int64())
         wanted = [time is not None and low <= time <= high for time in times.to_pylist()]
-        return rows.filter(pa.array(wanted, pa.bool_()))
+        return rows.filter(pa.array(wanted, pa.bool_())).filter(pc.invert(pc.field("_late")))
 
     def segments(self, first: int, last: int) -> Sequence[Part]:
         return ()
@@ -127,4 +143,4 @@ def naive(table: pa.Table) -> pa.Table:
 
 
 def of_stream(stream: Stream, schema: pa.Schema, rows: Sequence[Row]) -> MemoryLog:
-    return MemoryLog(schema, in_time(rows) if stream.event_time else rows)
+    return MemoryLog(schema, rows, late=late(rows) if stream.event_time else ())

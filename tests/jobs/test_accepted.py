@@ -32,7 +32,7 @@ def logs(spark: SparkSession) -> dict[str, MemoryLog]:
 @pytest.fixture(scope="module")
 def views(spark: SparkSession, tables: dict[str, DataFrame], logs: dict[str, MemoryLog]) -> dict[str, DataFrame]:
     """What a batch reads."""
-    rows = {name: log.table.drop_columns(["_offset", "_arrival"]) for name, log in logs.items()}
+    rows = {name: log.table.drop_columns(["_offset", "_arrival", "_late"]) for name, log in logs.items()}
     return {**tables, **{name: spark.createDataFrame(table) for name, table in rows.items()}}
 
 

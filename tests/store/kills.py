@@ -30,7 +30,7 @@ from headgate.spark.store.deadletters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.killpoints import POINTS, VARIABLE
 from headgate.spark.store.ledger import Ledger
-from headgate.spark.store.log import LATE, StreamLog
+from headgate.spark.store.log import StreamLog
 from headgate.spark.store.resultfiles import read
 
 STEPS = 2000  # more than any life gets to live
@@ -136,18 +136,20 @@ def warm_up() -> None:
         life.drain()
 
 
-def expected(batches: int) -> tuple[list[int], list[int]]:
-    """The ids that the log took and those that it rejected, computed from the batches alone."""
+def expected(batches: int) -> tuple[list[int], list[int], list[int]]:
+    """The ids that the log took, those of them that were late, and those that it rejected, from the batches alone."""
     kept: list[int] = []
+    late: list[int] = []
     rejected: list[int] = []
     frontier = -math.inf
     for index in range(batches):
         table = batch(index)
         pairs = list(zip(table["id"].to_pylist(), table["ts"].cast(pa.int64()).to_pylist(), strict=True))
-        kept += [each for each, moment in pairs if moment is not None and moment >= frontier]
-        rejected += [each for each, moment in pairs if moment is None or moment < frontier]
+        kept += [each for each, moment in pairs if moment is not None]
+        late += [each for each, moment in pairs if moment is not None and moment < frontier]
+        rejected += [each for each, moment in pairs if moment is None]
         frontier = max([frontier, *(moment - 20 for _, moment in pairs if moment is not None)])
-    return kept, rejected
+    return kept, late, rejected
 
 
 def account(folder: Path) -> tuple[int, int, list[str]]:
@@ -156,15 +158,19 @@ def account(folder: Path) -> tuple[int, int, list[str]]:
     with DataDirectory(folder) as directory:
         log = StreamLog.open(directory.stream("s"), STREAM, SCHEMA)
         batches = [int(name[1:]) for name in log.batches if name.startswith("b")]
-        kept, rejected = expected(batches[-1] + 1 if batches else 0)
+        kept, late, rejected = expected(batches[-1] + 1 if batches else 0)
         results = 0
         for query, divisor in zip(SINKS, (2, 3, 1), strict=True):
             found = Counter(read(directory.result(query))["id"].to_pylist())
             wrong += differences(query, found, [each for each in kept if each % divisor == 0])
             results += found.total()
         letters = DeadLetters(directory.letters("s")).letters()
-        wrong += differences("dead letters", Counter(_id(letter.row) for letter in letters), rejected)
-        if not any(letter.reason == LATE for letter in letters):
+        wrong += differences("dead letters", Counter(each.row["id"] for each in letters if each.row), rejected)
+        told = {letter.offset for letter in letters if letter.reason.startswith("late by")}
+        offsets = dict(zip(kept, range(len(kept)), strict=True))
+        wrong += differences("late", Counter(each for each in kept if offsets[each] in told), late)
+        wrong += [] if len(told) == len([each for each in letters if not each.row]) else ["late letters are doubled"]
+        if not late:
             wrong.append("nothing was late: the test tests less than it should")
     return len(kept), results, wrong
 
@@ -173,10 +179,6 @@ def differences(name: str, found: Counter[int], wanted: list[int]) -> list[str]:
     asked = Counter(wanted)
     lost, doubled = (asked - found).total(), (found - asked).total()
     return [f"{name}: {lost} lost, {doubled} doubled or not asked for"] if lost or doubled else []
-
-
-def _id(row: dict[str, int] | None) -> int:
-    return -1 if row is None else row["id"]
 
 
 def forget_too_early() -> None:

@@ -8,7 +8,9 @@ from tests.store.builders import SCHEMA, ids, opened, rows
 from headgate.model import HeadgateError
 from headgate.spark.store import deadletters
 from headgate.spark.store.deadletters import DeadLetters, Letter
-from headgate.spark.store.log import LATE, NO_EVENT_TIME
+from headgate.spark.store.eventtime import NO_EVENT_TIME
+
+LATE = "late by 89 us"
 
 
 def test_what_an_append_rejects_is_kept_once(tmp_path: Path) -> None:
@@ -19,10 +21,11 @@ def test_what_an_append_rejects_is_kept_once(tmp_path: Path) -> None:
     for expected in (3, 0):
         letters = DeadLetters(tmp_path / "s.jsonl")
         assert letters.keep(log.newest) == expected
-        assert (letters.count(), letters.count(LATE), letters.count(NO_EVENT_TIME)) == (3, 2, 1)
-    first = letters.letters()[0]
-    assert (first.reason, first.arrival, first.offset, first.append) == (LATE, 1.0, None, 2)
-    assert first.row == {"id": 1, "name": "n1", "ts": "1970-01-01T00:00:00.000001+00:00"}
+        assert (letters.count(), letters.count(LATE), letters.count(NO_EVENT_TIME)) == (3, 1, 1)
+    first, late, _ = letters.letters()
+    assert (first.reason, first.arrival, first.offset, first.append) == (NO_EVENT_TIME, 1.0, None, 2)
+    assert first.row == {"id": 2, "name": "n2", "ts": None}
+    assert (late.reason, late.offset, late.row, late.append) == (LATE, 1, None, 2)  # its row is in the log
 
 
 def test_a_crash_before_keeping_loses_nothing(tmp_path: Path) -> None:
@@ -53,7 +56,7 @@ def test_letters_are_taken_replayed_and_settled(tmp_path: Path) -> None:
     log = opened(tmp_path)
     log.append(rows([100]), 0.0)
     letters = DeadLetters(path)
-    letters.keep(log.append(rows([1, None], 1), 1.0))
+    letters.keep(log.append(rows([None, None], 1), 1.0))
     letters.add([Letter("broken JSON", 2.0, text='{"id": ')])
     assert letters.unsettled() is None
     taken = letters.take()
@@ -82,12 +85,12 @@ def test_letters_that_are_not_chosen_stay(tmp_path: Path) -> None:
     done = log.append(rows([1, None, 2], 1), 1.0)
     letters = DeadLetters(path)
     letters.keep(done)
-    taken = letters.take(lambda letter: letter if letter.reason == LATE else None)
+    taken = letters.take(lambda letter: letter if letter.row else None)
     assert taken is not None
-    assert [letter.reason for letter in taken.letters] == [LATE, LATE]
+    assert [letter.reason for letter in taken.letters] == [NO_EVENT_TIME]
     for each in (letters, DeadLetters(path)):
-        assert [letter.reason for letter in each.letters()] == [NO_EVENT_TIME]
-        assert (each.count(), each.count(LATE)) == (1, 0)
+        assert [letter.offset for letter in each.letters()] == [1, 2]
+        assert (each.count(), each.count(LATE)) == (2, 1)
         assert each.keep(done) == 0  # also what was taken of it is known
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -10,17 +11,18 @@ from unittest.mock import Mock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.store.builders import DELAY, PLAIN, SCHEMA, ids, opened, rows
+from tests.store.builders import DELAY, PLAIN, SCHEMA, STREAM, ids, opened, rows
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.store.log import LATE, NO_EVENT_TIME, StreamLog
+from headgate.spark.store.eventtime import AFTER_THE_END, NO_EVENT_TIME
+from headgate.spark.store.log import StreamLog
 
 
 def test_rows_come_back_with_offsets_and_arrivals(tmp_path: Path) -> None:
     log = opened(tmp_path)
     assert (log.append(rows([1, 2]), 0.5).first, log.append(rows([3], 2), 1.5).last) == (0, 3)
     table = log.read(1, 3)
-    assert table.column_names == ["id", "name", "ts", "_offset", "_arrival"]
+    assert table.column_names == ["id", "name", "ts", "_offset", "_arrival", "_late"]
     assert (ids(table), table["_offset"].to_pylist(), table["_arrival"].to_pylist()) == ([1, 2], [1, 2], [0.5, 1.5])
     assert log.arrivals(0, 3) == [(0.5, 2), (1.5, 1)]
     assert log.read(3, 3).schema == table.schema
@@ -37,10 +39,59 @@ def test_one_fsync_makes_an_append_durable(tmp_path: Path, monkeypatch: pytest.M
 
 def test_late_is_strictly_below_what_came_before(tmp_path: Path) -> None:
     log = opened(tmp_path)
-    assert log.append(rows([100, 5]), 0.0).late == 0  # within one append nothing is late
+    assert log.append(rows([100, 5]), 0.0).late == ()  # within one append nothing is late
     done = log.append(rows([100 - DELAY, 100 - DELAY - 1, None, 200], 10), 1.0)
-    assert [(ids(table), reason) for table, reason in done.rejected] == [([11], LATE), ([12], NO_EVENT_TIME)]
-    assert (done.late, log.end, ids(log.read(2, 4))) == (1, 4, [10, 13])
+    assert [(ids(table), reason) for table, reason in done.rejected] == [([12], NO_EVENT_TIME)]
+    assert (done.late, log.end) == (((3, "late by 1 us"),), 5)
+    for seal in (False, True):
+        if seal:
+            log.seal()
+        for each in (log, opened(tmp_path)):
+            assert (ids(each.read(2, 5)), each.read(2, 5)["_late"].to_pylist()) == ([10, 11, 13], [False, True, False])
+            assert ids(each.read_window(0, 5, -math.inf, math.inf)) == [0, 1, 10, 13]
+            assert (each.late(0, 5), each.late(0, 3), each.late(3, 4)) == (1, 0, 1)
+
+
+def test_late_rows_never_move_the_frontier_nor_what_windows_read(tmp_path: Path) -> None:
+    log = opened(tmp_path)
+    log.append(rows([100]), 0.0)
+    log.append(rows([5, 1], 1), 1.0)
+    for low in (None, 100):
+        found = log.segments(1, 3)[-1]
+        assert (found.late, found.low, found.high) == (2, low, low)
+        assert (log.frontier_at(1), log.frontier_at(3)) == (100 - DELAY, 100 - DELAY)
+        assert ids(log.read_window(0, 3, 0, 50)) == []
+        log.seal()
+    log.drop_before(3)
+    assert opened(tmp_path).frontier_at(3) == 100 - DELAY
+
+
+FAR = "ahead of its arrival, the stream allows"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "taken", "reasons"),
+    [
+        (2.0, [0, 1, 5], {f"3 s {FAR} 2 s": [2], f"1 h {FAR} 2 s": [3, 4]}),
+        (0.0, [0, 5], {f"2 s {FAR} 0 s": [1], f"3 s {FAR} 0 s": [2], f"1 h {FAR} 0 s": [3, 4]}),
+        (math.inf, [0, 1, 2, 3, 4, 5], {}),
+        (1e300, [0, 1, 2, 3, 4, 5], {}),
+    ],
+)
+def test_only_the_future_is_bounded(tmp_path: Path, ahead: float, taken: list[int], reasons: Any) -> None:
+    """One row from far ahead would make all after it late; it is rejected with its row, and moves nothing."""
+    arrival = 7.5
+    times = [0, *(round((arrival + each) * 1e6) for each in (2.0, 3.0, 3600.0, 3605.0)), -(10**15)]
+    log = opened(tmp_path, replace(STREAM, ahead=ahead))
+    done = log.append(rows(times), arrival)
+    assert (ids(log.read(0, log.end)), {reason: ids(table) for table, reason in done.rejected}) == (taken, reasons)
+    assert log.frontier_at(log.end) == max(times[each] for each in taken) - DELAY
+
+
+def test_how_far_ahead_rows_may_be_can_change(tmp_path: Path) -> None:
+    for ahead in (3600.0, math.inf, 5.0):
+        opened(tmp_path, replace(STREAM, ahead=ahead)).close()
+        assert StreamLog.reopen(tmp_path / "s").stream.ahead == ahead
 
 
 def test_without_event_time_nothing_is_late(tmp_path: Path) -> None:
@@ -53,14 +104,15 @@ def test_without_event_time_nothing_is_late(tmp_path: Path) -> None:
 def test_a_batch_is_appended_once(tmp_path: Path) -> None:
     log = opened(tmp_path, seal_rows=3)
     first = log.append(rows([100, 50, 60]), 0.0, batch="a")
-    log.append(rows([1]), 0.0, batch="late")
-    assert log.append(rows([1]), 0.0, batch="late").late == 1  # the newest one again: its rejects too
+    log.append(rows([1, None]), 0.0, batch="late")
+    again = log.append(rows([1]), 0.0, batch="late")  # the newest one again: what is told of its rows too
+    assert (again.late, len(again.rejected)) == (((3, "late by 89 us"),), 1)
     log.seal()
     for each in (log, opened(tmp_path)):
         again = each.append(rows([1, 2, 3]), 9.0, batch="a")
-        assert ((again.first, again.last), each.end) == ((first.first, first.last), 3)
-        assert each.append(rows([500]), 9.0, batch="late").last == 3
-    log.drop_before(3)
+        assert ((again.first, again.last), each.end) == ((first.first, first.last), 4)
+        assert each.append(rows([500]), 9.0, batch="late").last == 4
+    log.drop_before(4)
     assert opened(tmp_path).append(rows([1]), 0.0, batch="a").last == 3
 
 
@@ -71,10 +123,15 @@ def test_the_end_takes_an_offset_and_closes_everything(tmp_path: Path) -> None:
     for each in (log, opened(tmp_path)):
         assert (each.frontier_at(1), each.frontier_at(2)) == (100 - DELAY, math.inf)
         assert (each.read(0, 2).num_rows, each.arrivals(0, 2)) == (1, [(0.0, 1)])
-    assert log.append(rows([10**9]), 3.0).late == 1
+    log.append(rows([10**9], 1), 3.0)
+    for each in (log, opened(tmp_path)):
+        assert each.newest is not None
+        assert each.newest.late == ((2, AFTER_THE_END),)
+        assert (ids(each.read(0, 3)), ids(each.read_window(0, 3, -math.inf, math.inf))) == ([0, 1], [0])
     log.seal()
-    log.drop_before(2)
-    assert (log.start, log.frontier_at(2), opened(tmp_path).frontier_at(2)) == (2, math.inf, math.inf)
+    assert (log.frontier_at(1), log.frontier_at(3), log.segments(0, 3)[0].high) == (100 - DELAY, math.inf, 100)
+    log.drop_before(3)
+    assert (log.start, log.frontier_at(3), opened(tmp_path).frontier_at(3)) == (3, math.inf, math.inf)
 
 
 def test_rows_behind_the_end_of_a_stream_without_event_time(tmp_path: Path) -> None:
@@ -208,6 +265,7 @@ def test_readers_beside_the_appender_see_whole_prefixes(tmp_path: Path) -> None:
         (Stream(name="s", event_time="when"), SCHEMA, "'when' is not a column; name one of id, name, ts"),
         (Stream(name="s", event_time="id"), SCHEMA, "'id' has the type int64; give the column the type timestamp"),
         (PLAIN, pa.schema([("_offset", pa.int64())]), "'_offset' is taken"),
+        (PLAIN, pa.schema([("_late", pa.int64())]), "'_late' is taken"),
     ],
 )
 def test_streams_that_cannot_be_logged(tmp_path: Path, stream: Stream, schema: Any, says: str) -> None:

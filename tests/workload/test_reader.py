@@ -54,7 +54,7 @@ def test_the_shortest_file_has_defaults(tmp_path: Path) -> None:
     assert workload == Workload(
         name="short",
         duration=1.0,
-        streams=(Stream(name="s", arrivals="at, times=[0]"),),
+        streams=(Stream(name="s", ahead=inf, arrivals="at, times=[0]"),),
         classes=(QueryClass("default", 1.0),),
         queries=workload.queries,
         directory=tmp_path,
@@ -109,6 +109,7 @@ def test_streams_and_tables_keep_what_the_engine_needs() -> None:
         schema = "id bigint, price decimal(10, 2), at struct<x: int, y: int>, ts timestamp"
         event_time = "ts"
         watermark = "5 s"
+        ahead = "2 min"
         source = "socket, port=9999"
         source_cost = "3 us"
         bytes = 16
@@ -127,6 +128,7 @@ def test_streams_and_tables_keep_what_the_engine_needs() -> None:
         schema=columns,
         event_time="ts",
         watermark=5.0,
+        ahead=120.0,
         source="socket, port=9999",
         source_cost=3e-6,
         bytes=16,
@@ -134,6 +136,24 @@ def test_streams_and_tables_keep_what_the_engine_needs() -> None:
     assert workload.tables == (Table(name="m", schema=(("id", "bigint"),), path="m.parquet"),)
     assert workload.queries[0].sink == "console"
     assert workload.duration == inf
+
+
+@pytest.mark.parametrize(
+    ("said", "ahead"),
+    [
+        ('source = "socket, port=9999"', 3600.0),
+        ('source = "directory, path=d"\narrivals = "poisson, rate=1"', 3600.0),
+        ('source = "poisson, rate=1"', inf),
+        ('source = "steps, rates=[1], every=1s, file=f.csv"', inf),
+        ('arrivals = "trace, file=t.csv"', inf),
+        ('source = "socket, port=9999"\nahead = "none"', inf),
+        ('source = "poisson, rate=1"\nahead = "1 h"', 3600.0),
+    ],
+)
+def test_only_what_comes_from_outside_is_bounded_unless_a_stream_says_otherwise(said: str, ahead: float) -> None:
+    stream = f'[workload]\nduration = "1 s"\n[[stream]]\nname = "s"\nschema = "ts timestamp"\nevent_time = "ts"\n{said}'
+    found = parse_workload(f'{stream}\n[[query]]\nname = "q"\nsql = "SELECT ts FROM s"')
+    assert found.streams[0].ahead == ahead
 
 
 def test_an_operator_keeps_what_is_said_of_it() -> None:

@@ -47,11 +47,11 @@ def dead(
     replay: Replay = False,
     as_json: AsLines = False,
 ) -> None:
-    """List dead letters: tuples that came too late, could not be read, or on which an expression failed.
+    """List dead letters: tuples that came late or too early, could not be read, or on which an expression failed.
 
     How many of each reason there are, or with a stream's name the newest 20 of them; also while the engine runs.
     With --replay they go through the checks of their stream again: what has been corrected in DIR/deadletters is
-    taken, what came too late is too late again.
+    taken; late ones are in the stream already, for queries without windows, and stay.
     """
     options.check_rows(rows)
     options.check_directory(directory)

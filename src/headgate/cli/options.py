@@ -133,17 +133,11 @@ def check_rows(rows: int | None) -> None:
 
 def check_directory(path: Path) -> None:
     """Refuse what is no data directory of this version; nothing is locked and nothing written."""
-    from headgate.spark.store.directory import VERSION
+    from headgate.spark.store.directory import check_version
     from headgate.spark.store.files import read_json
 
     file = path / "headgate.json"
     if not file.is_file():
         found = "is not a directory of a run" if path.exists() else "there is no such directory"
         raise HeadgateError(found, where=str(path), hint="give the one that headgate run named")
-    version = read_json(file).get("format")
-    if version != VERSION:
-        raise HeadgateError(
-            f"the data directory has format {version}, this Headgate reads format {VERSION}",
-            where=str(file),
-            hint="read it with the Headgate that wrote it",
-        )
+    check_version(read_json(file).get("format"), file)

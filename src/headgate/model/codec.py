@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass
+from math import inf
 from typing import Any
 
 from headgate.model import operator, qos, query, schedule, stream, window
@@ -13,6 +14,7 @@ _CLASSES: dict[str, type] = {
     for found in vars(module).values()
     if isinstance(found, type) and is_dataclass(found)
 }
+_ENDLESS = {"is": "inf"}  # which JSON has no number for
 
 
 def to_plain(value: Any) -> Any:
@@ -25,7 +27,7 @@ def to_plain(value: Any) -> Any:
         return {"is": type(value).__name__, **{key: to_plain(item) for key, item in _stated(value).items()}}
     if isinstance(value, tuple | list):
         return [to_plain(item) for item in value]
-    return value
+    return _ENDLESS if value == inf else value
 
 
 def from_plain(value: Any) -> Any:
@@ -33,7 +35,11 @@ def from_plain(value: Any) -> Any:
 
     >>> from_plain({'is': 'Window', 'size': 10.0, 'slide': 5.0})
     Window(size=10.0, slide=5.0)
+    >>> from_plain(to_plain(stream.Stream(name="s", ahead=inf))).ahead
+    inf
     """
+    if value == _ENDLESS:
+        return inf
     if isinstance(value, dict):
         made = _CLASSES[value["is"]]
         return made(**{key: from_plain(item) for key, item in value.items() if key != "is"})

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+AHEAD = 3600.0  # seconds that clocks elsewhere may be wrong by, unless a stream says otherwise
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
@@ -13,7 +15,8 @@ class Stream:
     name: str
     schema: tuple[tuple[str, str], ...] = ()  # (column, type)
     event_time: str | None = None
-    watermark: float = 0.0  # seconds
+    watermark: float = 0.0  # seconds that an event time may be behind the largest so far
+    ahead: float = AHEAD  # seconds that it may be ahead of its arrival; infinity: no bound
     arrivals: str | None = None  # "poisson, rate=1200"
     source: str | None = None  # where the engine reads it
     source_cost: float = 0.0  # seconds that reading one tuple takes

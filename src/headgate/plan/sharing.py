@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from headgate.model import HeadgateError, Operator, Query, Source
+from headgate.model import Aggregate, Except, HeadgateError, Join, Operator, Query, Source
 
+WINDOWED = (Aggregate, Join, Except)
 Place = tuple[int, ...]  # the way from a query's root to an operator: which input, at each step
 
 
 def signature(operator: Operator, place: Place, query: Query, share: bool = True) -> Hashable:
     """Equal signatures are one operator. Where queries share nothing, a query's name is part of all of its own.
+
+    There tuples are real, and some are late: an operator that gives its results to windows passes over them, and one
+    that gives them to nobody but the query takes them, so these two are not one.
 
     Operators from SQL are shared when their whole sub-plans are equal; operators given by cost say nothing of what
     they compute, so they are shared only when they carry the same name.
@@ -24,12 +28,35 @@ def signature(operator: Operator, place: Place, query: Query, share: bool = True
     >>> signature(Select(inputs=(Source("s"),), name="hot"), (), q)
     ('name', 'hot')
     """
-    alone = () if share else (query.name,)
+    alone = () if share else (query.name, _takes_late(operator) and not below_window(query.plan, place))
     if query.sql is not None:
         return ("plan", operator, *alone)
     if operator.name is not None:
         return ("name", operator.name, *alone)
     return ("place", query.name, place)
+
+
+def below_window(plan: Operator, place: Place) -> bool:
+    """Whether an operator with windows stands above a place.
+
+    >>> joined = Join(inputs=(Source("a"), Source("b")), lower=0.0, upper=0.0)
+    >>> below_window(joined, (1,)), below_window(joined, ())
+    (True, False)
+    """
+    node: Operator | Source = plan
+    for port in place:
+        assert isinstance(node, Operator)
+        if isinstance(node, WINDOWED):
+            return True
+        node = node.inputs[port]
+    return False
+
+
+def _takes_late(node: Operator | Source) -> bool:
+    """Whether tuples get through to a node without passing through windows."""
+    if isinstance(node, Source):
+        return True
+    return not isinstance(node, WINDOWED) and any(map(_takes_late, node.inputs))
 
 
 def check_same(first: Operator, second: Operator, query: Query) -> None:

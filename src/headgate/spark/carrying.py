@@ -65,7 +65,7 @@ class Carrier:
         failures = [(share, failure) for share in shares for failure in share.untold()]
         for share, failure in failures:
             stream, told = letter(share.name, failure, self._now())
-            letters.setdefault(stream, []).append(told)
+            letters.setdefault(stream or min(share.running.streams), []).append(told)
         self._ledger.commit(Commit(number, units, positions, outputs, letters=letters))
         emission = self._now()
         with self._lock:
@@ -122,5 +122,6 @@ class Carrier:
             tally.runs += 1
             tally.tuples_in += share.arrived
             tally.tuples_out += share.result.count if share.piece.feeds is None else 0
+            tally.late += share.late
             tally.note(times)
         return times

@@ -68,8 +68,8 @@ class Closing:
             if not one.shape.whole:
                 found += clock.queries.values()
                 continue
-            if (closed := self._closed(one, ends)) != clock.closed:
-                clock.closed = closed
+            if (closed := self._closed(one, ends)) != clock.closed or frontier == inf:
+                clock.closed = closed  # behind a stream's end all is late, and no window will let it go
                 found += clock.queries.values()
             # However far other streams come meanwhile: they can only hold windows back.
             ahead = {**dict.fromkeys(one.streams, inf), stream: frontier + AHEAD}

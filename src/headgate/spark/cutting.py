@@ -14,8 +14,11 @@ from headgate.model import Level, Query, QueryClass, Stream
 from headgate.plan.network import Network
 from headgate.plan.segments import chains
 from headgate.plan.sharing import Place
+from headgate.spark.jobs.inner import Inner
 from headgate.spark.jobs.pieces import Cutter, Piece
+from headgate.spark.jobs.schemas import FROM
 from headgate.spark.jobs.waiting import log_schema
+from headgate.spark.store import logfiles
 from headgate.spark.store.files import safe_name
 from headgate.spark.store.log import StreamLog
 
@@ -114,10 +117,16 @@ class Shaper:
         name = partial(inner_name, query.name, epoch)
         pieces = Cutter(self.spark, self.streams, self.tables, cuts, known, name).pieces(query.plan)
         logs = {
-            piece.feeds.name: StreamLog.open(
-                waiting_folder(self.folder, piece.feeds.name), Stream(name=piece.feeds.name), log_schema(piece.feeds)
-            )
+            piece.feeds.name: _waiting_log(waiting_folder(self.folder, piece.feeds.name), piece.feeds)
             for piece in pieces
             if piece.feeds is not None
         }
         return Shape(pieces, level, epoch, base, logs)
+
+
+def _waiting_log(folder: Path, feeds: Inner) -> StreamLog:
+    """The log of rows that wait; one of format 1 does not say what they were made of, and goes on so."""
+    schema = log_schema(feeds)
+    if (folder / "stream.json").exists() and FROM not in (stored := logfiles.stored(folder)[1]).names:
+        schema = stored
+    return StreamLog.open(folder, Stream(name=feeds.name), schema)

@@ -49,9 +49,11 @@ class Dispatch:
         self._measure(stream, end - known)
         for arrival, count in self._intake.chunks(stream, known, end):
             self.tell(Arrived(stream, arrival, count))
+        ended = self._intake.logs[stream].finished_at is not None
         for running in self._closing.due(stream, self.ends):
-            if running.shape.whole:  # one of its windows has closed since it was looked at last
-                self._let_go(running, running.one)
+            if running.shape.whole or ended:  # one of its windows has closed since it was looked at last, or all have
+                for piece in running.pieces:
+                    self._let_go(running, piece)
             else:
                 self.release(running)
 

@@ -338,7 +338,7 @@ class Engine:
     # -- data in -----------------------------------------------------------------------------------------------
 
     def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int:
-        """Add rows to a stream; durable on return. How many were new and in time."""
+        """Add rows to a stream; durable on return. How many were new and got an offset, late ones among them."""
         new = self.intake.append(stream, rows, batch)
         self._arrived(stream)
         return new

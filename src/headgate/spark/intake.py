@@ -1,4 +1,4 @@
-"""What comes in: the logs of the streams and the dead letters of what they could not take."""
+"""What comes in: the logs of the streams and the dead letters of what they could not take, or not in time."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Intake:
         return self.logs[stream]
 
     def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int:
-        """Add rows to a stream; durable on return. How many were new and in time."""
+        """Add rows to a stream; durable on return. How many were new and got an offset, late ones among them."""
         log = self.log(stream)
         with self._appending[stream]:
             before = log.end
             appended = log.append(rows, self._now(), batch)
-            if appended.rejected:
+            if appended.rejected or appended.late:
                 self.letters[stream].keep(appended)
             return log.end - before
 

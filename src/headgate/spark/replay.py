@@ -18,6 +18,7 @@ from headgate.spark.store.jsonlines import from_plain
 from headgate.spark.store.log import Appended, StreamLog
 
 IN_THE_LOG = "its tuple is in the stream: correct the query"
+LATE = "its tuple is in the stream: queries without windows have it"
 EARLIER = "in an attempt that was broken off"
 _NO_ROW = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, pa.ArrowException)
 
@@ -39,8 +40,8 @@ def replay(log: StreamLog, letters: DeadLetters, arrival: float, reason: str = "
     def choose(letter: Letter) -> Letter | None:
         if reason not in letter.reason:
             return None
-        if letter.row is None and letter.text is None:  # an expression of a query failed on it
-            done.left[IN_THE_LOG] += 1
+        if letter.row is None and letter.text is None:  # it was late, or an expression of a query failed on it
+            done.left[LATE if letter.reason.startswith("late") else IN_THE_LOG] += 1
             return None
         readable = as_row(letter, log.schema)
         if readable is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headgate.model import OperatorId, Query, QueueId, Source
-from headgate.plan.sharing import Place
+from headgate.plan.sharing import Place, below_window
 from headgate.spark.cutting import Shape
 from headgate.spark.jobs import waiting
 from headgate.spark.jobs.compile import Whole
@@ -35,6 +35,7 @@ class Tally:
     tuples_in: int = 0
     tuples_out: int = 0
     dead_letters: int = 0
+    late: int = 0  # tuples that its windows passed over
     responses: array[float] = field(default_factory=lambda: array("d"))
 
     def note(self, response_times: list[float]) -> None:
@@ -105,6 +106,12 @@ class RunningQuery:
         reached = self._reached(piece, taken, logs)
         whole = {place: self.leaf(place, offsets, logs) for place, offsets in reached.items()}
         return leaves, Whole(self.query.plan, piece.place, whole)
+
+    def late(self, taken: Taken, logs: Logs) -> int:
+        """How many of the tuples that a run takes came too late for the windows above them."""
+        windows = (place for place in taken if place in self.starts and below_window(self.query.plan, place))
+        found = {self.queues[place]: (self.leaves[place].stream, taken[place]) for place in windows}
+        return sum(logs[stream].late(offsets.first, offsets.last) for stream, offsets in found.values())
 
     def reached(self, logs: Logs) -> dict[Place, int]:
         """How far its results so far reach into its streams."""

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.model import HeadgateError, Operator, QoS, Query, QueryClass, Stream, Table, unknown
+from headgate.model import HeadgateError, Operator, QoS, Query, QueryClass, Stream, Table, Value, unknown
 from headgate.plan.grouping import Fuse
 from headgate.plan.sql import plan_sql
 from headgate.spark.alarms import Alarms
@@ -28,7 +28,8 @@ from headgate.spark.sources import open_source, to_table
 from headgate.spark.status import Line, Status, status
 from headgate.spark.store import resultfiles
 from headgate.spark.store.sinks import is_file
-from headgate.workload.fields import read_columns
+from headgate.workload.arrivals import usual_ahead
+from headgate.workload.fields import given_seconds, read_ahead, read_columns, read_cost
 
 DEFAULT_CLASS = "default"
 
@@ -87,11 +88,26 @@ class Session:
         *,
         source: str | None = None,
         event_time: str | None = None,
-        watermark: float = 0.0,
+        watermark: float | str = 0.0,
+        ahead: float | str | None = None,
     ) -> None:
-        """Declare a stream; with a source it is fed from there, else by `append`."""
+        """Declare a stream; with a source it is fed from there, else by `append`.
+
+        Event times may be `watermark` behind the largest so far, and `ahead` of their arrival: text such as "2 s", or
+        seconds. Without `ahead` that is "1 h", for made-up rows "none".
+        """
         columns = read_columns(schema) if isinstance(schema, str) else tuple(schema)
-        self.add_stream(Stream(name=name, schema=columns, event_time=event_time, watermark=watermark, source=source))
+        allowed = usual_ahead(source) if ahead is None else _seconds(name, "ahead", ahead, read_ahead)
+        self.add_stream(
+            Stream(
+                name=name,
+                schema=columns,
+                event_time=event_time,
+                watermark=_seconds(name, "watermark", watermark, read_cost),
+                ahead=allowed,
+                source=source,
+            )
+        )
 
     def add_stream(self, stream: Stream) -> None:
         """Declare a stream as the model knows it, and open its source."""
@@ -181,9 +197,10 @@ class Session:
     # -- data --------------------------------------------------------------------------------------------------
 
     def append(self, stream: str, rows: pa.Table | Iterable[Mapping[str, object]], timeout: float | None = None) -> int:
-        """Add rows to a stream; durable on return. How many were taken; bad and late ones are dead letters.
+        """Add rows to a stream; durable on return. How many are in the stream now; the others are dead letters.
 
-        Where a query's lag limit makes sources wait, this waits too, at most `timeout` seconds.
+        Late ones are in the stream too, for queries without windows, and leave a letter. Where a query's lag limit
+        makes sources wait, this waits too, at most `timeout` seconds.
         """
         if stream not in self.engine.streams:
             raise unknown("stream", stream, self.engine.streams)
@@ -197,7 +214,7 @@ class Session:
     def replay(self, stream: str, reason: str = "") -> Replayed:
         """Give a stream its dead letters again, all or those whose reason contains a text.
 
-        They go through the checks of any append: one that came too late is too late again.
+        They go through the checks of any append.
         """
         return self.engine.replay(stream, reason)
 
@@ -265,6 +282,13 @@ class Session:
         for key, value in SETTINGS.items():
             if self.spark.conf.isModifiable(key):
                 self.spark.conf.set(key, value)
+
+
+def _seconds(stream: str, what: str, value: float | str, read: Callable[[Value], float]) -> float:
+    try:
+        return given_seconds(value, read)
+    except HeadgateError as error:
+        raise error.at(f"stream {stream}, {what}") from None
 
 
 def _fuse(text: str) -> Fuse:

@@ -29,19 +29,21 @@ def key(place: Place) -> str:
     return ".".join(map(str, place))
 
 
-def letter(query: str, failure: Failure, now: float) -> tuple[str, Told]:
-    """A failure as a dead letter, and the stream whose it is: of a pair that of its first tuple.
+def letter(query: str, failure: Failure, now: float) -> tuple[str | None, Told]:
+    """A failure as a dead letter, and the stream whose it is: of a pair that of its first tuple, None if unknown.
 
     >>> letter("q", Failure((("s", 7),), "division by zero: 1 / k", '{"k":0}'), 2.5)[1]
     {'reason': 'query q: division by zero: 1 / k', 'arrival': 2.5, 'query': 'q', 'offset': 7, 'values': '{"k":0}'}
     """
     offsets, closes = failure.key
-    told = {"reason": f"query {query}: {failure.reason}", "arrival": now, "query": query, "offset": offsets[0][1]}
+    told: Told = {"reason": f"query {query}: {failure.reason}", "arrival": now, "query": query}
+    if offsets:
+        told["offset"] = offsets[0][1]
     if len(offsets) > 1:
         told["offsets"] = [list(each) for each in offsets]
     if closes is not None:
         told["closes"] = closes
-    return offsets[0][0], {**told, "values": failure.row}
+    return offsets[0][0] if offsets else None, {**told, "values": failure.row}
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +55,7 @@ class Share:
     taken: Taken
     leaves: dict[Place, Leaf]
     whole: Whole | None
+    late: int = 0  # tuples among them that windows pass over
     apart: bool = False  # executors write the results themselves: those of a vast train, into Parquet files
     result: Result = field(init=False)
     handed: pa.Table | None = None  # rows that wait for the next piece
@@ -69,7 +72,7 @@ class Share:
             and parse_sink(running.query.sink or "parquet").name == "parquet"
             and sealed.plain(piece.evaluation.schema)
         )
-        return cls(running, piece, taken, *running.read(piece, taken, logs), apart)
+        return cls(running, piece, taken, *running.read(piece, taken, logs), running.late(taken, logs), apart)
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headgate.model import Level
+from headgate.model import HeadgateError, Level
 from headgate.plan.sharing import Place
 from headgate.spark.cutting import Shape, Shaper
 from headgate.spark.running import Logs, RunningQuery, stream_leaves
@@ -54,7 +54,14 @@ def cut_before(running: RunningQuery, known: Told, at: Mapping[str, int], shaper
         return None
     base = {leaf: cut["base"][key(leaf)] for leaf in running.starts}
     shape = shaper.cut(running.query, Level(cut["level"]), cut["epoch"], base)
-    running.positions = {leaf: at[key(leaf)] for piece in shape.pieces for leaf in piece.leaves}
+    leaves = [leaf for piece in shape.pieces for leaf in piece.leaves]
+    if unknown := [leaf for leaf in leaves if key(leaf) not in at]:
+        raise HeadgateError(
+            f"query '{running.name}' was in pieces, in which an operator gave its results to windows and past them; "
+            f"format 2 has two operators for that, and nothing is known of {key(unknown[0])}",
+            hint="stop it, and start it under another name",
+        )
+    running.positions = {leaf: at[key(leaf)] for leaf in leaves}
     return shape
 
 

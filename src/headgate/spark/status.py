@@ -48,6 +48,7 @@ class Line:
     tuples_in: int
     tuples_out: int
     dead_letters: int
+    late: int = 0  # tuples that came after their windows had closed
     skipped: int = 0  # tuples over which it lost its place
     sink: str = ""
 
@@ -57,6 +58,7 @@ class Line:
             "tuples_in": self.tuples_in,
             "tuples_out": self.tuples_out,
             "dead_letters": self.dead_letters,
+            "late": self.late,
         }
 
 
@@ -135,6 +137,7 @@ def _query_line(engine: Engine, running: RunningQuery) -> Line:
         tuples_in=tally.tuples_in,
         tuples_out=tally.tuples_out,
         dead_letters=tally.dead_letters,
+        late=tally.late,
         skipped=running.skipped,
         sink=running.query.sink or "parquet",
     )
@@ -155,6 +158,7 @@ def _class_line(engine: Engine, name: str, members: Iterable[RunningQuery]) -> L
         tuples_in=sum(line.tuples_in for line in lines),
         tuples_out=sum(line.tuples_out for line in lines),
         dead_letters=sum(line.dead_letters for line in lines),
+        late=sum(line.late for line in lines),
     )
 
 

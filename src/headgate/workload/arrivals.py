@@ -9,6 +9,7 @@ from math import floor, inf
 from types import MappingProxyType
 
 from headgate.model import HeadgateError, unknown
+from headgate.model.stream import AHEAD
 from headgate.workload.settings import Settings
 
 
@@ -117,3 +118,15 @@ def open_ended(text: str) -> bool:
     (True, False)
     """
     return ARRIVALS[Settings(text).name].open_ended
+
+
+def usual_ahead(source: str | None) -> float:
+    """How far event times may be ahead of their arrivals unless a stream says so itself.
+
+    What is made up or played back has event times of its own, right or not; what comes from outside may be wrong.
+
+    >>> usual_ahead("poisson, rate=100"), usual_ahead("socket, port=9999"), usual_ahead(None)
+    (inf, 3600.0, 3600.0)
+    """
+    made = source is not None and source.partition(",")[0].strip() in ARRIVALS
+    return inf if made else AHEAD

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from headgate.model import HeadgateError, QoS, Train, Value, seconds, unknown
@@ -70,6 +70,29 @@ def read_duration(value: Value) -> float:
     if length < 0.0:
         raise HeadgateError(f"must not be negative, found {found(value)}", hint="write 0 or more")
     return length
+
+
+def read_ahead(value: Value) -> float:
+    """A duration that may be missing.
+
+    >>> read_ahead("1 h"), read_ahead("none")
+    (3600.0, inf)
+    """
+    return inf if value == "none" else read_duration(value)
+
+
+def given_seconds(value: Value, read: Callable[[Value], float] = read_cost) -> float:
+    """A duration as a program gives it: text as in a workload file, or a number of seconds.
+
+    >>> given_seconds("2 min"), given_seconds(0.5)
+    (120.0, 0.5)
+    >>> given_seconds(-1)
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: must not be negative, found '-1 s'; write 0 or more
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf:
+        value = f"{value} s"
+    return read(value)
 
 
 def read_train(value: Value) -> Train:
@@ -189,6 +212,7 @@ def _told(read: Callable[[Any], T]) -> Callable[[Any], T]:
 
 Duration = Annotated[float, BeforeValidator(_told(read_duration))]
 Length = Annotated[float, BeforeValidator(_told(read_length))]
+Ahead = Annotated[float, Field(allow_inf_nan=True), BeforeValidator(_told(read_ahead))]
 Cost = Annotated[float, BeforeValidator(_told(read_cost))]
 TrainSize = Annotated[Any, BeforeValidator(_told(read_train))]
 Columns = Annotated[Any, BeforeValidator(_told(read_columns))]

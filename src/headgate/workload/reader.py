@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.model import HeadgateError, QueryClass, Stream, Table, unknown
-from headgate.workload.arrivals import over, read_arrivals
+from headgate.workload.arrivals import over, read_arrivals, usual_ahead
 from headgate.workload.changes import read_change
 from headgate.workload.complaints import validated
 from headgate.workload.costs import read_costs
@@ -134,11 +134,15 @@ def _stream(section: StreamSection, index: int, places: Places) -> Stream:
     with places.at("stream", index, "watermark"):
         if section.watermark is not None and section.event_time is None:
             raise HeadgateError("a watermark needs an event time", hint='write event_time = "…", a column')
+    with places.at("stream", index, "ahead"):
+        if section.ahead is not None and section.event_time is None:
+            raise HeadgateError("a bound on event times needs one", hint='write event_time = "…", a column')
     return Stream(
         name=section.name,
         schema=section.schema_,
         event_time=section.event_time,
         watermark=section.watermark or 0.0,
+        ahead=usual_ahead(section.source or section.arrivals) if section.ahead is None else section.ahead,
         arrivals=section.arrivals,
         source=section.source,
         source_cost=section.source_cost,

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from headgate.model import ONE_TUPLE, QoS, Train
 from headgate.plan.grouping import Fuse
 from headgate.workload.fields import (
+    Ahead,
     Columns,
     Cost,
     Duration,
@@ -70,6 +71,7 @@ class StreamSection(Section):
     schema_: Columns = Field((), alias="schema")
     event_time: str | None = None
     watermark: Cost | None = None
+    ahead: Ahead | None = None
     source_cost: Cost = 0.0
     bytes: int = Field(1, ge=1)
     source: str | None = None

@@ -81,19 +81,21 @@ class Reader:
     streams: Mapping[str, Stream]
     _read: dict[tuple[object, ...], Found] = field(default_factory=dict)
 
-    def found(self, stream: str, offsets: Range, times: Within) -> Found:
-        """Rows of a log by offsets, and by event times where spans are asked for."""
+    def found(self, stream: str, offsets: Range, times: Within, late: bool) -> Found:
+        """Rows of a log by offsets, and by event times where spans are asked for; late ones if they are."""
         log, known, last = self.logs[stream], self.streams[stream], offsets.last
         first = max(offsets.first, log.start)
         bounded = {ref: span for ref, span in times.items() if span.bounded}
-        key = (stream, first, last, *sorted(bounded.items()))
+        key = (stream, first, last, late, *sorted(bounded.items()))
         if key not in self._read:
             if isinstance(known, Inner):
                 self._read[key] = Found(waiting.read(log, known, first, last, bounded))
             else:
                 span = next(iter(bounded.values()), ALWAYS)
-                files = sealed(log, first, last, known.event_time, span)
-                self._read[key] = Found(_read(log, first if files is None else files.end, last, span), files)
+                files = sealed(log, first, last, known.event_time, span, late=late)
+                rest = first if files is None else files.end
+                table = log.read(rest, last) if late else log.read_window(rest, last, span.low, span.high)
+                self._read[key] = Found(table, files)
         return self._read[key]
 
     def train(self, place: Place, ref: Ref) -> Span:
@@ -103,7 +105,7 @@ class Reader:
         wide = None if isinstance(stream, Inner) else train(log, max(leaf.range.first, log.start), leaf.range.last)
         if wide is not None:
             return wide
-        rows = self.found(leaf.stream, leaf.range, {}).table
+        rows = self.found(leaf.stream, leaf.range, {}, late=False).table
         times = rows[waiting.time_column(stream, ref)] if isinstance(stream, Inner) else rows[ref[0]].cast(pa.int64())
         found = pc.min_max(times).as_py()
         return NEVER if found["min"] is None else Span(found["min"], found["max"])
@@ -355,7 +357,7 @@ def compile_run(
 
     def rows(reading: Reading) -> Found:
         assert isinstance(reading.node, Source)
-        return reader.found(reading.node.stream, reading.offsets, reading.times)
+        return reader.found(reading.node.stream, reading.offsets, reading.times, reading.late)
 
     builder = build(catalog, rows)
     frames = [builder.frame(reading, {}) for reading in survey.readings()]
@@ -399,10 +401,6 @@ def window_call(node: Aggregate) -> str:
 def _ends(reading: Reading) -> Marks:
     depth = len(reading.place)
     return {f"_first_{depth}": reading.span.low, f"_last_{depth}": reading.span.high}
-
-
-def _read(log: Rows, first: int, last: int, span: Span) -> pa.Table:
-    return log.read_window(first, last, span.low, span.high) if span.bounded else log.read(first, last)
 
 
 def _bounded(moment: Moment) -> int:

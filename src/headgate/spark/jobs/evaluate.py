@@ -187,7 +187,7 @@ class Evaluation:
             rows[CLOSES].cast(pa.int64()).to_pylist(),
             strict=True,
         ):
-            offsets = tuple((each["stream"], each["offset"]) for each in origins)
+            offsets = tuple((each["stream"], each["offset"]) for each in origins or ())
             failure = Failure(offsets, reason, self.sites.held(note), closes)
             found.setdefault(failure.key, failure)
         return tuple(found.values())

@@ -9,7 +9,8 @@ aggregates, excepts) that have something new, of the plan with
 An aggregate has as R(n, c) the windows that end by the *frontier* of its input at c: no later input falls into them.
 So each result is made exactly once, however the runs are cut. Joins bound the event times of both sides, windows those
 of their rows: both narrow what is read, and a span that is asked for is read exactly, so that tumbling windows need no
-filter.
+filter. Late tuples are below the frontier, so for an aggregate, a join or an except they do not exist; a leaf that is
+below none of these takes them as it takes any other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from headgate.model import Aggregate, Except, HeadgateError, Join, Operator, Source, Stream, Union
-from headgate.plan.sharing import Place
+from headgate.plan.sharing import Place, below_window
 from headgate.spark.jobs.inner import Ref, event_times
 from headgate.spark.jobs.rows import Leaf, Range
 from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, ceiling, first_end, last_end, micros, snapped
@@ -58,6 +59,7 @@ class Reading:
     span: Span = ALWAYS
     offsets: Range = NO_OFFSETS
     times: Within = field(default_factory=dict)
+    late: bool = False  # of a source: late tuples too
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,9 @@ class Survey:
         if part.cause == place:
             first, last = leaf.range.first, leaf.range.last
         times = {ref: within[ref] for ref in event_times(self.streams[node.stream]) if ref in within}
-        return Reading(node, place, offsets=Range(first, last), times=times) if first < last else None
+        if first >= last:
+            return None
+        return Reading(node, place, offsets=Range(first, last), times=times, late=not self._below_window(place))
 
     def _whole(self, reading: Reading, made: list[Reading | None]) -> Reading | None:
         """Without rows on one side a join has none; an except needs rows on its left, a union on any side."""
@@ -251,6 +255,12 @@ class Survey:
                 if step.input == number:
                     asked = _and(asked, step.ref, step.down(span))
         return asked
+
+    def _below_window(self, place: Place) -> bool:
+        """Whether windows of the query hold a leaf's tuples: those that come too late for them are passed over."""
+        if self.whole is not None:
+            return self.whole._below_window((*self.place, *place))
+        return below_window(self.plan, place)
 
     def _is_time(self, node: Source, ref: Ref) -> bool:
         return ref in event_times(self.streams[node.stream])

@@ -23,6 +23,10 @@ class Part(Protocol):
     @property
     def rows(self) -> int: ...
     @property
+    def late(self) -> int:
+        """How many of the rows came after windows that they belong to had closed; the times below are of the others."""
+
+    @property
     def low(self) -> int | None:
         """The smallest event time, microseconds."""
 
@@ -30,27 +34,27 @@ class Part(Protocol):
     def high(self) -> int | None: ...
     @property
     def path(self) -> Path | None:
-        """The Parquet file with exactly these rows, their offsets and arrivals; None: they are not sealed yet."""
+        """The Parquet file with exactly these rows, their offsets, arrivals and marks; None: not sealed yet."""
 
     def overlaps(self, low: Moment, high: Moment) -> bool:
-        """Whether a row may have its event time in [low, high]."""
+        """Whether a row in time may have its event time in [low, high]."""
 
     def inside(self, low: Moment, high: Moment) -> bool:
-        """Whether every row has."""
+        """Whether every row in time has."""
 
 
 class Rows(Protocol):
-    """A stream's log. Tables hold the stream's columns, `_offset` (int64) and `_arrival` (double)."""
+    """A stream's log. Tables hold the stream's columns, `_offset` (int64), `_arrival` (double), `_late` (boolean)."""
 
     @property
     def start(self) -> int:
         """The first offset that is still kept."""
 
     def read(self, first: int, last: int) -> pa.Table:
-        """The rows at offsets [first, last)."""
+        """The rows at offsets [first, last), late or not: what operators without windows take."""
 
     def read_window(self, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
-        """Those of them whose event time lies in [low, high] microseconds: exactly those."""
+        """Those in time whose event time lies in [low, high] microseconds, exactly those: what windows take."""
 
     def segments(self, first: int, last: int) -> Sequence[Part]:
         """The parts that hold them, in order; sealed ones come before the others."""

@@ -12,7 +12,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from headgate.model import HeadgateError, Stream, Table
 
-OFFSET, ARRIVAL, CLOSES = "_offset", "_arrival", "_closes"
+OFFSET, ARRIVAL, CLOSES, LATE = "_offset", "_arrival", "_closes", "_late"
 FROM = "_from"  # the tuples that a row was made of
 FAILED = "_failed"  # why a row has no result; null for all others
 ORIGINS = pa.list_(pa.struct([("stream", pa.string()), ("offset", pa.int64())]))  # the type of FROM
@@ -38,8 +38,9 @@ def arrow_schema(stream: Stream) -> pa.Schema:
 
 
 def with_hidden(schema: pa.Schema) -> pa.Schema:
-    """A log's columns: the stream's, and each tuple's offset and arrival."""
-    return schema.append(pa.field(OFFSET, pa.int64())).append(pa.field(ARRIVAL, pa.float64()))
+    """A log's columns: the stream's, and each tuple's offset, arrival and whether it was late."""
+    hidden = [pa.field(OFFSET, pa.int64()), pa.field(ARRIVAL, pa.float64()), pa.field(LATE, pa.bool_())]
+    return pa.schema([*schema, *hidden])
 
 
 def result_schema(schema: pa.Schema) -> pa.Schema:

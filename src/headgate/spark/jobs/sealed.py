@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from headgate.spark.jobs.rows import Part, Rows
-from headgate.spark.jobs.schemas import OFFSET
+from headgate.spark.jobs.schemas import LATE, OFFSET
 from headgate.spark.jobs.spans import ALWAYS, NEVER, Span
 from headgate.spark.jobs.times import quoted
 
@@ -39,8 +39,13 @@ class Sealed:
         return found.where(self.condition) if self.condition else found
 
 
-def sealed(log: Rows, first: int, last: int, event_time: str | None, span: Span = ALWAYS) -> Sealed | None:
-    """What executors are to read of offsets [first, last) and some event times; None: too little to be worth it."""
+def sealed(
+    log: Rows, first: int, last: int, event_time: str | None, span: Span = ALWAYS, *, late: bool = False
+) -> Sealed | None:
+    """What executors are to read of offsets [first, last) and some event times; None: too little to be worth it.
+
+    Late rows are for those who ask for all times.
+    """
     parts = [part for part in log.segments(first, last) if part.path is not None]
     end = parts[-1].end if parts else first
     if span.bounded:
@@ -50,6 +55,8 @@ def sealed(log: Rows, first: int, last: int, event_time: str | None, span: Span 
     conditions = _offsets(parts, first, last)
     if event_time is not None and not all(part.inside(span.low, span.high) for part in parts):
         conditions += _times(event_time, span)
+    if not late and any(part.late for part in parts):
+        conditions.append(f"NOT coalesce({LATE}, false)")  # files of version 1 have no such column
     return Sealed(tuple(located(part.path) for part in parts if part.path), " AND ".join(conditions), min(end, last))
 
 

@@ -129,6 +129,8 @@ def read(log: Rows, inner: Inner, first: int, last: int, times: Mapping[Ref, Spa
             if bound not in (inf, -inf):
                 wanted = pc.and_(wanted, compare(column, pa.scalar(int(bound), pa.int64())))
     rows = rows.filter(wanted)  # null, a row without this time, is dropped: no window holds it
+    if FROM not in rows.column_names:
+        rows = rows.append_column(FROM, pa.nulls(rows.num_rows, ORIGINS))
     kept = [*inner.types.names, CAME, CLOSED, FROM, *(f"_t{number}" for number in range(len(inner.times)))]
     renamed = [{CAME: ARRIVAL, CLOSED: CLOSES}.get(name, name) for name in kept]
     return rows.select(kept).rename_columns(renamed)

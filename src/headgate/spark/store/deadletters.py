@@ -7,6 +7,7 @@ Taking writes the file of those taken, then the other letters as a new NAME.json
 file of letters taken with a higher number is a leftover.
 
 A line: {"append": …, "reason": …, "offset": …, "arrival": …, "row": {…}} or with "text" for what could not be read.
+With an offset and no row it is of a tuple that is in the stream: a late one, or one on which a query failed.
 `append` is the number of the log's append, so that keeping the same append twice keeps it once. What an expression of a
 query failed on has its "query", the "commit" that says so, and "offset" or "offsets": the tuples are in the stream.
 """
@@ -124,13 +125,16 @@ class DeadLetters:
 
     @_alone
     def keep(self, appended: Appended) -> int:
-        """Keep what an append rejected; the second time nothing happens. Returns how many were new."""
+        """Keep what an append rejected or found late; the second time nothing happens. Returns how many were new."""
         if appended.number < self._header.append:
             return 0
         letters = [
             Letter(reason, appended.arrival, row=row, append=appended.number)
             for rows, reason in appended.rejected
             for row in rows.to_pylist()
+        ]
+        letters += [
+            Letter(reason, appended.arrival, offset=offset, append=appended.number) for offset, reason in appended.late
         ]
         if appended.number == self._header.append:
             letters = letters[self._header.kept :]

@@ -19,8 +19,10 @@ from types import TracebackType
 
 from headgate.model import HeadgateError
 from headgate.spark.store.files import read_json, remove_temporary, safe_name, sync_folder, write_json
+from headgate.spark.store.killpoints import at
 
-VERSION = 1
+VERSION = 2
+FORMER = (1,)  # read as they are: taking one over is writing the new version
 FOLDERS = ("streams", "deadletters", "commits", "aside", "waiting", "results")
 
 
@@ -52,7 +54,9 @@ class DataDirectory:
     def __enter__(self) -> DataDirectory:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     @property
@@ -112,7 +116,10 @@ class DataDirectory:
         remove_temporary(self.path)
         file = self.path / "headgate.json"
         if file.exists():
-            self._refuse_other(read_json(file).get("format"), file)
+            found = read_json(file).get("format")
+            check_version(found, file)
+            if found != VERSION:
+                self._take_over(file)
             return
         strangers = sorted(path.name for path in self.path.iterdir() if path.name not in (*FOLDERS, "lock"))
         if strangers:
@@ -126,10 +133,19 @@ class DataDirectory:
         sync_folder(self.path)
         write_json(file, {"format": VERSION})
 
-    def _refuse_other(self, found: object, file: Path) -> None:
-        if found != VERSION:
-            raise HeadgateError(
-                f"the data directory has format {found}, this Headgate reads format {VERSION}",
-                where=str(file),
-                hint="open it with the Headgate that wrote it, or choose a new directory",
-            )
+    def _take_over(self, file: Path) -> None:
+        """One step: before it the directory is of the former version, after it an older Headgate refuses it."""
+        at("directory.take-over.before")
+        write_json(file, {"format": VERSION}, point="directory.take-over")
+        at("directory.take-over.after")
+
+
+def check_version(found: object, file: Path) -> None:
+    """Refuse a directory that another Headgate has written in another way."""
+    if found != VERSION and found not in FORMER:
+        known = ", ".join(map(str, (*FORMER, VERSION)))
+        raise HeadgateError(
+            f"the data directory has format {found}, this Headgate reads formats {known}",
+            where=str(file),
+            hint="open it with the Headgate that wrote it, or choose a new directory",
+        )

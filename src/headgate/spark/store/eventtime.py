@@ -1,10 +1,12 @@
-"""Event time as whole microseconds, and what is late."""
+"""Event time as whole microseconds: what is late, and what is too far ahead."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,12 +15,24 @@ from headgate.model import HeadgateError, Stream
 Moment = int | float  # microseconds since 1970; infinity when a stream has ended
 
 
+NO_EVENT_TIME = "no event time"
+AFTER_THE_END = "late: the stream has ended"
+_UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
+
+Rejected = tuple[tuple[pa.Table, str], ...]  # (rows, reason)
+
+
 class Divided(NamedTuple):
-    """The rows of one append: those in time, the late ones, those without an event time."""
+    """The rows of one append: those that get an offset, which of them are late, and those that get none."""
 
     kept: pa.Table
-    late: pa.Table
-    missing: pa.Table
+    late: Any | None = None  # for each kept row whether it is; None: none is
+    rejected: Rejected = ()
+
+    @property
+    def in_time(self) -> pa.Table:
+        """The rows that windows may hold."""
+        return self.kept if self.late is None else self.kept.filter(pc.invert(self.late))
 
 
 def check_column(stream: Stream, schema: pa.Schema) -> None:
@@ -69,24 +83,54 @@ def highest(left: int | None, right: int | None) -> int | None:
     return max(left, right)
 
 
-def divide(rows: pa.Table, column: str | None, frontier: Moment | None) -> Divided:
-    """Take the rows apart: late is what lies strictly below the frontier."""
-    none = rows.slice(0, 0)
-    if column is None:
-        return Divided(rows, none, none)
-    times = microseconds(rows[column])
-    missing = none
+def divide(rows: pa.Table, stream: Stream, frontier: Moment | None, arrival: float) -> Divided:
+    """Take the rows apart: late is what lies strictly below the frontier; only the future is bounded."""
+    if stream.event_time is None:
+        return Divided(rows)
+    times = microseconds(rows[stream.event_time])
+    rejected: Rejected = ()
     if times.null_count:
         valid = pc.is_valid(times)
-        missing, rows, times = rows.filter(pc.invert(valid)), rows.filter(valid), times.filter(valid)
-    if frontier is None:
-        return Divided(rows, none, missing)
-    if frontier == math.inf:
-        return Divided(none, rows, missing)
-    late = pc.less(times, pa.scalar(int(frontier), pa.int64()))
-    if not pc.any(late, min_count=0).as_py():
-        return Divided(rows, none, missing)
-    return Divided(rows.filter(pc.invert(late)), rows.filter(late), missing)
+        rejected = ((rows.filter(pc.invert(valid)), NO_EVENT_TIME),)
+        rows, times = rows.filter(valid), times.filter(valid)
+    far = _at_least(times, math.inf if stream.ahead == math.inf else math.floor((arrival + stream.ahead) * 1e6) + 1)
+    if _any(far):
+        rejected += _too_far(rows.filter(far), times.filter(far).to_pylist(), stream, arrival)
+        near = pc.invert(far)
+        rows, times = rows.filter(near), times.filter(near)
+    late = pc.invert(_at_least(times, -math.inf if frontier is None else frontier))
+    return Divided(rows, late if _any(late) else None, rejected)
+
+
+def late_by(time: int, frontier: Moment) -> str:
+    """Why a row is late.
+
+    >>> late_by(1_000_000, 4_200_000), late_by(0, math.inf)
+    ('late by 3.2 s', 'late: the stream has ended')
+    """
+    return AFTER_THE_END if frontier == math.inf else f"late by {told((frontier - time) / 1e6)}"
+
+
+def told(seconds: float) -> str:
+    """A length of time in the unit that suits it, to two digits: reasons are counted by their text.
+
+    >>> told(3600.0), told(9123.4), told(0.00025), told(2.2e9), told(0.0)
+    ('1 h', '2.5 h', '250 us', '25000 d', '0 s')
+    """
+    unit, scale = next((each for each in _UNITS if seconds >= each[1]), _UNITS[-1] if seconds else ("s", 1.0))
+    return f"{float(f'{seconds / scale:.2g}'):.12g} {unit}"
+
+
+def _too_far(rows: pa.Table, times: Sequence[int], stream: Stream, arrival: float) -> Rejected:
+    found: dict[str, list[int]] = {}
+    for place, time in enumerate(times):
+        found.setdefault(told(time / 1e6 - arrival), []).append(place)
+    allowed = f"ahead of its arrival, the stream allows {told(stream.ahead)}"
+    return tuple((rows.take(places), f"{length} {allowed}") for length, places in found.items())
+
+
+def _any(wanted: Any) -> bool:
+    return bool(pc.any(wanted, min_count=0).as_py())
 
 
 def between(rows: pa.Table, column: str, low: Moment, high: Moment) -> pa.Table:
@@ -99,7 +143,7 @@ def between(rows: pa.Table, column: str, low: Moment, high: Moment) -> pa.Table:
 def _at_least(times: Any, moment: Moment) -> Any:
     """Infinite bounds, and those beyond 64 bits, hold for all or for none."""
     if moment > (1 << 63) - 1:
-        return pa.array([False] * len(times), pa.bool_())
+        return pa.array(np.zeros(len(times), dtype=np.bool_))
     if moment < -(1 << 63):
-        return pa.array([True] * len(times), pa.bool_())
+        return pa.array(np.ones(len(times), dtype=np.bool_))
     return pc.greater_equal(times, pa.scalar(math.ceil(moment), pa.int64()))

@@ -57,10 +57,10 @@ def remove_temporary(folder: Path) -> None:
         path.unlink()
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any, *, point: str = "") -> None:
     """Write a JSON value with its checksum, atomically."""
     text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    write_atomic(path, f'{{"crc32":{zlib.crc32(text.encode())},"value":{text}}}\n'.encode())
+    write_atomic(path, f'{{"crc32":{zlib.crc32(text.encode())},"value":{text}}}\n'.encode(), point=point)
 
 
 def read_json(path: Path) -> Any:

@@ -14,7 +14,7 @@ from headgate.spark.store import segments
 from headgate.spark.store.cache import TableCache
 from headgate.spark.store.eventtime import Moment, between, bounds, highest
 from headgate.spark.store.logfiles import Dropped
-from headgate.spark.store.segments import ARRIVAL, Segment
+from headgate.spark.store.segments import ARRIVAL, LATE, Segment
 
 
 class Index:
@@ -74,7 +74,8 @@ class Index:
     def highest_before(self, offset: int) -> int | None:
         """The largest event time of the appends that are whole before an offset.
 
-        Lateness is decided for an append as a whole, so inside one its own rows do not count yet.
+        Lateness is decided for an append as a whole, so inside one its own rows do not count yet. Late rows lie below
+        what came before them; behind the stream's end they may not, and there nobody asks.
         """
         with self._lock:
             self._check_range(offset, offset)
@@ -89,7 +90,7 @@ class Index:
         return highest(segment.before, bounds(times, self.event_time)[1])
 
     def load(self, segment: Segment) -> pa.Table:
-        """All rows of a segment, with offsets and arrivals."""
+        """All rows of a segment, with offsets, arrivals and marks."""
         table = self.cache.get(_key(segment))
         if table is None:
             table = segments.load(segment)
@@ -113,8 +114,10 @@ class Index:
         return _cut(self.load(segment), segment, first, last)
 
     def within(self, segment: Segment, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
-        """The rows of a segment with offsets [first, last) and event times [low, high]."""
+        """The rows of a segment with offsets [first, last) and event times [low, high], late ones aside."""
         table = self.cut(segment, first, last)
+        if segment.late:
+            table = table.filter(pc.invert(table[LATE]))
         if self.event_time is None or segment.inside(low, high):
             return table
         return between(table, self.event_time, low, high)
@@ -131,15 +134,23 @@ class Index:
             yield arrival, behind - before
             before = behind
 
+    def late(self, segment: Segment, first: int, last: int) -> int:
+        """How many of a segment's rows with offsets [first, last) are late."""
+        if not segment.late or (first <= segment.first and last >= segment.end):
+            return segment.late
+        marks = _cut(self.column(segment, LATE), segment, first, last)
+        return pc.sum(marks[LATE], min_count=0).as_py() or 0
+
     def joined(self, tables: Iterable[pa.Table]) -> pa.Table:
-        """Tables of this log one after another, with offsets and arrivals also where there is no row."""
+        """Tables of this log one after another, with the hidden columns also where there is no row."""
         found = [table for table in tables if table.num_rows]
         return pa.concat_tables(found) if found else segments.stamped(self.schema.empty_table(), 0, 0.0)
 
     def _forget(self, gone: Sequence[Segment]) -> None:
         for segment in gone:
-            for key in (_key(segment), (*_key(segment), ARRIVAL), (*_key(segment), self.event_time)):
-                self.cache.forget(key)
+            self.cache.forget(_key(segment))
+            for name in (ARRIVAL, LATE, self.event_time):
+                self.cache.forget((*_key(segment), name))
 
     def _check_range(self, first: int, last: int) -> None:
         if not self.dropped.start <= first <= last <= self.end:

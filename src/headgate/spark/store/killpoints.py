@@ -53,6 +53,13 @@ POINTS = (
     "letters.settle.after",
 )
 
+# Passed once in the life of a directory that a former version has made, so not by those who pass the others at random.
+TAKE_OVER = (
+    "directory.take-over.before",
+    "directory.take-over.half",
+    "directory.take-over.after",
+)
+
 _seen: Counter[str] = Counter()
 
 

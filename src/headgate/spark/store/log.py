@@ -1,7 +1,8 @@
 """A stream's log: append-only, durable, read by offset.
 
 Every row has an offset; all rows of one append have one arrival time. Lateness is decided here and nowhere else, from
-what was appended before. How it lies on disk: `logfiles` and `segments`; what is torn and what is damaged: `frames`.
+what was appended before: a late row has an offset and a mark, and the windows that it belongs to have closed. How a log
+lies on disk: `logfiles` and `segments`; what is torn and what is damaged: `frames`.
 """
 
 from __future__ import annotations
@@ -16,18 +17,26 @@ import pyarrow as pa
 
 from headgate.model import HeadgateError, Stream
 from headgate.spark.store import logfiles, segments
-from headgate.spark.store.eventtime import Moment, bounds, check_column, divide
+from headgate.spark.store.eventtime import (
+    Divided,
+    Moment,
+    Rejected,
+    bounds,
+    check_column,
+    divide,
+    late_by,
+    microseconds,
+)
 from headgate.spark.store.index import Index
 from headgate.spark.store.killpoints import at
-from headgate.spark.store.segments import ARRIVAL, OFFSET, Rejected, Segment
+from headgate.spark.store.segments import HIDDEN, LATE, OFFSET, Segment
 
 MEMORY_BUDGET = 64 << 20
 SEAL_ROWS = 100_000
-SEAL_BYTES = 64 << 20  # rows may be large, or all of them late
+SEAL_BYTES = 64 << 20  # rows may be large, or all of them rejected
 SEAL_APPENDS = 5_000  # each takes some kilobytes of memory until then, however few its rows
 
-LATE = "late"
-NO_EVENT_TIME = "no event time"
+Late = tuple[tuple[int, str], ...]  # (offset, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +51,8 @@ class Appended:
     last: int
     arrival: float
     batch: str | None = None
-    rejected: Rejected = ()  # (rows, reason)
-
-    @property
-    def late(self) -> int:
-        """How many rows came too late."""
-        return sum(rows.num_rows for rows, reason in self.rejected if reason == LATE)
+    rejected: Rejected = ()
+    late: Late = ()
 
 
 class StreamLog:
@@ -63,7 +68,7 @@ class StreamLog:
         self._index = Index(stream.name, schema, stream.event_time, memory_budget)
         self._index.begin(files.dropped, files.found)
         self._tail_rows = sum(segment.rows for segment in files.found if not segment.sealed)
-        self.newest = _appended(*files.newest) if files.newest else None
+        self.newest = self._appended(*files.newest) if files.newest else None
 
     @classmethod
     def open(
@@ -76,7 +81,7 @@ class StreamLog:
     ) -> StreamLog:
         """Open a stream's log, or make it; a damaged file is refused by its name."""
         check_column(stream, schema)
-        for name in (OFFSET, ARRIVAL):
+        for name in HIDDEN:
             if name in schema.names:
                 raise HeadgateError(
                     f"the column name '{name}' is taken", where=f"stream {stream.name}", hint="choose another name"
@@ -126,28 +131,27 @@ class StreamLog:
             if batch is not None and batch in self._index.batches:
                 return self._again(batch, arrival)
             self._seal_if_due()
-            kept, late, missing = divide(self._conform(rows), self.stream.event_time, self.frontier_at(self.end))
-            rejected = tuple((table, why) for table, why in ((late, LATE), (missing, NO_EVENT_TIME)) if table.num_rows)
-            if not kept.num_rows and not rejected and batch is None:
+            divided = divide(self._conform(rows), self.stream, self.frontier_at(self.end), arrival)
+            if not divided.kept.num_rows and not divided.rejected and batch is None:
                 return Appended(0, self.end, self.end, arrival)
-            return self._record(kept, rejected, arrival, batch)
+            return self._record(divided, arrival, batch)
 
     def finish(self, arrival: float = 0.0) -> int:
         """The source has ended: a marker without rows takes an offset, and with it every window closes."""
         with self._changing:
             if self._index.finish is None:
                 self._seal_if_due()
-                self._record(self.schema.empty_table(), (), arrival, None, finish=True)
+                self._record(Divided(self.schema.empty_table()), arrival, None, finish=True)
             assert self._index.finish is not None
             return self._index.finish
 
     def read(self, first: int, last: int) -> pa.Table:
-        """The rows with offsets [first, last), with `_offset` and `_arrival`."""
+        """The rows with offsets [first, last), with `_offset`, `_arrival` and `_late`."""
         index = self._index
         return index.joined(index.cut(segment, first, last) for segment in index.between(first, last))
 
     def read_window(self, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
-        """The same, only rows with an event time in [low, high] (microseconds)."""
+        """The same, only rows in time and with an event time in [low, high] (microseconds)."""
         index = self._index
         found = (segment for segment in index.between(first, last) if segment.overlaps(low, high))
         return index.joined(index.within(segment, first, last, low, high) for segment in found)
@@ -164,6 +168,10 @@ class StreamLog:
                 joined = chunks.pop()[1] if chunks and chunks[-1][0] == arrival else 0
                 chunks.append((arrival, joined + count))
         return chunks
+
+    def late(self, first: int, last: int) -> int:
+        """How many rows of [first, last) are late."""
+        return sum(self._index.late(segment, first, last) for segment in self._index.between(first, last))
 
     def frontier_at(self, offset: int) -> Moment | None:
         """The frontier at an offset: the largest event time (microseconds) of the appends before it less the watermark.
@@ -229,17 +237,17 @@ class StreamLog:
         first, last = self._index.batches[batch]
         return Appended(0, first, last, arrival, batch)
 
-    def _record(
-        self, rows: pa.Table, rejected: Rejected, arrival: float, batch: str | None, *, finish: bool = False
-    ) -> Appended:
+    def _record(self, divided: Divided, arrival: float, batch: str | None, *, finish: bool = False) -> Appended:
+        rows, in_time = divided.kept, divided.in_time
         first, last = self.end, self.end + rows.num_rows + finish
-        low, high = bounds(rows, self.stream.event_time)
+        low, high = bounds(in_time, self.stream.event_time)
         segment = Segment(
             number=self._index.number,
             last_number=self._index.number,
             first=first,
             end=last,
             rows=rows.num_rows,
+            late=rows.num_rows - in_time.num_rows,
             low=low,
             high=high,
             before=self._index.high,
@@ -247,14 +255,32 @@ class StreamLog:
             arrival=arrival,
             batches={} if batch is None else {batch: (first, last)},
         )
-        payload = segments.encode(segment, rows, rejected)
+        if divided.late is not None:
+            rows = rows.append_column(LATE, divided.late)
+        payload = segments.encode(segment, rows, divided.rejected)
         place = self._tail.append(payload)
         # Kept is what was written, not what was given: that may be a small slice of a large table.
         segment, rows, rejected = segments.decode(payload, self._tail, place)
         self._index.add(segment, segments.stamped(rows, first, arrival))
         self._tail_rows += segment.rows
-        self.newest = _appended(segment, rejected)
+        self.newest = self._appended(segment, rows, rejected)
         return self.newest
+
+    def _appended(self, segment: Segment, rows: pa.Table, rejected: Rejected) -> Appended:
+        batch = next(iter(segment.batches), None)
+        late = self._late(segment, rows) if segment.late else ()
+        return Appended(segment.number, segment.first, segment.end, segment.arrival or 0.0, batch, rejected, late)
+
+    def _late(self, segment: Segment, rows: pa.Table) -> Late:
+        """The late rows of an append; nothing of it is stored, since what it follows from is."""
+        frontier, column = self.frontier_at(segment.first), self.stream.event_time
+        assert frontier is not None, "there is something to be late for"
+        assert column is not None
+        found = segments.stamped(rows, segment.first, 0.0).filter(rows[LATE])
+        times = microseconds(found[column]).to_pylist()
+        return tuple(
+            (offset, late_by(time, frontier)) for offset, time in zip(found[OFFSET].to_pylist(), times, strict=True)
+        )
 
     def _seal_if_due(self) -> None:
         """Before an append, not after it: the newest append stays in the tail with its rejected rows."""
@@ -271,8 +297,3 @@ class StreamLog:
                 where=f"stream {self.stream.name}",
                 hint=f"bring {', '.join(f'{column.name} {column.type}' for column in self.schema)}",
             ) from error
-
-
-def _appended(segment: Segment, rejected: Rejected) -> Appended:
-    batch = next(iter(segment.batches), None)
-    return Appended(segment.number, segment.first, segment.end, segment.arrival or 0.0, batch, rejected)

@@ -1,6 +1,6 @@
 """The files of one stream's log.
 
-    stream.json             the stream as it was when the log was made
+    stream.json             the stream as it was when the log was made, and how far ahead its rows may be now
     NUMBER.tail             the newest appends, one frame each; NUMBER is that of its first append
     A-B-CRC.parquet         sealed: appends A to B
     dropped.json            what retention has removed, and what must be remembered of it
@@ -13,6 +13,7 @@ it are leftovers. A hole between the files is damage.
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,10 +23,10 @@ import pyarrow as pa
 
 from headgate.model import HeadgateError, Stream
 from headgate.spark.store import segments
-from headgate.spark.store.eventtime import highest
+from headgate.spark.store.eventtime import Rejected, highest
 from headgate.spark.store.files import read_json, remove_temporary, sync_folder, write_json
 from headgate.spark.store.frames import FrameFile
-from headgate.spark.store.segments import Rejected, Segment
+from headgate.spark.store.segments import Segment
 
 REMEMBERED = 1000  # batch ids of dropped segments
 
@@ -51,14 +52,17 @@ class Dropped:
         return Dropped(gone[-1].last_number + 1, gone[-1].end, high, finish, kept)
 
 
+Newest = tuple[Segment, pa.Table, Rejected]
+
+
 @dataclass(slots=True)
 class Files:
-    """A log's folder as found: what is in it, in order, and the newest append."""
+    """A log's folder as found: what is in it, in order, and the newest append with its rows."""
 
     dropped: Dropped
     found: list[Segment]
     tail: FrameFile
-    newest: tuple[Segment, Rejected] | None
+    newest: Newest | None
 
 
 def create(folder: Path, stream: Stream, schema: pa.Schema) -> None:
@@ -68,7 +72,7 @@ def create(folder: Path, stream: Stream, schema: pa.Schema) -> None:
     remove_temporary(folder)
     new_tail(folder, 1).close()
     arrow = base64.b64encode(schema.serialize()).decode("ascii")
-    write_json(folder / "stream.json", {**identity(stream, schema), "arrow": arrow})
+    write_json(folder / "stream.json", {**identity(stream, schema), "arrow": arrow, "ahead": _finite(stream.ahead)})
 
 
 def stored(folder: Path) -> tuple[Stream, pa.Schema]:
@@ -81,7 +85,13 @@ def stored(folder: Path) -> tuple[Stream, pa.Schema]:
             where=str(file),
             hint="use it in a session that declares the stream",
         )
-    stream = Stream(name=found["name"], event_time=found["event_time"], watermark=found["watermark"])
+    ahead = found.get("ahead")  # version 1 had no bound
+    stream = Stream(
+        name=found["name"],
+        event_time=found["event_time"],
+        watermark=found["watermark"],
+        ahead=math.inf if ahead is None else ahead,
+    )
     return stream, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["arrow"])))
 
 
@@ -96,7 +106,7 @@ def identity(stream: Stream, schema: pa.Schema) -> dict[str, Any]:
 
 
 def check_identity(folder: Path, stream: Stream, schema: pa.Schema) -> None:
-    """Refuse a stream that is not the one the log was made for."""
+    """Refuse a stream that is not the one the log was made for; how far ahead its rows may be can change."""
     file = folder / "stream.json"
     found, asked = read_json(file), identity(stream, schema)
     for key in asked:
@@ -106,6 +116,12 @@ def check_identity(folder: Path, stream: Stream, schema: pa.Schema) -> None:
                 where=str(file),
                 hint="give it another name, or choose a new data directory",
             )
+    if found.get("ahead", "") != _finite(stream.ahead):
+        write_json(file, {**found, "ahead": _finite(stream.ahead)})
+
+
+def _finite(ahead: float) -> float | None:
+    return None if ahead == math.inf else ahead
 
 
 def scan(folder: Path) -> Files:
@@ -150,7 +166,7 @@ def _tail_path(folder: Path, number: int) -> Path:
     return folder / f"{number:020}.tail"
 
 
-def _tail(folder: Path, found: list[Segment], following: int) -> tuple[FrameFile, tuple[Segment, Rejected] | None]:
+def _tail(folder: Path, found: list[Segment], following: int) -> tuple[FrameFile, Newest | None]:
     """The tail after the sealed segments, its appends added to `found`; older tails are leftovers of sealing."""
     older = [path for path in folder.glob("*.tail") if int(path.stem) < following]
     path = _tail_path(folder, following)
@@ -161,11 +177,10 @@ def _tail(folder: Path, found: list[Segment], following: int) -> tuple[FrameFile
     for leftover in older:
         leftover.unlink()
     file = FrameFile(path, point="log.append")
-    newest = None
+    newest: Newest | None = None
     for place in file.places:
-        segment, _, rejected = segments.decode(file.read(place), file, place)
-        found.append(segment)
-        newest = segment, rejected
+        newest = segments.decode(file.read(place), file, place)
+        found.append(newest[0])
     return file, newest
 
 

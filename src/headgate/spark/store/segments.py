@@ -4,11 +4,14 @@ An append is a frame whose payload is
 
     length of the description (4 bytes)   description (JSON)   rows (Arrow stream)   rejected rows (Arrow streams)
 
-Rejected rows travel with the append so that a crash before they reach the dead letters does not lose them.
+Rejected rows travel with the append so that a crash before they reach the dead letters does not lose them. Rows some of
+which are late have a column `_late` that says which.
 
-A sealed file holds the rows with `_offset` and `_arrival`, and its description in the Parquet footer under the key
-`headgate`. Its name is the numbers of its first and last append and the crc32 of all its bytes:
+A sealed file holds the rows with `_offset`, `_arrival` and `_late`, and its description in the Parquet footer under the
+key `headgate`. Its name is the numbers of its first and last append and the crc32 of all its bytes:
 `00000000000000000001-00000000000000000250-1c291ca3.parquet`. It is never changed.
+
+Version 1 of the format had no late rows, no such column, and no count of them in its descriptions.
 """
 
 from __future__ import annotations
@@ -28,11 +31,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
-from headgate.spark.store.eventtime import Moment, highest
+from headgate.spark.store.eventtime import Moment, Rejected, highest
 from headgate.spark.store.files import damaged, write_atomic
 from headgate.spark.store.frames import FrameFile, Place
 
-OFFSET, ARRIVAL = "_offset", "_arrival"
+OFFSET, ARRIVAL, LATE = HIDDEN = ("_offset", "_arrival", "_late")
 _LENGTH = struct.Struct("<I")
 _SEALED = re.compile(r"(\d{20})-(\d{20})-([0-9a-f]{8})\.parquet")
 _KEY = b"headgate"
@@ -47,6 +50,7 @@ class Segment:
     first: int
     end: int
     rows: int  # one fewer than offsets where the stream's end is in it
+    late: int = 0  # how many of them are; what is told of event times does not count them
     low: int | None = None  # event times, microseconds
     high: int | None = None
     before: int | None = None  # the largest event time of all that precedes the segment
@@ -75,17 +79,16 @@ class Segment:
         return self.ends[whole - 1] if whole else self.first
 
     def overlaps(self, low: Moment, high: Moment) -> bool:
-        """Whether a row may have its event time in [low, high]."""
+        """Whether a row in time may have its event time in [low, high]."""
         return self.low is not None and self.high is not None and self.low <= high and self.high >= low
 
     def inside(self, low: Moment, high: Moment) -> bool:
-        """Whether every row has its event time in [low, high]."""
+        """Whether every row in time has its event time in [low, high]."""
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high
 
 
-_TOLD = (
-    *("number", "last_number", "first", "end", "rows", "low", "high", "before", "finish", "arrival", "ends", "batches"),
-)
+_PLAIN = ("number", "last_number", "first", "end", "rows", "low", "high", "before", "finish", "arrival")
+_TOLD = (*_PLAIN, "late", "ends", "batches")
 
 
 def describe(segment: Segment) -> dict[str, Any]:
@@ -96,8 +99,8 @@ def describe(segment: Segment) -> dict[str, Any]:
 def described(told: Mapping[str, Any], **more: Any) -> Segment:
     """A segment from its description on disk."""
     batches = {batch: (first, last) for batch, (first, last) in told["batches"].items()}
-    plain = {name: told[name] for name in _TOLD if name not in ("ends", "batches")}
-    return Segment(**plain, ends=tuple(told["ends"]), batches=batches, **more)
+    plain = {name: told[name] for name in _PLAIN}
+    return Segment(**plain, late=told.get("late", 0), ends=tuple(told["ends"]), batches=batches, **more)
 
 
 def to_arrow(table: pa.Table) -> bytes:
@@ -111,9 +114,6 @@ def to_arrow(table: pa.Table) -> bytes:
 def from_arrow(data: Any) -> pa.Table:
     """The table of an Arrow stream, without a copy."""
     return pa.ipc.open_stream(pa.py_buffer(data)).read_all()
-
-
-Rejected = tuple[tuple[pa.Table, str], ...]  # (rows, reason)
 
 
 def encode(segment: Segment, rows: pa.Table, rejected: Rejected) -> bytes:
@@ -141,14 +141,23 @@ def decode(payload: bytes, file: FrameFile, place: Place) -> tuple[Segment, pa.T
 
 
 def stamped(rows: pa.Table, first: int, arrival: float) -> pa.Table:
-    """The rows of one append with their offsets and arrival."""
+    """The rows of one append with their offsets, arrival and marks."""
+    own = rows.drop_columns([LATE]) if LATE in rows.column_names else rows
     offsets = pa.array(np.arange(first, first + rows.num_rows, dtype=np.int64))
     arrivals = pa.array(np.full(rows.num_rows, arrival))
-    return rows.append_column(OFFSET, offsets).append_column(ARRIVAL, arrivals)
+    made = own.append_column(OFFSET, offsets).append_column(ARRIVAL, arrivals)
+    return _marked(made) if own is rows else made.append_column(LATE, rows[LATE])
+
+
+def _marked(rows: pa.Table) -> pa.Table:
+    """Rows with the mark that they are not late, unless they have marks."""
+    if LATE in rows.column_names:
+        return rows
+    return rows.append_column(LATE, pa.array(np.zeros(rows.num_rows, dtype=np.bool_)))
 
 
 def load(segment: Segment) -> pa.Table:
-    """A segment's rows from disk, with offsets and arrivals."""
+    """A segment's rows from disk, with offsets, arrivals and marks."""
     if segment.file is not None and segment.place is not None:
         _, rows, _ = decode(segment.file.read(segment.place), segment.file, segment.place)
         return stamped(rows, segment.first, segment.arrival or 0.0)
@@ -159,7 +168,7 @@ def load(segment: Segment) -> pa.Table:
         raise _gone(segment) from error
     if zlib.crc32(data) != _named_checksum(segment.path):
         raise damaged(segment.path)
-    return pq.read_table(pa.BufferReader(data), use_threads=False).replace_schema_metadata(None)
+    return _marked(pq.read_table(pa.BufferReader(data), use_threads=False).replace_schema_metadata(None))
 
 
 def load_column(segment: Segment, name: str) -> pa.Table:
@@ -195,6 +204,7 @@ def seal(folder: Path, parts: Sequence[Segment], table: pa.Table) -> Segment:
         first=parts[0].first,
         end=parts[-1].end,
         rows=table.num_rows,
+        late=sum(part.late for part in parts),
         low=min(lows, default=None),
         high=high,
         before=parts[0].before,

@@ -151,7 +151,7 @@ class FusedJoins:
         """Both sides: what is new, and of what is old as much as the other side's new rows can reach."""
         taken = [[each[place] for each, place in zip(leaves, side.places, strict=True)] for side in self.sides]
         fresh = [
-            read_union(logs[side.stream], [leaf.range for leaf in each])
+            read_union(logs[side.stream], [leaf.range for leaf in each], late=False)
             for side, each in zip(self.sides, taken, strict=True)
         ]
         spans = [_span(micros_of(rows, side.time)) for rows, side in zip(fresh, self.sides, strict=True)]

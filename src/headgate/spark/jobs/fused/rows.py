@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ class FusedRows:
     ) -> tuple[pa.Table, str | None]:
         """The rows that members take, and the column that tells whose each is, unless each is everyone's."""
         ranges = [each[place].range for each, place in zip(leaves, self.places, strict=True)]
-        rows = read_union(logs[self.stream], ranges)
+        rows = read_union(logs[self.stream], ranges, late=True)
         bits = inside(rows[OFFSET].to_numpy(), [(each.first, each.last) for each in ranges])
         given = rows.select(columns)
         if everyones(bits, len(ranges)):
@@ -128,7 +129,7 @@ class FusedRows:
         ranges = [each[place].range for each, place in zip(leaves, self.places, strict=True)]
         first, last = min(each.first for each in ranges), max(each.last for each in ranges)
         log = logs[self.stream]
-        files = sealed(log, first, last, None)
+        files = sealed(log, first, last, None, late=True)
         if files is None:
             return self.run(leaves, logs)
         rest = log.read(files.end, last)
@@ -152,8 +153,12 @@ class FusedRows:
         return select(tagged, columns.listed([*map(Made, self.select), Made(ARRIVAL), Made(TAGS)]))
 
 
-def read_union(log: Rows, ranges: Iterable[Range]) -> pa.Table:
-    """The rows of several ranges, each once."""
+def read_union(log: Rows, ranges: Iterable[Range], *, late: bool) -> pa.Table:
+    """The rows of several ranges, each once; late ones are not for windows."""
+
+    def read(first: int, last: int) -> pa.Table:
+        return log.read(first, last) if late else log.read_window(first, last, -inf, inf)
+
     merged: list[tuple[int, int]] = []
     for first, last in sorted((each.first, each.last) for each in ranges if each.first < each.last):
         if merged and first <= merged[-1][1]:
@@ -161,8 +166,8 @@ def read_union(log: Rows, ranges: Iterable[Range]) -> pa.Table:
         else:
             merged.append((first, last))
     if len(merged) == 1:
-        return log.read(*merged[0])
-    return pa.concat_tables([log.read(first, last) for first, last in merged] or [log.read(log.start, log.start)])
+        return read(*merged[0])
+    return pa.concat_tables([read(first, last) for first, last in merged] or [read(log.start, log.start)])
 
 
 def shipped_for(spark: SparkSession, table: pa.Table, *, meets: bool = False) -> DataFrame:
