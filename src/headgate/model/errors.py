@@ -39,6 +39,11 @@ def _rebuild(kind: type[HeadgateError], message: str, where: str, hint: str) -> 
     return kind(message, where=where, hint=hint)
 
 
+def closed() -> HeadgateError:
+    """The refusal of everything that is asked of a session after its `close`."""
+    return HeadgateError("the session is closed", hint="open another one, on the same directory to go on there")
+
+
 def unknown(what: str, found: str, known: Iterable[str], *, where: str = "") -> HeadgateError:
     """The error for a name that does not exist, with the nearest ones that do.
 

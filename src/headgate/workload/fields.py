@@ -9,26 +9,12 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from headgate.model import HeadgateError, QoS, Train, Value, seconds, unknown
+from headgate.model import HeadgateError, QoS, Train, Value, check_name, seconds, unknown
+from headgate.model.values import found, not_negative, priority
 from headgate.plan.grouping import Fuse
-from headgate.workload.settings import bare, check_name
+from headgate.workload.settings import bare
 
 T = TypeVar("T")
-
-
-def found(value: object) -> str:
-    """A value as an error message shows it.
-
-    >>> found("x"), found(True), found([1]), found(2.5)
-    ("'x'", 'true', 'a list', '2.5')
-    """
-    if isinstance(value, str):
-        return f"'{value if len(value) <= 60 else value[:59] + '…'}'"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "a table"
-    return str(value)[:60]
 
 
 def read_seconds(value: Value) -> float:
@@ -66,10 +52,24 @@ def read_cost(value: Value) -> float:
 
 def read_duration(value: Value) -> float:
     """A duration, possibly 0 or endless."""
-    length = read_seconds(value)
-    if length < 0.0:
-        raise HeadgateError(f"must not be negative, found {found(value)}", hint="write 0 or more")
-    return length
+    return not_negative(read_seconds(value), value)
+
+
+def read_span(value: object) -> float:
+    """The same from Python, where a number is seconds.
+
+    >>> read_span(2), read_span("2 s"), read_span("500 ms")
+    (2.0, 2.0, 0.5)
+    >>> read_span(float("nan"))
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: is not a duration, found nan; write for example "250 ms"
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return not_negative(float(value), value)
+        except OverflowError:
+            return inf
+    return read_duration(value)  # type: ignore[arg-type]
 
 
 def read_train(value: Value) -> Train:
@@ -198,3 +198,4 @@ Place = Annotated[Any, BeforeValidator(_told(read_operator))]
 Fusing = Annotated[Any, BeforeValidator(_told(read_fuse))]
 Statistics = Annotated[str, BeforeValidator(_told(read_statistics))]
 Graph = Annotated[Any, BeforeValidator(_told(read_qos))]
+Priority = Annotated[float, BeforeValidator(_told(priority))]
