@@ -16,7 +16,7 @@ class Alarms:
 
     def after(self, seconds: float, call: Callable[[], object]) -> None:
         with self._lock:
-            if self._closed:
+            if self._closed or seconds > threading.TIMEOUT_MAX:  # that is some centuries: it never rings
                 return
             self._timers = [timer for timer in self._timers if timer.is_alive()]
             timer = threading.Timer(seconds, call)
