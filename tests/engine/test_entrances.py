@@ -19,13 +19,24 @@ from headgate.model import HeadgateError, Query, QueryClass, Stream
 from headgate.spark.session import Session
 
 COPY = "SELECT id FROM s"
-TEXTS = (None, 3, 2.5, True, b"x", [], {}, object(), "", "  ", "no such thing")
-NAMES = (*TEXTS, "a b", "a/b", "a#1", "-a", ".", "a\nb", "a\x00", "q" * 101, "ü" * 40, "😀", "probe'", " probe", "a,b")
-TIMES = (math.nan, -1, -0.5, -math.inf, "-1 s", "2", "2 parsecs", "soon", "", True, [], {}, b"1", object(), "nan")
-NUMBERS = (0, -3, math.nan, math.inf, -math.inf, "50", None, True, [], 10**400, object())
-ROWS = (
+TEXTS: tuple[Any, ...] = (None, 3, 2.5, True, b"x", [], {}, object(), "", "  ", "no such thing")
+NAMES: tuple[Any, ...] = (
+    *TEXTS,
+    *("a b", "a/b", "a#1", "-a", ".", "a\nb", "a\x00", "q" * 101, "ü" * 40, "😀", "probe'", " probe", "a,b"),
+)
+TIMES: tuple[Any, ...] = (
+    *(math.nan, -1, -0.5, -math.inf, "-1 s", "2", "2 parsecs", "soon", "", True, [], {}, b"1", object(), "nan"),
+)
+NUMBERS: tuple[Any, ...] = (0, -3, math.nan, math.inf, -math.inf, "50", None, True, [], 10**400, object())
+ROWS: tuple[Any, ...] = (
     *(None, 3, True, "text", b"bytes", {"id": 1}, object(), [1, 2], [None], [{"id": 1}, 7], [[{"id": 1}]], ["x", ()]),
-    *(pa.table({"other": [1]}), pa.table({"id": ["x"]}), pa.table({"id": pa.array([2**63], pa.uint64())}), pa.schema([("id", pa.int64())]), Path()),
+    *(
+        pa.table({"other": [1]}),
+        pa.table({"id": ["x"]}),
+        pa.table({"id": pa.array([2**63], pa.uint64())}),
+        pa.schema([("id", pa.int64())]),
+        Path(),
+    ),
 )
 FOLDER = object()  # stands for a folder with files of two kinds
 PLAIN = object()  # stands for a file that is no table
@@ -35,7 +46,20 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
     "stream name": (lambda hg, bad: hg.stream(bad, "id bigint"), (*NAMES, "s", "S", "t", "T")),
     "stream schema": (
         lambda hg, bad: hg.stream("new", bad),
-        (*TEXTS, "id", "id nothing", "id bigint, id int", "id bigint,", "_id int", [("id",)], [("id", 3)], ["id"], "a <"),
+        (
+            *TEXTS,
+            "id",
+            "id nothing",
+            "id bigint, id int",
+            "id int, ID int",
+            [("id", "int"), ("Id", "int")],
+            "id bigint,",
+            "_id int",
+            [("id",)],
+            [("id", 3)],
+            ["id"],
+            "a <",
+        ),
     ),
     "stream event_time": (lambda hg, bad: hg.stream("new", "id bigint", event_time=bad), (*TEXTS[1:], "id", "x")),
     "stream watermark": (lambda hg, bad: hg.stream("new", "id bigint", watermark=bad), (*TIMES, math.inf, None)),
@@ -72,13 +96,29 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
     ),
     "query qos": (
         lambda hg, bad: hg.query("new", COPY, qos=bad),
-        (3, "x", [], [1], [[1]], [[1, 2]], [[0, math.nan]], [["0", "1"]], [[1, 1], [0, 1]], {0: 1}, object(), [[-1, 0]]),
+        (
+            3,
+            "x",
+            [],
+            [1],
+            [[1]],
+            [[1, 2]],
+            [[0, math.nan]],
+            [["0", "1"]],
+            [[1, 1], [0, 1]],
+            {0: 1},
+            object(),
+            [[-1, 0]],
+        ),
     ),
     "query since": (lambda hg, bad: hg.query("new", COPY, since=bad), (*TEXTS, "yesterday")),
     "query once": (lambda hg, bad: hg.query("new", COPY, once=bad), (1, "true", None, [])),
     "query start": (lambda hg, bad: hg.query("new", COPY, start=bad), (*TIMES, math.inf, None)),
     "query end": (lambda hg, bad: hg.query("new", COPY, end=bad), (*TIMES, 0, None)),
-    "query life": (lambda hg, bad: hg.query("new", COPY, start=bad[0], end=bad[1]), (("2 s", "1 s"), (1, 1), (1, "1 s"))),
+    "query life": (
+        lambda hg, bad: hg.query("new", COPY, start=bad[0], end=bad[1]),
+        (("2 s", "1 s"), (1, 1), (1, "1 s")),
+    ),
     "query lag": (lambda hg, bad: hg.query("new", COPY, lag=bad), (*TEXTS[1:], "wait, tuples=x")),
     "query callback": (lambda hg, bad: hg.query("new", COPY, callback=bad), (3, "print", [])),
     "get": (lambda hg, bad: hg[bad], TEXTS),
@@ -89,7 +129,10 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
     "replay reason": (lambda hg, bad: hg.replay("s", bad), (None, 3, b"x", [])),
     "finish": (lambda hg, bad: hg.finish(bad), TEXTS),
     "drain": (lambda hg, bad: hg.drain(bad), TIMES),
-    "set_policy": (lambda hg, bad: hg.set_policy(bad), (*TEXTS, "hnr, x=1", "hnr, train=-1", "hnr, train=" + "9" * 5000)),
+    "set_policy": (
+        lambda hg, bad: hg.set_policy(bad),
+        (*TEXTS, "hnr, x=1", "hnr, train=-1", "hnr, train=" + "9" * 5000),
+    ),
     "set_policy fuse": (lambda hg, bad: hg.set_policy("fcfs", bad), TEXTS[1:]),
     "set_priority class": (lambda hg, bad: hg.set_priority(bad, 1), TEXTS),
     "set_priority": (lambda hg, bad: hg.set_priority("low", bad), NUMBERS),
@@ -97,8 +140,11 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
     "results buffer": (lambda hg, bad: hg["probe"].results(buffer=bad), (0, -1, "1", 1.5, True, None)),
     "move": (lambda hg, bad: hg["probe"].move(bad), TEXTS),
     "replace": (lambda hg, bad: hg["probe"].replace(bad), (*TEXTS, "SELECT id AS x FROM s", "SELECT x FROM s")),
-    "model stream": (lambda hg, bad: hg.add_stream(bad), [Stream(name="a b"), Stream(name="S"), Stream(name="new")]),
-    "model class": (lambda hg, bad: hg.engine.add_class(bad), [QueryClass("new", -1.0), QueryClass("a b"), QueryClass("")]),
+    "model stream": (lambda hg, bad: hg.add_stream(bad), (Stream(name="a b"), Stream(name="S"))),
+    "model class": (
+        lambda hg, bad: hg.engine.add_class(bad),
+        (QueryClass("new", -1.0), QueryClass("a b"), QueryClass("")),
+    ),
     "model query": (
         lambda hg, bad: hg.add_query(Query(**{"name": "new", "query_class": "low", "plan": hg.plan(COPY), **bad})),
         ({"name": "a#1"}, {"start": math.nan}, {"end": -1.0}, {"since": "x"}, {"query_class": "x"}, {"lag": "x"}),
@@ -206,22 +252,24 @@ def test_durations_are_seconds_or_text(session: Session) -> None:
 
 def test_the_same_class_again_is_the_same_class(session: Session) -> None:
     session.create_class("low", 1.0)
-    with pytest.raises(HeadgateError, match="class 'low' exists already, with priority 1; change its priority with set_"):
+    with pytest.raises(
+        HeadgateError, match="class 'low' exists already, with priority 1; change its priority with set_"
+    ):
         session.create_class("low", 1.0, lag="skip, tuples=10")
 
 
 def test_a_message_is_that_of_the_workload_file(session: Session) -> None:
-    with pytest.raises(HeadgateError, match="^class 'c', priority: must be more than 0, found 0; correct priority$"):
+    with pytest.raises(HeadgateError, match=r"^class 'c', priority: must be more than 0, found 0; correct priority$"):
         session.create_class("c", 0)
-    with pytest.raises(HeadgateError, match="^the name of a query 'a b' is not a name; use letters, digits, '_', '-'"):
+    with pytest.raises(HeadgateError, match=r"^the name of a query 'a b' is not a name; use letters, digits, '_', '-'"):
         session.query("a b", COPY)
 
 
 def test_names_that_sql_has_to_quote_can_be_used(session: Session) -> None:
     for name in ("x.y", "x-y", "1x", "Höhe", "select", "n" * 100):
         session.stream(name, "id bigint")
-        query = session.query(name, f"SELECT a.id FROM `{name}` AS a")  # noqa: S608 - a name of ours
-        other = session.query(f"{name[:90]}-u", f"SELECT id FROM `{name.upper()}`", sink="jsonl")  # noqa: S608
+        query = session.query(name, f"SELECT a.id FROM `{name}` AS a")
+        other = session.query(f"{name[:90]}-u", f"SELECT id FROM `{name.upper()}`", sink="jsonl")
         assert session.append(name, [{"id": 1}]) == 1
         assert session.append(name, [{"id": "bad"}]) == 0
         assert session.drain(PATIENCE)
@@ -243,7 +291,13 @@ def test_rows_come_as_mappings_texts_tables_and_frames(session: Session) -> None
     table = pa.table({"other": ["x"], "id": pa.array([7], pa.int32())})
     end = session.engine.logs["s"].end
     for rows in (
-        *([{"id": 7}], [{"id": 7, "other": 1}], ['{"id": 7}'], ({"id": 7} for _ in range(1)), [{"other": 1}, {"id": 7}]),
+        *(
+            [{"id": 7}],
+            [{"id": 7, "other": 1}],
+            ['{"id": 7}'],
+            ({"id": 7} for _ in range(1)),
+            [{"other": 1}, {"id": 7}],
+        ),
         *(table, table.to_batches()[0], Foreign(table)),
     ):
         assert session.append("s", rows) == 1

@@ -20,7 +20,7 @@ class Alarms:
                 return
             self._timers = [timer for timer in self._timers if timer.is_alive()]
             timer = threading.Timer(seconds, call)
-            timer.daemon = True
+            timer.daemon, timer.name = True, "headgate-alarm"
             timer.start()
             self._timers.append(timer)
 

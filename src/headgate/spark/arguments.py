@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from headgate.model import HeadgateError, QoS, check_name, unknown
 from headgate.model.values import found, located, text, whole
 from headgate.plan.grouping import Fuse
-from headgate.workload.fields import read_columns, read_qos, read_span
+from headgate.workload.fields import check_columns, read_columns, read_qos, read_span
 
 MOST_WORKERS = 100  # each is a thread, and has a Spark job under way
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
@@ -135,13 +135,18 @@ def folder(value: object) -> Path | None:
 def columns(value: Any) -> tuple[tuple[str, str], ...]:
     """A stream's columns and their types: text as in the file, or pairs."""
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        for pair in value:
-            if not isinstance(pair, Sequence) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
-                hint = 'write for example "id bigint, ts timestamp" or [("id", "bigint"), ("ts", "timestamp")]'
-                raise HeadgateError(f"must be columns and their types, found {found(pair)}", where="schema", hint=hint)
-        value = ", ".join(f"{name} {kind}" for name, kind in value)
+        return _pairs(value)
     with located("schema"):
         return read_columns(text(value, "id bigint, temp double, ts timestamp"))
+
+
+def _pairs(value: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+    with located("schema"):
+        for pair in value or ("nothing",):
+            if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
+                hint = 'write for example "id bigint, ts timestamp" or [("id", "bigint"), ("ts", "timestamp")]'
+                raise HeadgateError(f"must be columns and their types, found {found(pair)}", hint=hint)
+        return check_columns([(name, kind) for name, kind in value])
 
 
 def optional_text(value: object, name: str, example: str) -> str | None:
@@ -202,7 +207,7 @@ def _from_arrow(value: Any) -> pa.Table:
         raise HeadgateError(f"append cannot take {found(value)}: {line}", hint=_ROWS) from error
 
 
-def check_callback(sink: str, call: Callable[..., object] | None) -> None:
+def check_callback(sink: str | None, call: Callable[..., object] | None) -> None:
     """A sink that calls needs what to call."""
-    if sink.split(",")[0].strip() == "callback" and call is None:
+    if sink is not None and sink.split(",")[0].strip() == "callback" and call is None:
         raise HeadgateError("a callback sink needs a function", hint="give callback=, or choose another sink")

@@ -30,7 +30,7 @@ from headgate.spark.gate import Gate, gated
 from headgate.spark.handle import Handle
 from headgate.spark.jobs.problems import first_line
 from headgate.spark.jobs.tuning import SETTINGS, builder
-from headgate.spark.quiet import quiet_python, quiet_spark, quietly
+from headgate.spark.quiet import THREADS, quiet_python, quiet_spark, quietly
 from headgate.spark.replay import Replayed
 from headgate.spark.sources import open_source, to_table
 from headgate.spark.status import Status, status
@@ -189,7 +189,6 @@ class Session:
             text(since, "now")
         with located("sink"):
             text(sink, "parquet")
-            arguments.check_callback(sink, callback)
         made = Query(
             name=name,
             query_class="" if query_class is None else self._class(query_class),
@@ -211,6 +210,7 @@ class Session:
     def add_query(self, query: Query, *, callback: Callable[[pa.Table], object] | None = None) -> Handle:
         """Start a query as the model knows it, at once or when its time has come."""
         arguments.life(query.start, query.end)
+        arguments.check_callback(query.sink, callback)
         running = self.engine.add_query(query, call=callback, at_once=query.start <= 0)
         if query.start > 0:
             self._alarms.after(query.start, lambda: self._if_there(self.engine.begin, query.name))
@@ -303,6 +303,8 @@ class Session:
 
         What was acknowledged is safe also if this fails, as on a full disk; a second call does nothing more.
         """
+        if threading.current_thread().name.startswith(THREADS):
+            raise HeadgateError("a callback cannot close its session", hint="close it where it was opened")
         self.gate.closed = True
         with self._closing:
             if self._ended is None:

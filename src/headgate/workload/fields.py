@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from headgate.model import HeadgateError, QoS, Train, Value, check_name, seconds, unknown
+from headgate.model import HeadgateError, QoS, Train, Value, check_name, folded, seconds, unknown
 from headgate.model.values import found, not_negative, priority
 from headgate.plan.grouping import Fuse
 from headgate.workload.settings import bare
@@ -97,15 +97,28 @@ def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
     hint = 'write for example "id bigint, temp double, ts timestamp"'
     if not isinstance(value, str):
         raise HeadgateError(f"must be text, found {found(value)}", hint=hint)
-    columns: dict[str, str] = {}
+    columns = []
     for part in _outside_brackets(value):
         name, _, kind = part.strip().partition(" ")
         if not name or not kind.strip():
             raise HeadgateError(f"'{part.strip()}' is not a column and its type", hint=hint)
-        if name in columns:
+        columns.append((name, kind.strip()))
+    return check_columns(columns)
+
+
+def check_columns(columns: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Refuse columns that SQL could not tell apart: it reads ID and id as one.
+
+    >>> check_columns([("id", "int"), ("ID", "int")])
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: column 'ID' is given twice; keep one of them
+    """
+    seen: set[str] = set()
+    for name, _ in columns:
+        if folded(name) in seen:
             raise HeadgateError(f"column '{name}' is given twice", hint="keep one of them")
-        columns[name] = kind.strip()
-    return tuple(columns.items())
+        seen.add(folded(name))
+    return tuple(columns)
 
 
 def _outside_brackets(text: str) -> list[str]:
