@@ -44,6 +44,15 @@ def closed() -> HeadgateError:
     return HeadgateError("the session is closed", hint="open another one, on the same directory to go on there")
 
 
+def printable(text: str) -> str:
+    r"""Text without characters that would break the line of an error or do something to a terminal.
+
+    >>> print(printable("a\nb"))
+    a\nb
+    """
+    return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
 def unknown(what: str, found: str, known: Iterable[str], *, where: str = "") -> HeadgateError:
     """The error for a name that does not exist, with the nearest ones that do.
 
@@ -58,4 +67,4 @@ def unknown(what: str, found: str, known: Iterable[str], *, where: str = "") -> 
         hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
     else:
         hint = f"known: {', '.join(names)}" if names else f"there is no {what} at all: add one"
-    return HeadgateError(f"unknown {what} '{found}'", where=where, hint=hint)
+    return HeadgateError(f"unknown {what} '{printable(found)}'", where=where, hint=hint)

@@ -5,29 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from headgate.model.errors import HeadgateError, unknown
+from headgate.model.errors import HeadgateError, printable, unknown
 
 MOST_CHARACTERS = 100
 MOST_BYTES = 200  # of the file name made of it; file systems take 255, and endings such as .jsonl come behind it
-_NAME = re.compile(r"\w[\w.-]*")
+_NAME = re.compile(r"\w[\w.-]*( [\w.-]+)*")
+_HINT = "use letters, digits, '_', '-', '.' and single spaces between them"
 
 
 def check_name(name: object, what: str = "name") -> str:
     """The name, if it is one: it must do in specification strings, in file names and, quoted, in SQL.
 
-    >>> check_name("hot-machines.2"), check_name("Größe")
-    ('hot-machines.2', 'Größe')
-    >>> check_name("a b", "the name of a query")
+    >>> check_name("hot-machines.2"), check_name("größte Höhe")
+    ('hot-machines.2', 'größte Höhe')
+    >>> check_name("a/b", "the text")
     Traceback (most recent call last):
-    headgate.model.errors.HeadgateError: the name of a query 'a b' is not a name; use letters, digits, '_', '-' and '.'
-    """
+    headgate.model.errors.HeadgateError: the text 'a/b' is not a name; use letters, digits, '_', '-', '.' and single spaces between them
+    """  # noqa: E501
     if not isinstance(name, str):
         raise HeadgateError(f"{what} must be text, found {type(name).__name__}", hint="put it in quotes")
     if len(name) > MOST_CHARACTERS or _bytes(name) > MOST_BYTES:
         hint = f"use at most {MOST_CHARACTERS} letters, fewer where they are not those of English"
-        raise HeadgateError(f"{what} '{name[:20]}…' is too long: {len(name)} characters", hint=hint)
+        raise HeadgateError(f"{what} '{printable(name[:20])}…' is too long: {len(name)} characters", hint=hint)
     if _NAME.fullmatch(name) is None:
-        raise HeadgateError(f"{what} '{_shown(name)}' is not a name", hint="use letters, digits, '_', '-' and '.'")
+        raise HeadgateError(f"{what} '{printable(name)}' is not a name", hint=_HINT)
     return name
 
 
@@ -77,8 +78,3 @@ def check_known(what: str, name: object, known: Iterable[str]) -> str:
 def _bytes(name: str) -> int:
     """How long the file name is: what is not ASCII takes three characters for each of its bytes."""
     return sum(1 if each.isascii() else 3 * len(each.encode("utf-8", "replace")) for each in name)
-
-
-def _shown(name: str) -> str:
-    """Without characters that would break the line of an error or do something to a terminal."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)

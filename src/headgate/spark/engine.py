@@ -218,6 +218,7 @@ class Engine:
     def _checked(self, query: Query) -> Evaluation:
         """Refuse a query that could not run; nothing has been started yet."""
         check_name(query.name, "the name of a query")
+        check_known("class", query.query_class, self.scheduler.network.classes)
         if query.since not in ("now", "start"):
             raise HeadgateError(f"since is 'now' or 'start', found '{query.since}'", hint="leave it out for 'now'")
         if query.lag is not None:
