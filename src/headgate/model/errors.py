@@ -24,7 +24,7 @@ class HeadgateError(Exception):
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         advice = f"; {self.hint}" if self.hint else ""
-        return f"{place}{self.message}{advice}"
+        return printable(f"{place}{self.message}{advice}")
 
     def __reduce__(self) -> tuple[object, ...]:  # keeps its keywords on the way out of a worker process
         return _rebuild, (type(self), self.message, self.where, self.hint)
@@ -67,4 +67,4 @@ def unknown(what: str, found: str, known: Iterable[str], *, where: str = "") -> 
         hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
     else:
         hint = f"known: {', '.join(names)}" if names else f"there is no {what} at all: add one"
-    return HeadgateError(f"unknown {what} '{printable(found)}'", where=where, hint=hint)
+    return HeadgateError(f"unknown {what} '{found}'", where=where, hint=hint)

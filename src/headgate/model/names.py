@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from headgate.model.errors import HeadgateError, printable, unknown
+from headgate.model.errors import HeadgateError, unknown
 
 MOST_CHARACTERS = 100
 MOST_BYTES = 200  # of the file name made of it; file systems take 255, and endings such as .jsonl come behind it
@@ -26,9 +26,9 @@ def check_name(name: object, what: str = "name") -> str:
         raise HeadgateError(f"{what} must be text, found {type(name).__name__}", hint="put it in quotes")
     if len(name) > MOST_CHARACTERS or _bytes(name) > MOST_BYTES:
         hint = f"use at most {MOST_CHARACTERS} letters, fewer where they are not those of English"
-        raise HeadgateError(f"{what} '{printable(name[:20])}…' is too long: {len(name)} characters", hint=hint)
+        raise HeadgateError(f"{what} '{name[:20]}…' is too long: {len(name)} characters", hint=hint)
     if _NAME.fullmatch(name) is None:
-        raise HeadgateError(f"{what} '{printable(name)}' is not a name", hint=_HINT)
+        raise HeadgateError(f"{what} '{name}' is not a name", hint=_HINT)
     return name
 
 

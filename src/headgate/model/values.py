@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite, isnan
 
-from headgate.model.errors import HeadgateError, printable
+from headgate.model.errors import HeadgateError
 
 
 def found(value: object) -> str:
@@ -20,7 +20,7 @@ def found(value: object) -> str:
     ("'x'", 'true', 'a list', '2.5', 'an object')
     """
     if isinstance(value, str):
-        return f"'{printable(value if len(value) <= 60 else value[:59] + '…')}'"
+        return f"'{value if len(value) <= 60 else value[:59] + '…'}'"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple | dict):
