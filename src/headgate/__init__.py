@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from headgate.model.errors import HeadgateError
+
 if TYPE_CHECKING:
     from headgate.spark.session import Session
 
-__all__ = ["Session", "__version__"]
+__all__ = ["HeadgateError", "Session", "__version__"]
 __version__ = "0.1.0"
 
 

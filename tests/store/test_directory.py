@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from headgate.model import HeadgateError
+from headgate.model import HeadgateError, check_name
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.files import write_json
+from headgate.spark.store.files import safe_name, write_json
 
 SECOND = """
 import sys
@@ -67,3 +71,36 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(HeadgateError, match="cannot make"):
         DataDirectory(tmp_path / "file")
+
+
+@pytest.mark.parametrize("where", ["lock", "streams"])
+def test_a_directory_that_cannot_be_written_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    path = tmp_path / "data"
+    path.mkdir()
+    if where == "lock":
+        monkeypatch.setattr(os, "open", refuse)
+    else:
+        monkeypatch.setattr(Path, "mkdir", lambda self, **given: None if given.get("parents") else refuse())
+    with pytest.raises(HeadgateError, match=rf"{path}.*: cannot write: Permission denied; look at the disk"):
+        DataDirectory(path)
+    monkeypatch.undo()
+    DataDirectory(path).close()  # it was not kept locked
+
+
+@given(st.text(max_size=120) | st.from_regex(r"\A[\w.-]{1,110}\Z"))
+def test_every_name_makes_a_short_file_name_of_its_own(name: str) -> None:
+    try:
+        check_name(name)
+    except HeadgateError as error:
+        assert len(str(error).splitlines()) == 1  # noqa: PT017 - what is refused is refused in one line
+        return
+    made = safe_name(name)
+    assert len(made.encode()) <= 200
+    assert made not in (".", "..")
+    assert not set(made) & set("/\\\0\n #")
+    assert Path("x", made).name == made

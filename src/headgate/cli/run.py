@@ -86,12 +86,12 @@ def run(
     Ends when --for is over, when all sources have ended and nothing waits, or at Ctrl-C: then running jobs end first.
     A second run on the same directory goes on where the first one stood.
     """
+    from headgate.spark import arguments
     from headgate.spark.store.directory import DataDirectory
     from headgate.spark.workload import check_workload
 
     limit = math.inf if lasting is None else read_duration(lasting, "--for")
-    if workers < 1:
-        raise HeadgateError(f"--workers must be at least 1, found {workers}", hint="leave it out for 2")
+    arguments.workers(workers, "--workers")
     if policy is not None:
         options.check_policies([policy])
     options.check_output(record, "--record")
@@ -137,7 +137,7 @@ def _run(
             seconds = _watch(session, Schedule.of(workload), limit, interrupts, quiet=quiet)
             if interrupts.seen:
                 note("stopping: running jobs end first")
-        return replace(session.status(), seconds=seconds), interrupts.seen
+        return replace(session.close(), seconds=seconds), interrupts.seen  # closed by now: how it stood at the end
 
 
 def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Interrupts, *, quiet: bool) -> float:

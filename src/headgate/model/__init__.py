@@ -1,6 +1,7 @@
 """The words of Headgate, as frozen dataclasses: streams, operators, queries, classes, units, runs."""
 
-from headgate.model.errors import HeadgateError, unknown
+from headgate.model.errors import HeadgateError, closed, unknown
+from headgate.model.names import check_known, check_name, check_relation, folded, relation
 from headgate.model.operator import (
     Aggregate,
     Column,
@@ -96,6 +97,12 @@ __all__ = [
     "Why",
     "Window",
     "WorkerId",
+    "check_known",
+    "check_name",
+    "check_relation",
+    "closed",
+    "folded",
+    "relation",
     "seconds",
     "streams",
     "unknown",

@@ -24,7 +24,7 @@ class HeadgateError(Exception):
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         advice = f"; {self.hint}" if self.hint else ""
-        return f"{place}{self.message}{advice}"
+        return printable(f"{place}{self.message}{advice}")
 
     def __reduce__(self) -> tuple[object, ...]:  # keeps its keywords on the way out of a worker process
         return _rebuild, (type(self), self.message, self.where, self.hint)
@@ -37,6 +37,20 @@ class HeadgateError(Exception):
 
 def _rebuild(kind: type[HeadgateError], message: str, where: str, hint: str) -> HeadgateError:
     return kind(message, where=where, hint=hint)
+
+
+def closed() -> HeadgateError:
+    """The refusal of everything that is asked of a session after its `close`."""
+    return HeadgateError("the session is closed", hint="open another one, on the same directory to go on there")
+
+
+def printable(text: str) -> str:
+    r"""Text without characters that would break the line of an error or do something to a terminal.
+
+    >>> print(printable("a\nb"))
+    a\nb
+    """
+    return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def unknown(what: str, found: str, known: Iterable[str], *, where: str = "") -> HeadgateError:

@@ -33,6 +33,16 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> Spec:
+        hint = 'write "name, setting=value, …"'
+        if not isinstance(text, str):
+            raise HeadgateError(f"must be text, found {type(text).__name__}", hint=hint)
+        try:
+            return cls._parsed(text)
+        except (ValueError, RecursionError):  # a number of thousands of digits, a thousand brackets
+            raise HeadgateError(f"'{text[:40]}…' cannot be read", hint=hint) from None
+
+    @classmethod
+    def _parsed(cls, text: str) -> Spec:
         named, *given = parts(text)
         name = named.strip()
         if not name or "=" in name:

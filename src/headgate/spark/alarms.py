@@ -16,11 +16,11 @@ class Alarms:
 
     def after(self, seconds: float, call: Callable[[], object]) -> None:
         with self._lock:
-            if self._closed:
+            if self._closed or seconds > threading.TIMEOUT_MAX:  # that is some centuries: it never rings
                 return
             self._timers = [timer for timer in self._timers if timer.is_alive()]
             timer = threading.Timer(seconds, call)
-            timer.daemon = True
+            timer.daemon, timer.name = True, "headgate-alarm"
             timer.start()
             self._timers.append(timer)
 

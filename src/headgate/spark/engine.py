@@ -30,20 +30,28 @@ from headgate.model import (
     Stream,
     Table,
     WorkerId,
+    check_known,
+    check_name,
+    check_relation,
+    closed,
+    folded,
+    relation,
     unknown,
 )
+from headgate.model.values import located
+from headgate.model.values import priority as priority_of
 from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
 from headgate.policies.registry import create
 from headgate.spark.carrying import Carrier
 from headgate.spark.cutting import FINE, Shape, Shaper
 from headgate.spark.dispatch import Dispatch
-from headgate.spark.followers import Followers
+from headgate.spark.followers import BUFFER, Followers
 from headgate.spark.intake import Intake
 from headgate.spark.jobs.evaluate import Evaluation, Key, evaluation
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.problems import one_line
-from headgate.spark.jobs.tables import read_table
+from headgate.spark.jobs.tables import read_table, stored
 from headgate.spark.lag import Lag, parse_lag
 from headgate.spark.recut import cut_up, left_inside, whole_positions
 from headgate.spark.replay import Replayed
@@ -56,6 +64,7 @@ from headgate.spark.standing import announcement, cut_before, place
 from headgate.spark.store.costs import Costs, QueryCost
 from headgate.spark.store.deadletters import Letter
 from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.files import disk_error
 from headgate.spark.store.log import StreamLog
 from headgate.spark.store.records import Commit
 from headgate.spark.store.recovery import recover
@@ -97,6 +106,8 @@ class Engine:
         self.lock = threading.Condition(threading.RLock())
         self._stopping = self._still = False
         self._threads: list[threading.Thread] = []
+        self._relations: dict[str, str] = {}  # streams and tables, by their names as SQL reads them
+        self.scheduler = _scheduler(policy, fuse, seed, record)
         self.directory = DataDirectory(directory)
         self.rooms = Rooms(self.directory)
         try:
@@ -106,7 +117,6 @@ class Engine:
             self.directory.close()
             raise
         self.intake = Intake(self.directory, self.now)
-        self.scheduler = _scheduler(policy, fuse, seed, record)
         self.dispatch = Dispatch(self.scheduler, self.intake, self.now)
         self.carrier = Carrier(self.runner, self.intake, self.ledger, self.followers, self.lock, self.now)
 
@@ -125,19 +135,39 @@ class Engine:
         return self._began + time.monotonic()
 
     def add_stream(self, stream: Stream) -> None:
+        check_name(stream.name, "the name of a stream")
         with self.lock:
+            check_relation("stream", stream.name, self._relations)
             self.dispatch.ends[stream.name] = self.intake.add(stream).end
             self.dispatch.tell(Declared(stream=stream))
+            self._relations[folded(stream.name)] = relation("stream", stream.name)
 
-    def add_table(self, table: Table) -> None:
-        self.tables[table.name] = read_table(self.spark, table)
+    def add_table(self, table: Table, frame: DataFrame | None = None) -> None:
+        """Declare a table: where it is stored, or as a DataFrame."""
+        check_name(table.name, "the name of a table")
+        check_relation("table", table.name, self._relations)
+        found = read_table(self.spark, table) if frame is None else stored(frame, table.name)
+        with self.lock:
+            check_relation("table", table.name, self._relations)
+            self.tables[table.name] = found
+            self._relations[folded(table.name)] = relation("table", table.name)
 
     def add_class(self, query_class: QueryClass) -> None:
-        if query_class.lag is not None:
-            parse_lag(query_class.lag)
+        """Declare a class; the same one again changes nothing."""
+        name = check_name(query_class.name, "the name of a class")
+        with located(f"class '{name}', priority"):
+            made = replace(query_class, priority=priority_of(query_class.priority))
+        if made.lag is not None:
+            with located(f"class '{name}', lag"):
+                parse_lag(made.lag)
         with self.lock:
-            self.dispatch.tell(Declared(query_class=query_class))
-            self._limits = None
+            known = self.scheduler.network.classes.get(name)
+            if known is not None and known != made:
+                hint = "change its priority with set_priority, or choose another name"
+                raise HeadgateError(f"class '{name}' exists already, with priority {known.priority:g}", hint=hint)
+            if known is None:
+                self.dispatch.tell(Declared(query_class=made))
+                self._limits = None
 
     def add_query(self, query: Query, *, call: Call | None = None, at_once: bool = True) -> RunningQuery:
         """Start a query where it stood, if the directory knows it; with `at_once` false it waits for `begin`."""
@@ -193,8 +223,8 @@ class Engine:
 
     def _checked(self, query: Query) -> Evaluation:
         """Refuse a query that could not run; nothing has been started yet."""
-        if is_room(query.name):
-            raise HeadgateError(f"a query cannot be called '{query.name}'", hint="choose a name without #")
+        check_name(query.name, "the name of a query")
+        check_known("class", query.query_class, self.scheduler.network.classes)
         if query.since not in ("now", "start"):
             raise HeadgateError(f"since is 'now' or 'start', found '{query.since}'", hint="leave it out for 'now'")
         if query.lag is not None:
@@ -298,9 +328,14 @@ class Engine:
             policy = str(self.scheduler.policy)
             return Costs(policy, measured.run_overhead, measured.train, dict(measured.rates), found)
 
-    def follow(self, name: str, timeout: float | None = None) -> Iterator[pa.Table]:
-        """A query's results as they are committed, from now on."""
-        return self.followers.follow(self.query(name).name, timeout)
+    def follow(self, name: str, timeout: float | None = None, buffer: int = BUFFER) -> Iterator[pa.Table]:
+        """A query's results as they are committed, from now on; none comes of one that is done."""
+        with self.lock:
+            running = self.query(name)
+            tables = self.followers.follow(name, timeout, buffer)
+            if running.state == "done":
+                self.followers.end(name)
+            return tables
 
     # -- steering ----------------------------------------------------------------------------------------------
 
@@ -323,13 +358,16 @@ class Engine:
                     self._enter_again(running)
 
     def set_priority(self, query_class: str, priority: float) -> None:
+        with located("priority"):
+            checked = priority_of(priority)
         with self.lock:
-            self.dispatch.tell(PriorityChanged(query_class, priority))
+            check_known("class", query_class, self.scheduler.network.classes)
+            self.dispatch.tell(PriorityChanged(query_class, checked))
 
     def set_class(self, query: str, query_class: str) -> None:
         with self.lock:
             running = self.query(query)
-            self.scheduler.network.query_class(query_class)
+            check_known("class", query_class, self.scheduler.network.classes)
             if running.state == "running":
                 self.dispatch.tell(QueryMoved(query, query_class))
             running.query = replace(running.query, query_class=query_class)
@@ -345,7 +383,7 @@ class Engine:
 
     def finish(self, stream: str) -> None:
         """A stream has ended: its windows close."""
-        self.intake.log(stream).finish(self.now())
+        self.intake.finish(stream)
         self._arrived(stream)
 
     def reject(self, stream: str, bad: tuple[tuple[str, str], ...]) -> None:
@@ -383,6 +421,7 @@ class Engine:
                     f"stream '{stream}' takes nothing more: query '{self.full(stream)}' is at its lag limit",
                     hint="resume or stop that query, or give it a limit that skips",
                 )
+            self._refuse_if_closed()
 
     def _limited(self) -> list[tuple[RunningQuery, Lag]]:
         """The queries under way that have a lag limit, of their own or of their class."""
@@ -426,7 +465,13 @@ class Engine:
     def drain(self, timeout: float | None = None) -> bool:
         """Wait until nothing waits and nothing runs."""
         with self.lock:
-            return self.lock.wait_for(lambda: self.scheduler.idle or self._stopping, timeout)
+            drained = self.lock.wait_for(lambda: self.scheduler.idle or self._stopping, timeout)
+            self._refuse_if_closed()
+            return drained
+
+    def _refuse_if_closed(self) -> None:
+        if self._stopping:
+            raise closed()
 
     def close(self) -> None:
         """Let running work end, bring everything committed to the sinks, and let go of the directory."""
@@ -437,17 +482,23 @@ class Engine:
             self.lock.notify_all()
         for thread in self._threads:
             thread.join()
-        self.carrier.close()
-        for name in self.queries:
-            self.followers.end(name)
-        try:
-            self.costs().save(self.directory.path)
-            self.ledger.checkpoint()
-            self.ledger.close()
-        finally:
-            self.rooms.close()
-            self.intake.close()
-            self.directory.close()
+        failures: list[Exception] = []
+        for let_go in (
+            self.carrier.close,
+            self.followers.close,
+            lambda: self.costs().save(self.directory.path),
+            self.ledger.checkpoint,
+            self.ledger.close,
+            self.rooms.close,
+            self.intake.close,
+            self.directory.close,
+        ):
+            try:
+                let_go()
+            except Exception as error:  # the rest is let go of all the same
+                failures.append(error)
+        if failures:
+            raise _not_all_written(failures[0]) from failures[0]
 
     def _work(self, worker: WorkerId) -> None:
         while (run := self._next(worker)) is not None:
@@ -651,6 +702,14 @@ def _scheduler(policy: str, fuse: Fuse, seed: int, record: Callable[[str], Any] 
     if record is None:
         return Scheduler(network, policy, **settings)
     return RecordingScheduler(network, policy, write=record, **settings)
+
+
+def _not_all_written(error: Exception) -> HeadgateError:
+    """What closing could not do, and that it can be done later."""
+    told = disk_error(error) if isinstance(error, OSError) else error
+    message, where = (told.message, told.where) if isinstance(told, HeadgateError) else (one_line(told), "")
+    hint = "what was acknowledged is safe; free space on the disk and open the directory again to complete it"
+    return HeadgateError(f"the session is closed, but not all of it: {message}", where=where, hint=hint)
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -1,16 +1,75 @@
-"""Those who want to see a query's results as they are committed."""
+"""Those who want to see a query's results as they are committed.
+
+Each has an inbox of bounded size. One who reads too slowly neither stops the engine nor fills its memory: the inbox
+takes no more, and when what it holds has been read, an error says how many rows were missed.
+"""
 
 from __future__ import annotations
 
 import threading
+import weakref
+from collections import deque
 from collections.abc import Iterator
-from queue import Empty, SimpleQueue
 
+import numpy as np
 import pyarrow as pa
+
+from headgate.model import HeadgateError
+
+BUFFER = 64 << 20  # bytes of results that wait for one follower
+
+
+class Inbox:
+    """Results that wait for one follower; the newest one is taken whatever its size if no other waits.
+
+    >>> inbox = Inbox("q", buffer=100)
+    >>> for start in (0, 10, 20):
+    ...     inbox.put(pa.table({"x": list(range(start, start + 10))}))
+    >>> inbox.nbytes, inbox.missed
+    (80, 20)
+    """
+
+    def __init__(self, query: str, buffer: int = BUFFER) -> None:
+        self.query, self.buffer = query, buffer
+        self.nbytes = 0
+        self.missed = 0  # rows
+        self._tables: deque[pa.Table] = deque()
+        self._over = False
+        self._changed = threading.Condition()
+
+    def put(self, table: pa.Table) -> None:
+        with self._changed:
+            if self.missed or (self._tables and self.nbytes + table.nbytes > self.buffer):
+                self.missed += table.num_rows
+                return
+            self._tables.append(_own(table))
+            self.nbytes += table.nbytes
+            self._changed.notify()
+
+    def end(self) -> None:
+        """There will be no more."""
+        with self._changed:
+            self._over = True
+            self._changed.notify()
+
+    def get(self, timeout: float | None = None) -> pa.Table | None:
+        """The oldest one that waits, None where there will be no more or none has come for `timeout` seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._tables or self._over or self.missed, timeout)
+            if self._tables:
+                table = self._tables.popleft()
+                self.nbytes -= table.nbytes
+                return table
+            if self.missed:
+                raise HeadgateError(
+                    f"results of query '{self.query}' were read too slowly: {self.missed:,} rows were missed",
+                    hint="read() has all that went to files; call results() again, perhaps with a larger buffer",
+                )
+            return None
 
 
 class Followers:
-    """Inboxes by query.
+    """Inboxes by query. Each lives as long as somebody holds the iterator that reads it.
 
     >>> followers = Followers()
     >>> tables = followers.follow("q")
@@ -21,40 +80,57 @@ class Followers:
     """
 
     def __init__(self) -> None:
-        self._inboxes: dict[str, list[SimpleQueue[pa.Table | None]]] = {}
+        self._inboxes: dict[str, weakref.WeakSet[Inbox]] = {}
         self._lock = threading.Lock()
+        self._closed = False
 
-    def follow(self, query: str, timeout: float | None = None) -> Iterator[pa.Table]:
+    def follow(self, query: str, timeout: float | None = None, buffer: int = BUFFER) -> Iterator[pa.Table]:
         """The results from now on, until the query ends or none has come for `timeout` seconds."""
-        inbox: SimpleQueue[pa.Table | None] = SimpleQueue()
+        inbox = Inbox(query, buffer)
         with self._lock:
-            self._inboxes.setdefault(query, []).append(inbox)
-        return self._followed(query, inbox, timeout)
+            if self._closed:
+                inbox.end()
+            self._inboxes.setdefault(query, weakref.WeakSet()).add(inbox)
+        return _read(inbox, timeout)
 
     def has(self, query: str) -> bool:
         """Whether anybody follows a query."""
+        return bool(self.inboxes(query))
+
+    def inboxes(self, query: str) -> list[Inbox]:
+        """Of those who follow a query."""
         with self._lock:
-            return bool(self._inboxes.get(query))
+            found = list(self._inboxes.get(query, ()))
+            if not found:
+                self._inboxes.pop(query, None)
+            return found
 
     def give(self, query: str, table: pa.Table) -> None:
         if table.num_rows:
-            self._put(query, table)
-
-    def end(self, query: str) -> None:
-        """There will be no more."""
-        self._put(query, None)
-
-    def _put(self, query: str, table: pa.Table | None) -> None:
-        with self._lock:
-            for inbox in self._inboxes.get(query, ()):
+            for inbox in self.inboxes(query):
                 inbox.put(table)
 
-    def _followed(self, query: str, inbox: SimpleQueue[pa.Table | None], timeout: float | None) -> Iterator[pa.Table]:
-        try:
-            while (table := inbox.get(timeout=timeout)) is not None:
-                yield table
-        except Empty:
-            return
-        finally:
-            with self._lock:
-                self._inboxes[query].remove(inbox)
+    def end(self, query: str) -> None:
+        """There will be no more of a query."""
+        for inbox in self.inboxes(query):
+            inbox.end()
+
+    def close(self) -> None:
+        """There will be no more of any."""
+        with self._lock:
+            self._closed = True
+            queries = list(self._inboxes)
+        for query in queries:
+            self.end(query)
+
+
+def _read(inbox: Inbox, timeout: float | None) -> Iterator[pa.Table]:
+    while (table := inbox.get(timeout)) is not None:
+        yield table
+
+
+def _own(table: pa.Table) -> pa.Table:
+    """The rows in memory of their own, if they are a small part of a larger table that would be kept with them."""
+    if table.get_total_buffer_size() <= 2 * table.nbytes:
+        return table
+    return table.take(np.arange(table.num_rows))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
-from headgate.model import HeadgateError, Stream, unknown
+from headgate.model import HeadgateError, Stream, closed, unknown
 from headgate.spark.jobs.schemas import arrow_schema
 from headgate.spark.replay import Replayed, complete, replay
 from headgate.spark.store.deadletters import DeadLetters, Letter
@@ -27,15 +28,23 @@ class Intake:
         self.letters: dict[str, DeadLetters] = {}
         self._directory, self._now = directory, now
         self._appending: dict[str, threading.Lock] = {}  # a log and its dead letters change together
+        self._owing: set[str] = set()  # streams whose newest append has rejected rows that are not kept yet
+        self._closed = False
 
     def add(self, stream: Stream) -> StreamLog:
         """Open a stream's log, or make it."""
         if stream.name in self.streams:
             raise HeadgateError(f"stream '{stream.name}' exists already", hint="choose another name")
+        if self._closed:
+            raise closed()
         schema = arrow_schema(stream)
         log = StreamLog.open(self._directory.stream(stream.name), stream, schema)
-        letters = DeadLetters(self._directory.letters(stream.name))
-        complete(log, letters, self._now())
+        try:
+            letters = DeadLetters(self._directory.letters(stream.name))
+            complete(log, letters, self._now())
+        except BaseException:
+            log.close()
+            raise
         self._appending[stream.name] = threading.Lock()
         self.letters[stream.name], self.logs[stream.name] = letters, log
         self.streams[stream.name] = stream
@@ -48,17 +57,24 @@ class Intake:
 
     def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int:
         """Add rows to a stream; durable on return. How many were new and got an offset, late ones among them."""
-        log = self.log(stream)
-        with self._appending[stream]:
+        with self._changing(stream) as log:
+            self._keep_rejected(stream)
             before = log.end
             appended = log.append(rows, self._now(), batch)
             if appended.rejected or appended.late:
-                self.letters[stream].keep(appended)
+                self._owing.add(stream)
+                self._keep_rejected(stream)
             return log.end - before
+
+    def finish(self, stream: str) -> None:
+        """The source has ended."""
+        with self._changing(stream) as log:
+            self._keep_rejected(stream)
+            log.finish(self._now())
 
     def keep(self, stream: str, letters: Iterable[Letter]) -> None:
         """Keep tuples that could not be read or computed with."""
-        with self._appending[stream]:
+        with self._changing(stream):
             self.letters[stream].add(list(letters))
 
     def keep_committed(self, commit: int, stream: str, letters: Sequence[Mapping[str, Any]]) -> None:
@@ -67,9 +83,24 @@ class Intake:
 
     def replay(self, stream: str, reason: str = "") -> Replayed:
         """Give a stream its dead letters again, all or those whose reason contains a text."""
+        with self._changing(stream) as log:
+            return replay(log, self.letters[stream], self._now(), reason)
+
+    @contextmanager
+    def _changing(self, stream: str) -> Iterator[StreamLog]:
+        """One at a time, and none once it is closed."""
         log = self.log(stream)
         with self._appending[stream]:
-            return replay(log, self.letters[stream], self._now(), reason)
+            if self._closed:
+                raise closed()
+            yield log
+
+    def _keep_rejected(self, stream: str) -> None:
+        """What the newest append rejected; a disk that was full then has them once it can, before anything follows."""
+        newest = self.logs[stream].newest
+        if stream in self._owing and newest is not None:
+            self.letters[stream].keep(newest)
+            self._owing.discard(stream)
 
     def chunks(self, stream: str, first: int, last: int) -> Chunks:
         """The arrivals of a piece of a log; the marker of a stream's end has no row but takes an offset."""
@@ -78,5 +109,8 @@ class Intake:
         return (*chunks, (self._now(), missing)) if missing else tuple(chunks)
 
     def close(self) -> None:
-        for log in self.logs.values():
-            log.close()
+        """Appends under way end first, later ones are refused."""
+        self._closed = True
+        for stream, log in self.logs.items():
+            with self._appending[stream]:
+                log.close()

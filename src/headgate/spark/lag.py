@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from headgate.model import HeadgateError, Spec, unknown
+from headgate.model.values import found
 
 KINDS = ("wait", "skip")
 _EXAMPLE = 'write for example "skip, tuples=100000"'
@@ -23,7 +24,6 @@ class Lag:
         return self.kind == "skip"
 
 
-@cache
 def parse_lag(text: str) -> Lag:
     """Read a lag limit.
 
@@ -33,6 +33,13 @@ def parse_lag(text: str) -> Lag:
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: unknown lag limit 'drop'; known: skip, wait
     """
+    if not isinstance(text, str):
+        raise HeadgateError(f"a lag limit must be text, found {found(text)}", hint=_EXAMPLE)
+    return _parsed(text)
+
+
+@cache
+def _parsed(text: str) -> Lag:
     spec = Spec.parse(text)
     if spec.name not in KINDS:
         raise unknown("lag limit", spec.name, KINDS)

@@ -4,34 +4,42 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.model import HeadgateError, Operator, QoS, Query, QueryClass, Stream, Table, Value, unknown
+from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known
+from headgate.model.values import located, text
 from headgate.plan.grouping import Fuse
 from headgate.plan.sql import plan_sql
+from headgate.policies.registry import create
+from headgate.spark import arguments
 from headgate.spark.alarms import Alarms
 from headgate.spark.engine import DEFAULT_POLICY, Engine
 from headgate.spark.feeding import Feeding
-from headgate.spark.jobs.tables import stored
+from headgate.spark.gate import Gate, gated
+from headgate.spark.handle import Handle
+from headgate.spark.jobs.problems import first_line
 from headgate.spark.jobs.tuning import SETTINGS, builder
+from headgate.spark.quiet import THREADS, quiet_python, quiet_spark, quietly
 from headgate.spark.replay import Replayed
-from headgate.spark.running import RunningQuery
 from headgate.spark.sources import open_source, to_table
-from headgate.spark.status import Line, Status, status
-from headgate.spark.store import resultfiles
-from headgate.spark.store.sinks import is_file
+from headgate.spark.status import Status, status
 from headgate.workload.arrivals import usual_ahead
-from headgate.workload.fields import given_seconds, read_ahead, read_columns, read_cost
+
+__all__ = ["Handle", "Session"]
 
 DEFAULT_CLASS = "default"
+_SQL = "SELECT id FROM sensors WHERE temp > 90"
 
 
 class Session:
@@ -40,6 +48,9 @@ class Session:
     On an embedded Spark, on a running SparkSession (`spark=…`) or on a master (`master="spark://…"`). Data and results
     are kept in `directory`; without one they are gone when the session ends. Queries of one form share a job, those of
     one class or, with `fuse`, "all" or none ("off").
+
+    What is wrong with a value is told by `HeadgateError`, and nothing has changed then. Times are numbers of seconds
+    or text with a unit, "500 ms". After `close` every call is refused, except reading results that lie in files.
     """
 
     def __init__(
@@ -47,30 +58,42 @@ class Session:
         spark: SparkSession | None = None,
         *,
         master: str = "local[*]",
-        directory: str | Path | None = None,
+        directory: str | PathLike[str] | None = None,
         policy: str = DEFAULT_POLICY,
         workers: int = 2,
         fuse: str = Fuse.CLASS,
         seed: int = 1,
         record: Callable[[str], Any] | None = None,
     ) -> None:
-        _check_shared(master if spark is None else str(spark.sparkContext.master), directory)
-        self._own_spark = spark is None
-        self._temporary = directory is None
-        self.directory = Path(tempfile.mkdtemp(prefix="headgate-")) if directory is None else Path(directory)
-        self.spark = spark or builder(master).getOrCreate()
-        self._tune()
+        # All that can be wrong is found before Spark takes its time to start.
+        given = None if spark is None else arguments.running_spark(spark)
+        url = arguments.master(master, "given" if given is not None else directory)
+        if given is not None:
+            arguments.check_shared(str(given.sparkContext.master), directory)
+        folder = arguments.folder(directory)
+        settings: dict[str, Any] = {
+            "policy": arguments.policy(policy),
+            "workers": arguments.workers(workers),
+            "fuse": arguments.fusion(fuse),
+            "seed": arguments.seed(seed),
+            "record": record,
+        }
+        create(policy)
+        arguments.function(record, "record")
+        self.gate = Gate()
+        self._closing = threading.Lock()
+        self._ended: Status | None = None
         self._seed = seed
+        quiet_python()
+        self._own_spark = given is None and not _spark_runs()
+        self.spark = given or _started(url)
+        self.temporary = folder is None
+        self.directory = Path(tempfile.mkdtemp(prefix="headgate-")) if folder is None else folder
         try:
-            self.engine = Engine(
-                self.spark,
-                self.directory,
-                policy=policy,
-                workers=workers,
-                fuse=_fuse(fuse),
-                seed=seed,
-                record=record,
-            )
+            if self._own_spark:
+                quiet_spark(self.spark)
+            self._tune()
+            self.engine = Engine(self.spark, self.directory, **settings)
         except BaseException:
             self._let_go()
             raise
@@ -81,6 +104,7 @@ class Session:
 
     # -- what there is -----------------------------------------------------------------------------------------
 
+    @gated
     def stream(
         self,
         name: str,
@@ -96,19 +120,18 @@ class Session:
         Event times may be `watermark` behind the largest so far, and `ahead` of their arrival: text such as "2 s", or
         seconds. Without `ahead` that is "1 h", for made-up rows "none".
         """
-        columns = read_columns(schema) if isinstance(schema, str) else tuple(schema)
-        allowed = usual_ahead(source) if ahead is None else _seconds(name, "ahead", ahead, read_ahead)
-        self.add_stream(
-            Stream(
-                name=name,
-                schema=columns,
-                event_time=event_time,
-                watermark=_seconds(name, "watermark", watermark, read_cost),
-                ahead=allowed,
-                source=source,
-            )
+        fed = arguments.optional_text(source, "source", "poisson, rate=500")
+        made = Stream(
+            name=arguments.name(name, "stream"),
+            schema=arguments.columns(schema),
+            event_time=arguments.optional_text(event_time, "event_time", "ts"),
+            watermark=arguments.delay(watermark, "watermark"),
+            ahead=usual_ahead(fed) if ahead is None else arguments.ahead(ahead, "ahead"),
+            source=fed,
         )
+        self.add_stream(made)
 
+    @gated
     def add_stream(self, stream: Stream) -> None:
         """Declare a stream as the model knows it, and open its source."""
         if stream.source is None:
@@ -122,17 +145,29 @@ class Session:
             raise
         self.feeding.add(stream.name, reader)
 
-    def table(self, name: str, source: str | DataFrame) -> None:
-        """Declare a stored table: a path, or a DataFrame; read now."""
-        if isinstance(source, str):
-            self.engine.add_table(Table(name=name, path=source))
+    @gated
+    def table(self, name: str, source: str | PathLike[str] | DataFrame) -> None:
+        """Declare a stored table, read now: a DataFrame, or the path of a file or folder.
+
+        Of Parquet, ORC, CSV with a header, or JSON lines.
+        """
+        made = Table(name=arguments.name(name, "table"))
+        if isinstance(source, DataFrame):
+            self.engine.add_table(made, source)
         else:
-            self.engine.tables[name] = stored(source)
+            path = str(source) if isinstance(source, PathLike) else source
+            with located(f"table '{name}'"):
+                self.engine.add_table(replace(made, path=text(path, "rooms.csv")))
 
+    @gated
     def create_class(self, name: str, priority: float, *, lag: str | None = None) -> None:
-        """Declare a class of queries; a larger priority is more important, `lag` limits its queries' lag."""
-        self.engine.add_class(QueryClass(name, float(priority), lag))
+        """Declare a class of queries; a larger priority is more important, `lag` limits its queries' lag.
 
+        A class that is there already is refused, unless it is the same.
+        """
+        self.engine.add_class(QueryClass(name, priority, lag))
+
+    @gated
     def query(
         self,
         name: str,
@@ -143,8 +178,8 @@ class Session:
         qos: Sequence[Sequence[float]] | None = None,
         since: str = "now",
         once: bool = False,
-        start: float = 0.0,
-        end: float = inf,
+        start: float | str = 0.0,
+        end: float | str = inf,
         lag: str | None = None,
         callback: Callable[[pa.Table], object] | None = None,
     ) -> Handle:
@@ -154,27 +189,36 @@ class Session:
         case. `start` and `end` are seconds from now. `lag`, as "skip, tuples=100000" or "wait, tuples=100000", says
         what happens when it falls too far behind.
         """
-        if not start >= 0 or not end > start:
-            raise HeadgateError(
-                f"a query cannot start at {start:g} s and end at {end:g} s", hint="let end be after start"
-            )
+        arguments.name(name, "query")
+        arguments.function(callback, "callback")
+        first, last = arguments.life(start, end)
+        one_time = arguments.flag(once, "once")
+        with located("since"):
+            text(since, "now")
+        with located("sink"):
+            text(sink, "parquet")
         made = Query(
             name=name,
-            query_class=self._class(query_class),
+            query_class="" if query_class is None else self._class(query_class),
             plan=self.plan(sql),
             sql=sql,
-            qos=None if qos is None else QoS.of(qos),
-            start=float(start),
-            end=float(end),
+            qos=arguments.quality(qos),
+            start=first,
+            end=last,
             sink="callback" if callback is not None else sink,
-            since="start" if once else since,
-            once=once,
-            lag=lag,
+            since="start" if one_time else since,
+            once=one_time,
+            lag=arguments.optional_text(lag, "lag", "skip, tuples=100000"),
         )
+        if query_class is None:  # last, when all else has been found right
+            made = replace(made, query_class=self._default())
         return self.add_query(made, callback=callback)
 
+    @gated
     def add_query(self, query: Query, *, callback: Callable[[pa.Table], object] | None = None) -> Handle:
         """Start a query as the model knows it, at once or when its time has come."""
+        arguments.life(query.start, query.end)
+        arguments.check_callback(query.sink, callback)
         running = self.engine.add_query(query, call=callback, at_once=query.start <= 0)
         if query.start > 0:
             self._alarms.after(query.start, lambda: self._if_there(self.engine.begin, query.name))
@@ -186,66 +230,105 @@ class Session:
         if name in self.engine.queries:  # else somebody has stopped it
             act(name)
 
+    @gated
     def plan(self, sql: str) -> Operator:
         """The plan of some SQL over the streams and tables of this session."""
+        with located("sql"):
+            text(sql, _SQL)
         tables = {known: self._described(known) for known in self.engine.tables}
         return plan_sql(sql, self.engine.streams, tables)
 
+    @gated
     def __getitem__(self, name: str) -> Handle:
-        return Handle(self, self.engine.query(name))
+        return Handle(self, self.engine.query(check_known("query", name, self.engine.queries)))
 
     # -- data --------------------------------------------------------------------------------------------------
 
-    def append(self, stream: str, rows: pa.Table | Iterable[Mapping[str, object]], timeout: float | None = None) -> int:
+    @gated
+    def append(
+        self, stream: str, rows: pa.Table | Iterable[Mapping[str, object] | str], timeout: float | str | None = None
+    ) -> int:
         """Add rows to a stream; durable on return. How many are in the stream now; the others are dead letters.
 
-        Late ones are in the stream too, for queries without windows, and leave a letter. Where a query's lag limit
-        makes sources wait, this waits too, at most `timeout` seconds.
+        Late ones are in the stream too, for queries without windows, and leave a letter.
+        Rows are mappings (fields that are missing are null, those that the stream lacks are left out), a pyarrow.Table
+        with the stream's columns, or a DataFrame of pandas or polars. Where a query's lag limit makes sources wait,
+        this waits too, at most `timeout` seconds.
         """
-        if stream not in self.engine.streams:
-            raise unknown("stream", stream, self.engine.streams)
-        self.engine.make_room(stream, timeout)
-        if not isinstance(rows, pa.Table):
-            rows, bad = to_table(rows, self.engine.streams[stream])
-            if bad:
-                self.engine.reject(stream, tuple(bad))
-        return self.engine.append(stream, rows)
+        check_known("stream", stream, self.engine.streams)
+        found = arguments.rows(rows)
+        self.engine.make_room(stream, arguments.timeout(timeout))
+        if isinstance(found, pa.Table):
+            return self.engine.append(stream, found)
+        table, bad = to_table(found, self.engine.streams[stream])
+        if bad:
+            self.engine.reject(stream, tuple(bad))
+        return self.engine.append(stream, table)
 
+    @gated
     def replay(self, stream: str, reason: str = "") -> Replayed:
         """Give a stream its dead letters again, all or those whose reason contains a text.
 
         They go through the checks of any append.
         """
+        check_known("stream", stream, self.engine.streams)
+        if reason != "":
+            with located("reason"):
+                text(reason, "late")
         return self.engine.replay(stream, reason)
 
+    @gated
     def finish(self, stream: str) -> None:
         """A stream has ended: its windows close."""
-        self.engine.finish(stream)
+        self.engine.finish(check_known("stream", stream, self.engine.streams))
 
-    def drain(self, timeout: float | None = None) -> bool:
+    @gated
+    def drain(self, timeout: float | str | None = None) -> bool:
         """Wait until nothing waits and nothing runs; False if that took too long."""
-        return self.engine.drain(timeout)
+        return self.engine.drain(arguments.timeout(timeout))
 
     # -- steering ----------------------------------------------------------------------------------------------
 
+    @gated
     def set_policy(self, policy: str, fuse: str | None = None) -> None:
         """Let another policy decide from now on, and let other queries share jobs if `fuse` is given."""
-        self.engine.set_policy(policy, None if fuse is None else _fuse(fuse))
+        self.engine.set_policy(arguments.policy(policy), None if fuse is None else arguments.fusion(fuse))
 
+    @gated
     def set_priority(self, query_class: str, priority: float) -> None:
-        self.engine.set_priority(query_class, float(priority))
+        """Let a class be more or less important from now on."""
+        self.engine.set_priority(query_class, priority)
 
+    @gated
     def status(self) -> Status:
         """Every class and query in numbers, what each worker does, and which sources have failed."""
+        return self._status()
+
+    def _status(self) -> Status:
         return replace(status(self.engine, self._began), source_errors=dict(self.feeding.errors))
 
-    def close(self) -> None:
-        """Let running work end, bring results to their sinks, and let go."""
+    def close(self) -> Status:
+        """Let running work end, bring results to their sinks, and let go. How everything stood at the end.
+
+        What was acknowledged is safe also if this fails, as on a full disk; a second call does nothing more.
+        """
+        if threading.current_thread().name.startswith(THREADS):
+            raise HeadgateError("a callback cannot close its session", hint="close it where it was opened")
+        self.gate.closed = True
+        with self._closing:
+            if self._ended is None:
+                self._close()
+            assert self._ended is not None
+            return self._ended
+
+    def _close(self) -> None:
         try:
-            self._alarms.close()
-            self.feeding.close()
-            self.engine.close()
+            with quietly():
+                self._alarms.close()
+                self.feeding.close()
+                self.engine.close()
         finally:
+            self._ended = self._status()
             self._let_go()
 
     def __enter__(self) -> Session:
@@ -259,19 +342,17 @@ class Session:
     def _let_go(self) -> None:
         if self._own_spark:
             self.spark.stop()
-        if self._temporary:
+        if self.temporary:
             shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _class(self, name: str | None) -> str:
+    def _class(self, name: str) -> str:
+        return check_known("class", name, self.engine.scheduler.network.classes)
+
+    def _default(self) -> str:
         """A query without a class is of the class `default`, made when it is first needed."""
-        classes = self.engine.scheduler.network.classes
-        if name is None:
-            if DEFAULT_CLASS not in classes:
-                self.create_class(DEFAULT_CLASS, 1.0)
-            return DEFAULT_CLASS
-        if name not in classes:
-            raise unknown("class", name, classes)
-        return name
+        if DEFAULT_CLASS not in self.engine.scheduler.network.classes:
+            self.engine.add_class(QueryClass(DEFAULT_CLASS))
+        return DEFAULT_CLASS
 
     def _described(self, name: str) -> Table:
         frame = self.engine.tables[name]
@@ -284,83 +365,15 @@ class Session:
                 self.spark.conf.set(key, value)
 
 
-def _seconds(stream: str, what: str, value: float | str, read: Callable[[Value], float]) -> float:
+def _spark_runs() -> bool:
+    """Whether this program has a Spark already: then it is used, and not stopped at the end."""
+    context: Any = SparkContext
+    return context._active_spark_context is not None
+
+
+def _started(master: str) -> SparkSession:
     try:
-        return given_seconds(value, read)
-    except HeadgateError as error:
-        raise error.at(f"stream {stream}, {what}") from None
-
-
-def _fuse(text: str) -> Fuse:
-    if text not in list(Fuse):
-        raise unknown("fusion", text, list(Fuse))
-    return Fuse(text)
-
-
-def _check_shared(master: str, directory: str | Path | None) -> None:
-    """Executors of a cluster read and write files of the data directory themselves."""
-    if directory is None and not master.startswith("local"):
-        raise HeadgateError(
-            "on a cluster a session needs a directory that all machines share",
-            where=f"master {master}",
-            hint="give directory=, a path on shared storage",
-        )
-
-
-class Handle:
-    """A query of a session."""
-
-    def __init__(self, session: Session, running: RunningQuery) -> None:
-        self._session = session
-        self._last = running
-
-    @property
-    def _running(self) -> RunningQuery:
-        """As it is now, or as it was when it was stopped."""
-        self._last = self._session.engine.queries.get(self._last.name, self._last)
-        return self._last
-
-    @property
-    def name(self) -> str:
-        return self._last.name
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of its results."""
-        return self._running.one.evaluation.schema
-
-    @property
-    def status(self) -> Line:
-        self._session.engine.query(self.name)  # says so if it has been stopped
-        return next(line for line in self._session.status().queries if line.name == self.name)
-
-    def results(self, timeout: float | None = None) -> Iterator[pa.RecordBatch]:
-        """Results as they come, from now on; ends when the query does, or when none came for `timeout` seconds."""
-        tables = self._session.engine.follow(self.name, timeout)
-        return (batch for table in tables for batch in table.to_batches())
-
-    def read(self) -> pa.Table:
-        """All results that lie in its files."""
-        self._session.engine.ledger.forward()
-        folder = self._session.engine.directory.result(self.name)
-        if not folder.is_dir() and is_file(self._running.query.sink):
-            return self.schema.empty_table()  # there was no result yet
-        return resultfiles.read(folder)
-
-    def pause(self) -> None:
-        self._session.engine.pause(self.name)
-
-    def resume(self) -> None:
-        self._session.engine.resume(self.name)
-
-    def stop(self) -> None:
-        """End it for good; its results stay."""
-        self._session.engine.remove_query(self.name)
-
-    def move(self, query_class: str) -> None:
-        """Put it into another class."""
-        self._session.engine.set_class(self.name, query_class)
-
-    def replace(self, sql: str) -> None:
-        """Give it other SQL with the same columns; it goes on in its streams where it stands."""
-        self._session.engine.replace_query(replace(self._running.query, plan=self._session.plan(sql), sql=sql))
+        return builder(master).getOrCreate()
+    except Exception as error:
+        hint = "look at the master, and whether Java is there"
+        raise HeadgateError(f"Spark did not start: {first_line(error)}", where=f"master {master}", hint=hint) from error

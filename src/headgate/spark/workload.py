@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.model import HeadgateError, Query, Stream, Table
+from headgate.spark.arguments import check_callback
 from headgate.spark.lag import parse_lag
 from headgate.spark.session import Session
 from headgate.spark.sources import open_source
@@ -44,6 +45,7 @@ def check_workload(workload: Workload) -> None:
                 hint="write it as sql, or use headgate simulate",
             )
         parse_sink(query.sink or "parquet")
+        check_callback(query.sink, None)
     limits = [query.lag for query in workload.queries] + [known.lag for known in workload.classes]
     for limit in limits:
         if limit is not None:

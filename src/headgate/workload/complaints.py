@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from headgate.model import HeadgateError, unknown
-from headgate.workload.fields import found
+from headgate.model.values import found
 from headgate.workload.place import Places
 from headgate.workload.schema import File, keys_of
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from headgate.model import HeadgateError, unknown
+from headgate.model import HeadgateError, check_name, unknown
 from headgate.workload.settings import Settings, bare
 
 _DOLLAR = re.compile(r"\$(\w+)")
@@ -20,7 +20,9 @@ def numbered(name: str, count: int | None) -> list[str]:
     >>> numbered("q", 3), numbered("q", None)
     (['q1', 'q2', 'q3'], ['q'])
     """
-    return [name] if count is None else [f"{name}{number}" for number in range(1, count + 1)]
+    names = [name] if count is None else [f"{name}{number}" for number in range(1, count + 1)]
+    check_name(names[-1], "the text")  # the longest
+    return names
 
 
 def drawn(name: str, text: str, seed: int, query: str) -> str:

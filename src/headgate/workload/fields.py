@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from headgate.model import HeadgateError, QoS, Train, Value, seconds, unknown
+from headgate.model import HeadgateError, QoS, Train, Value, check_name, folded, seconds, unknown
+from headgate.model.values import found, not_negative, priority
 from headgate.plan.grouping import Fuse
-from headgate.workload.settings import bare, check_name
+from headgate.workload.settings import bare
 
 T = TypeVar("T")
-
-
-def found(value: object) -> str:
-    """A value as an error message shows it.
-
-    >>> found("x"), found(True), found([1]), found(2.5)
-    ("'x'", 'true', 'a list', '2.5')
-    """
-    if isinstance(value, str):
-        return f"'{value if len(value) <= 60 else value[:59] + '…'}'"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "a table"
-    return str(value)[:60]
 
 
 def read_seconds(value: Value) -> float:
@@ -66,10 +52,24 @@ def read_cost(value: Value) -> float:
 
 def read_duration(value: Value) -> float:
     """A duration, possibly 0 or endless."""
-    length = read_seconds(value)
-    if length < 0.0:
-        raise HeadgateError(f"must not be negative, found {found(value)}", hint="write 0 or more")
-    return length
+    return not_negative(read_seconds(value), value)
+
+
+def read_span(value: object) -> float:
+    """The same from Python, where a number is seconds.
+
+    >>> read_span(2), read_span("2 s"), read_span("500 ms")
+    (2.0, 2.0, 0.5)
+    >>> read_span(float("nan"))
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: is not a duration, found nan; write for example "250 ms"
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return not_negative(float(value), value)
+        except OverflowError:
+            return inf
+    return read_duration(value)  # type: ignore[arg-type]
 
 
 def read_ahead(value: Value) -> float:
@@ -79,20 +79,6 @@ def read_ahead(value: Value) -> float:
     (3600.0, inf)
     """
     return inf if value == "none" else read_duration(value)
-
-
-def given_seconds(value: Value, read: Callable[[Value], float] = read_cost) -> float:
-    """A duration as a program gives it: text as in a workload file, or a number of seconds.
-
-    >>> given_seconds("2 min"), given_seconds(0.5)
-    (120.0, 0.5)
-    >>> given_seconds(-1)
-    Traceback (most recent call last):
-    headgate.model.errors.HeadgateError: must not be negative, found '-1 s'; write 0 or more
-    """
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf:
-        value = f"{value} s"
-    return read(value)
 
 
 def read_train(value: Value) -> Train:
@@ -120,15 +106,28 @@ def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
     hint = 'write for example "id bigint, temp double, ts timestamp"'
     if not isinstance(value, str):
         raise HeadgateError(f"must be text, found {found(value)}", hint=hint)
-    columns: dict[str, str] = {}
+    columns = []
     for part in _outside_brackets(value):
         name, _, kind = part.strip().partition(" ")
         if not name or not kind.strip():
             raise HeadgateError(f"'{part.strip()}' is not a column and its type", hint=hint)
-        if name in columns:
+        columns.append((name, kind.strip()))
+    return check_columns(columns)
+
+
+def check_columns(columns: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Refuse columns that SQL could not tell apart: it reads ID and id as one.
+
+    >>> check_columns([("id", "int"), ("ID", "int")])
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: column 'ID' is given twice; keep one of them
+    """
+    seen: set[str] = set()
+    for name, _ in columns:
+        if folded(name) in seen:
             raise HeadgateError(f"column '{name}' is given twice", hint="keep one of them")
-        columns[name] = kind.strip()
-    return tuple(columns.items())
+        seen.add(folded(name))
+    return tuple(columns)
 
 
 def _outside_brackets(text: str) -> list[str]:
@@ -222,3 +221,4 @@ Place = Annotated[Any, BeforeValidator(_told(read_operator))]
 Fusing = Annotated[Any, BeforeValidator(_told(read_fuse))]
 Statistics = Annotated[str, BeforeValidator(_told(read_statistics))]
 Graph = Annotated[Any, BeforeValidator(_told(read_qos))]
+Priority = Annotated[float, BeforeValidator(_told(priority))]

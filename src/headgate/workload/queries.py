@@ -32,7 +32,9 @@ class Queries:
         """The queries of one table: one, or as many as `count` says."""
         with self.places.at("query", index):
             _check(section)
-        for number, name in enumerate(numbered(section.name, section.count), 1):
+        with self.places.at("query", index, "name"):
+            names = numbered(section.name, section.count)
+        for number, name in enumerate(names, 1):
             yield self._query(section, index, name, number)
         self._check_used(section, index)
 

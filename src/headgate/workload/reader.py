@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headgate.model import HeadgateError, QueryClass, Stream, Table, unknown
+from headgate.model import HeadgateError, QueryClass, Stream, Table, check_relation, folded, relation, unknown
 from headgate.workload.arrivals import over, read_arrivals, usual_ahead
 from headgate.workload.changes import read_change
 from headgate.workload.complaints import validated
@@ -75,7 +75,8 @@ def _toml(text: str, file: str) -> dict[str, Any]:
 
 
 def _workload(file: File, places: Places) -> Workload:
-    streams, tables = _streams(file, places), _tables(file, places)
+    taken: dict[str, str] = {}  # what SQL may read
+    streams, tables = _streams(file, places, taken), _tables(file, places, taken)
     classes = _classes(file, places)
     costs = read_costs(file.costs, places)
     if not file.query:
@@ -109,15 +110,18 @@ def _workload(file: File, places: Places) -> Workload:
     )
 
 
-def _streams(file: File, places: Places) -> dict[str, Stream]:
+def _streams(file: File, places: Places, taken: dict[str, str]) -> dict[str, Stream]:
     if not file.stream:
         raise HeadgateError("has no stream", where=places.file, hint="add a [[stream]] table")
     streams: dict[str, Stream] = {}
     for index, section in enumerate(file.stream):
         made = _stream(section, index, places)
-        for name in numbered(section.name, section.count):
-            _only_one("stream", name, streams, places, index)
-            streams[name] = replace(made, name=name)
+        with places.at("stream", index, "name"):
+            for name in numbered(section.name, section.count):
+                _only_one("stream", name, streams)
+                check_relation("stream", name, taken)
+                taken[folded(name)] = relation("stream", name)
+                streams[name] = replace(made, name=name)
     return streams
 
 
@@ -150,14 +154,13 @@ def _stream(section: StreamSection, index: int, places: Places) -> Stream:
     )
 
 
-def _tables(file: File, places: Places) -> dict[str, Table]:
+def _tables(file: File, places: Places, taken: dict[str, str]) -> dict[str, Table]:
     tables: dict[str, Table] = {}
-    streams = {section.name for section in file.stream}
     for index, section in enumerate(file.table):
-        _only_one("table", section.name, tables, places, index)
         with places.at("table", index, "name"):
-            if section.name in streams:
-                raise HeadgateError(f"'{section.name}' is also a stream", hint="give one of them another name")
+            _only_one("table", section.name, tables)
+            check_relation("table", section.name, taken)
+        taken[folded(section.name)] = relation("table", section.name)
         tables[section.name] = Table(name=section.name, schema=section.schema_, path=section.path)
     return tables
 
@@ -165,15 +168,15 @@ def _tables(file: File, places: Places) -> dict[str, Table]:
 def _classes(file: File, places: Places) -> dict[str, QueryClass]:
     classes: dict[str, QueryClass] = {}
     for index, section in enumerate(file.class_):
-        _only_one("class", section.name, classes, places, index)
+        with places.at("class", index, "name"):
+            _only_one("class", section.name, classes)
         classes[section.name] = QueryClass(section.name, section.priority, section.lag)
     return classes or {DEFAULT_CLASS.name: DEFAULT_CLASS}
 
 
-def _only_one(table: str, name: str, there: Mapping[str, object], places: Places, index: int) -> None:
+def _only_one(table: str, name: str, there: Mapping[str, object]) -> None:
     if name in there:
-        with places.at(table, index, "name"):
-            raise HeadgateError(f"{table} '{name}' is given twice", hint=f"give every {table} its own name")
+        raise HeadgateError(f"{table} '{name}' is given twice", hint=f"give every {table} its own name")
 
 
 def _duration(head: WorkloadSection, streams: Mapping[str, Stream], places: Places) -> float:

@@ -19,6 +19,7 @@ from headgate.workload.fields import (
     Name,
     Names,
     Place,
+    Priority,
     Statistics,
     TrainSize,
 )
@@ -90,7 +91,7 @@ class ClassSection(Section):
     """[[class]]: a name and a priority."""
 
     name: Name
-    priority: float = Field(1.0, gt=0)
+    priority: Priority = 1.0
     lag: str | None = None
 
 
@@ -129,7 +130,7 @@ class ChangeSection(Section):
     selectivity: float | None = Field(None, ge=0)
     cost: Cost | None = None
     query_class: str | None = Field(None, alias="class")
-    priority: float | None = Field(None, gt=0)
+    priority: Priority | None = None
     policy: str | None = None
 
     @property

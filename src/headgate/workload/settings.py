@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Iterable
 from math import inf, isfinite
 
-from headgate.model import HeadgateError, Spec, seconds, unknown
+from headgate.model import HeadgateError, Spec, check_name, seconds, unknown
 
 _COMMA = re.compile(r",(?![^\[]*\])")  # not inside a list
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
-NAME = re.compile(r"\w[\w.-]*")
 
 
 class Settings:
@@ -25,10 +24,7 @@ class Settings:
     """
 
     def __init__(self, text: str) -> None:
-        try:
-            self.name = Spec.parse(text).name
-        except (ValueError, RecursionError):  # a number of thousands of digits, a thousand brackets
-            raise HeadgateError(f"'{text[:40]}…' cannot be read", hint='write "name, setting=value, …"') from None
+        self.name = Spec.parse(text).name
         pairs = (part.partition("=") for part in _COMMA.split(text)[1:])
         self._raw = {key.strip(): value.strip() for key, _, value in pairs}
 
@@ -109,13 +105,6 @@ class Settings:
         if not (raw.startswith("[") and raw.endswith("]")):
             raise HeadgateError(f"{key} must be a list, found {raw}", hint=f"write {key}=[{raw}]")
         return [item.strip() for item in raw[1:-1].split(",") if item.strip()]
-
-
-def check_name(name: str, what: str = "name") -> str:
-    """Refuse what could not be told apart in a specification string."""
-    if NAME.fullmatch(name) is None:
-        raise HeadgateError(f"{what} '{name}' is not a name", hint="use letters, digits, '_', '-' and '.'")
-    return name
 
 
 def bare(raw: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 _CODE = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
@@ -35,6 +37,23 @@ def told_line(line: str) -> str:
     """
     plain = _REST.sub("", _CODE.sub("", line)).strip().rstrip(".:")
     return plain if plain[1:2].isupper() else plain[:1].lower() + plain[1:]
+
+
+def first_line(error: BaseException) -> str:
+    r"""What any error of Spark's or Java's says first; of Java's the innermost cause, which is the one that tells.
+
+    >>> first_line(ValueError("no such thing\nat Thing.java:5"))
+    'no such thing'
+    """
+    if isinstance(error, PySparkException):
+        return told(error)
+    line = str(error).strip().partition("\n")[0]
+    if isinstance(error, Py4JJavaError):
+        cause: Any = error.java_exception
+        while cause.getCause() is not None:
+            cause = cause.getCause()
+        line = str(cause.getMessage() or cause.toString()).strip().partition("\n")[0]
+    return told_line(line or type(error).__name__)
 
 
 def of_values(error: PySparkException) -> bool:

@@ -21,6 +21,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from io import FileIO
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote
@@ -28,7 +29,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from headgate.model import HeadgateError
-from headgate.spark.store.files import sync_folder, write_atomic
+from headgate.spark.store.files import sync_folder, write_atomic, writing
 from headgate.spark.store.jsonlines import from_plain, line
 from headgate.spark.store.killpoints import at
 from headgate.spark.store.log import Appended
@@ -217,10 +218,14 @@ class DeadLetters:
             return
         data = "".join(line(_told(letter)) + "\n" for letter in letters).encode()
         at("letters.keep.before")
-        with open(self.path, "ab", buffering=0) as file:
+        with writing(self.path), open(self.path, "ab", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
             at("letters.keep.half", first=lambda: file.write(data[: len(data) // 2]))
-            file.write(data)
-            os.fsync(file.fileno())
+            try:
+                _write_out(file, data)
+            except OSError:
+                file.truncate(size)  # half a letter would make the next one unreadable
+                raise
         at("letters.keep.after")
         for letter in letters:
             self._header = self._header.with_letter(letter)
@@ -261,6 +266,14 @@ class DeadLetters:
     def _lines(self, path: Path) -> Iterator[dict[str, Any]]:
         with open(path, encoding="utf-8", newline="\n") as file:
             yield from map(json.loads, file)
+
+
+def _write_out(file: FileIO, data: bytes) -> None:
+    """All of it: one call may write a part, as on a disk that is nearly full."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
+    os.fsync(file.fileno())
 
 
 def _number(name: str) -> int:

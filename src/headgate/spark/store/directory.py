@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from headgate.model import HeadgateError
-from headgate.spark.store.files import read_json, remove_temporary, safe_name, sync_folder, write_json
+from headgate.spark.store.files import read_json, remove_temporary, safe_name, sync_folder, write_json, writing
 from headgate.spark.store.killpoints import at
 
 VERSION = 2
@@ -90,13 +91,15 @@ class DataDirectory:
     def _make(self) -> None:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a name may also hold what no name may hold
+            told = getattr(error, "strerror", None) or str(error)
             raise HeadgateError(
-                f"cannot make the data directory: {error.strerror}", where=str(self.path), hint="choose another place"
+                f"cannot make the data directory: {told}", where=str(self.path), hint="choose another place"
             ) from error
 
     def _lock(self) -> int:
-        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        with writing(self.path / "lock"):
+            descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -107,8 +110,9 @@ class DataDirectory:
                 where=str(self.path),
                 hint="stop that process or choose another directory",
             ) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # for people only, and a disk may be full
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         return descriptor
 
     def _check_version(self) -> None:
@@ -128,9 +132,10 @@ class DataDirectory:
                 where=str(self.path),
                 hint="choose a new or an empty folder",
             )
-        for folder in FOLDERS:
-            (self.path / folder).mkdir(exist_ok=True)
-        sync_folder(self.path)
+        with writing(self.path):
+            for folder in FOLDERS:
+                (self.path / folder).mkdir(exist_ok=True)
+            sync_folder(self.path)
         write_json(file, {"format": VERSION})
 
     def _take_over(self, file: Path) -> None:

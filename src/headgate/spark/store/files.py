@@ -6,9 +6,12 @@ left of such names. Small JSON files carry a checksum of their value.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,16 +28,47 @@ def write_atomic(path: Path, data: Any, *, point: str = "", durable_name: bool =
     `point` names the kill point `<point>.half`.
     """
     temporary = path.with_name(path.name + TEMPORARY)
-    view = memoryview(data)
-    with open(temporary, "wb") as file:
+    with writing(path):
+        try:
+            _write(temporary, memoryview(data), point)
+            os.replace(temporary, path)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink()  # it may be what fills the disk
+            raise
+        if durable_name:
+            sync_folder(path.parent)
+
+
+def _write(path: Path, view: memoryview, point: str) -> None:
+    with open(path, "wb") as file:
         if point:
             at(f"{point}.half", first=lambda: os.write(file.fileno(), view[: len(view) // 2]))
         file.write(view)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(temporary, path)
-    if durable_name:
-        sync_folder(path.parent)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the disk refuses, in words, with the file that was to be written."""
+    try:
+        yield
+    except OSError as error:
+        raise disk_error(error, path) from error
+
+
+def disk_error(error: OSError, path: str | Path | None = None) -> HeadgateError:
+    """An error of the operating system, with what to do about it.
+
+    >>> print(disk_error(OSError(errno.ENOSPC, "No space left on device"), "out/costs.json"))
+    out/costs.json: cannot write: No space left on device; free space on the disk and start again
+    """
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    hint = "free space on the disk and start again" if full else "look at the disk and its rights, then start again"
+    told = error.strerror or str(error) or type(error).__name__
+    where = path if path is not None else error.filename
+    return HeadgateError(f"cannot write: {told}", where="" if where is None else str(where), hint=hint)
 
 
 def sync_folder(folder: Path) -> None:

@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import os
 import struct
+import threading
 import weakref
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from headgate.model import HeadgateError
-from headgate.spark.store.files import damaged
+from headgate.spark.store.files import damaged, disk_error
 from headgate.spark.store.killpoints import at
 
 _HEADER = struct.Struct("<4sQI")
@@ -48,7 +51,8 @@ def frame(payload: bytes) -> bytes:
 class FrameFile:
     """One such file, open for appending and for reading from several threads.
 
-    It stays readable for those who hold it when its name is removed, and closes with the last of them.
+    It stays readable for those who hold it when its name is removed, and closes with the last of them. Who appends or
+    reads holds the descriptor: once it is closed, its number may be that of any other file of the program.
     """
 
     def __init__(self, path: Path, *, point: str) -> None:
@@ -56,11 +60,23 @@ class FrameFile:
         self._point = point
         self._failed = False
         self._descriptor = os.open(path, os.O_RDWR)
-        self.close = weakref.finalize(self, os.close, self._descriptor)
+        self._release = weakref.finalize(self, os.close, self._descriptor)
+        self._holding = threading.Lock()
+        self._holders, self._closed = 0, False
         self.places, self.size = self._scan()
+
+    def close(self) -> None:
+        """Nothing more is written or read; the file is let go of when those who are at it have done."""
+        with self._holding:
+            self._closed = True
+            self._release_if_free()
 
     def append(self, payload: bytes) -> Place:
         """Add a frame; it is durable on return."""
+        with self._held():
+            return self._append(payload)
+
+    def _append(self, payload: bytes) -> Place:
         self._refuse_after_failure()
         data, position = frame(payload), self.size
         at(f"{self._point}.before")
@@ -71,9 +87,7 @@ class FrameFile:
             os.fsync(self._descriptor)
         except OSError as error:
             self._failed = True  # what is in the file now is known only after it is opened anew
-            raise HeadgateError(
-                f"cannot write: {error.strerror}", where=str(self.path), hint="free space on the disk and start again"
-            ) from error
+            raise disk_error(error, self.path) from error
         at(f"{self._point}.after")
         self.size = position + len(data)
         self.places.append(Place(position + _HEADER.size, len(payload)))
@@ -81,7 +95,8 @@ class FrameFile:
 
     def read(self, place: Place) -> bytes:
         """The payload at a place, checked again."""
-        data = self._read(place.position, place.length + _TRAILER.size)
+        with self._held():
+            data = self._read(place.position, place.length + _TRAILER.size)
         if len(data) < _TRAILER.size or _TRAILER.unpack(data[-_TRAILER.size :]) != (
             zlib.crc32(memoryview(data)[: -_TRAILER.size]),
             _END,
@@ -92,6 +107,25 @@ class FrameFile:
     def raw(self, place: Place) -> bytes:
         """The whole frame at a place, to copy it."""
         return frame(self.read(place))
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """The descriptor is ours meanwhile."""
+        with self._holding:
+            if self._closed:
+                raise HeadgateError("the file is closed", where=str(self.path), hint="open the directory again")
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._holding:
+                self._holders -= 1
+                self._release_if_free()
+
+    def _release_if_free(self) -> None:
+        if self._closed and not self._holders:
+            self._release()
+            self._descriptor = -1
 
     def _write(self, data: bytes, position: int) -> None:
         view = memoryview(data)

@@ -1,0 +1,80 @@
+"""Names: one rule for streams, tables, classes and queries, wherever they are declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from headgate.model.errors import HeadgateError, unknown
+
+MOST_CHARACTERS = 100
+MOST_BYTES = 200  # of the file name made of it; file systems take 255, and endings such as .jsonl come behind it
+_NAME = re.compile(r"\w[\w.-]*( [\w.-]+)*")
+_HINT = "use letters, digits, '_', '-', '.' and single spaces between them"
+
+
+def check_name(name: object, what: str = "name") -> str:
+    """The name, if it is one: it must do in specification strings, in file names and, quoted, in SQL.
+
+    >>> check_name("hot-machines.2"), check_name("größte Höhe")
+    ('hot-machines.2', 'größte Höhe')
+    >>> check_name("a/b", "the text")
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: the text 'a/b' is not a name; use letters, digits, '_', '-', '.' and single spaces between them
+    """  # noqa: E501
+    if not isinstance(name, str):
+        raise HeadgateError(f"{what} must be text, found {type(name).__name__}", hint="put it in quotes")
+    if len(name) > MOST_CHARACTERS or _bytes(name) > MOST_BYTES:
+        hint = f"use at most {MOST_CHARACTERS} letters, fewer where they are not those of English"
+        raise HeadgateError(f"{what} '{name[:20]}…' is too long: {len(name)} characters", hint=hint)
+    if _NAME.fullmatch(name) is None:
+        raise HeadgateError(f"{what} '{name}' is not a name", hint=_HINT)
+    return name
+
+
+def check_relation(kind: str, name: str, taken: Mapping[str, str]) -> None:
+    """Refuse a stream's or table's name that SQL could not tell from another: it reads S and s as one.
+
+    `taken` has what is there by `folded` names, as text.
+
+    >>> check_relation("table", "Rooms", {"rooms": "stream 'rooms'"})
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: table 'Rooms' has the name of stream 'rooms'; give one of them another name
+    """
+    there = taken.get(folded(name))
+    if there == relation(kind, name):
+        raise HeadgateError(f"{there} exists already", hint="choose another name")
+    if there is not None:
+        raise HeadgateError(f"{relation(kind, name)} has the name of {there}", hint="give one of them another name")
+
+
+def relation(kind: str, name: str) -> str:
+    """What `check_relation` calls a stream or table."""
+    return f"{kind} '{name}'"
+
+
+def folded(name: str) -> str:
+    """A stream's or table's name as SQL reads it, quoted or not."""
+    return name.lower()
+
+
+def check_known(what: str, name: object, known: Iterable[str]) -> str:
+    """The name, if something is called so.
+
+    >>> check_known("stream", None, ["sensors"])
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: the name of a stream must be text, found NoneType; known: sensors
+    """
+    names = list(known)
+    if not isinstance(name, str):
+        article = "an" if what[0] in "aeiou" else "a"
+        hint = f"known: {', '.join(sorted(names))}" if names else f"there is no {what} at all: add one"
+        raise HeadgateError(f"the name of {article} {what} must be text, found {type(name).__name__}", hint=hint)
+    if name not in names:
+        raise unknown(what, name[:MOST_CHARACTERS], names)
+    return name
+
+
+def _bytes(name: str) -> int:
+    """How long the file name is: what is not ASCII takes three characters for each of its bytes."""
+    return sum(1 if each.isascii() else 3 * len(each.encode("utf-8", "replace")) for each in name)

@@ -1,0 +1,221 @@
+"""What callers of a session give, read and checked; the rules are those of workload files."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from headgate.model import HeadgateError, QoS, check_name, unknown
+from headgate.model.values import found, located, text, whole
+from headgate.plan.grouping import Fuse
+from headgate.workload.fields import check_columns, read_ahead, read_columns, read_qos, read_span
+
+MOST_WORKERS = 100  # each is a thread, and has a Spark job under way
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
+_ROWS = "give a list of mappings (or JSON texts), a pyarrow.Table, or a DataFrame of pandas or polars"
+
+
+def span(value: object, name: str) -> float:
+    """Seconds, from a number or from text with a unit; possibly endless."""
+    with located(name):
+        return read_span(value)
+
+
+def delay(value: object, name: str) -> float:
+    """Seconds that end."""
+    seconds = span(value, name)
+    if seconds == inf:
+        raise HeadgateError(f"must be finite, found {found(value)}", where=name, hint='write for example "5 s"')
+    return seconds
+
+
+def ahead(value: object, name: str) -> float:
+    """How far event times may be ahead of their arrival: seconds, or "none" for any distance."""
+    if isinstance(value, str):
+        with located(name):
+            return read_ahead(value)
+    return span(value, name)
+
+
+def timeout(value: object, name: str = "timeout") -> float | None:
+    """Seconds to wait at most; None: without end."""
+    if value is None:
+        return None
+    seconds = span(value, name)
+    return None if seconds > threading.TIMEOUT_MAX else seconds
+
+
+def workers(value: object, name: str = "workers") -> int:
+    """How many runs there may be at a time."""
+    with located(name):
+        return whole(value, 1, MOST_WORKERS)
+
+
+def seed(value: object) -> int:
+    """The seed of all that is drawn."""
+    with located("seed"):
+        return whole(value, 0)
+
+
+def policy(value: object) -> str:
+    """A policy and its settings, as text."""
+    with located("policy"):
+        return text(value, "hnr, train=500")
+
+
+def fusion(value: object) -> Fuse:
+    """Which queries may share a job."""
+    with located("fuse"):
+        known = text(value, "class")
+    if known not in list(Fuse):
+        raise unknown("fusion", known, list(Fuse))
+    return Fuse(known)
+
+
+def flag(value: object, name: str) -> bool:
+    """True or false, and nothing like it."""
+    with located(name):
+        if not isinstance(value, bool):
+            raise HeadgateError(f"must be true or false, found {found(value)}", hint=f"write {name}=True")
+        return value
+
+
+def function(value: Any, name: str) -> None:
+    """Refuse what cannot be called; None is not there."""
+    if value is not None and not callable(value):
+        raise HeadgateError(f"must be a function, found {found(value)}", where=name, hint="give one, or leave it out")
+
+
+def master(value: object, directory: object) -> str:
+    """Which Spark. Executors of a cluster read and write files of the data directory themselves."""
+    with located("master"):
+        url = text(value, "local[*]")
+        if _MASTER.fullmatch(url) is None:
+            hint = 'write "local[*]", "local[4]", "spark://host:7077", "yarn" or "k8s://…"'
+            raise HeadgateError(f"'{url}' is no master of Spark", hint=hint)
+    check_shared(url, directory)
+    return url
+
+
+def check_shared(master: str, directory: object) -> None:
+    """Refuse a cluster without a directory that all its machines see."""
+    if directory is None and not master.startswith("local"):
+        raise HeadgateError(
+            "on a cluster a session needs a directory that all machines share",
+            where=f"master {master}",
+            hint="give directory=, a path on shared storage",
+        )
+
+
+def running_spark(value: object) -> SparkSession:
+    """A Spark session that can be used: classic, and not stopped."""
+    if not isinstance(value, SparkSession):
+        kind = "a Spark Connect session" if "connect" in type(value).__module__ else found(value)
+        raise HeadgateError(
+            f"must be a SparkSession, found {kind}", where="spark", hint="leave it out for one of our own"
+        )
+    context: Any = value.sparkContext
+    if context._jsc is None:
+        raise HeadgateError("the Spark session has been stopped", where="spark", hint="start another one")
+    return value
+
+
+def folder(value: object) -> Path | None:
+    """The data directory; None: a temporary one."""
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike) or not str(value).strip():
+        shown = found(value) if not isinstance(value, str) else "no path"
+        raise HeadgateError(
+            f"must be a path, found {shown}", where="directory", hint="leave it out for a temporary one"
+        )
+    return Path(os.fsdecode(value))
+
+
+def columns(value: Any) -> tuple[tuple[str, str], ...]:
+    """A stream's columns and their types: text as in the file, or pairs."""
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return _pairs(value)
+    with located("schema"):
+        return read_columns(text(value, "id bigint, temp double, ts timestamp"))
+
+
+def _pairs(value: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+    with located("schema"):
+        for pair in value or ("nothing",):
+            if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
+                hint = 'write for example "id bigint, ts timestamp" or [("id", "bigint"), ("ts", "timestamp")]'
+                raise HeadgateError(f"must be columns and their types, found {found(pair)}", hint=hint)
+        return check_columns([(name, kind) for name, kind in value])
+
+
+def optional_text(value: object, name: str, example: str) -> str | None:
+    """Text that may be left out."""
+    if value is None:
+        return None
+    with located(name):
+        return text(value, example)
+
+
+def name(value: object, kind: str) -> str:
+    """The name of a new stream, table, class or query."""
+    return check_name(value, f"the name of a {kind}")
+
+
+def quality(value: Any) -> QoS | None:
+    """A QoS graph; points may be any sequences of two numbers."""
+    if value is None:
+        return None
+    with located("qos"):
+        several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+        points = [list(each) if isinstance(each, tuple) else each for each in value] if several else value
+        return read_qos(points)
+
+
+def life(start: object, end: object) -> tuple[float, float]:
+    """When a query starts and ends, in seconds from now."""
+    first, last = span(start, "start"), span(end, "end")
+    if first == inf or not last > first:
+        raise HeadgateError(f"a query cannot start at {first:g} s and end at {last:g} s", hint="let end be after start")
+    return first, last
+
+
+def rows(value: Any) -> pa.Table | list[Any]:
+    """Rows for `append`: a table, or a list of mappings and JSON texts."""
+    if isinstance(value, pa.Table):
+        return value
+    if isinstance(value, pa.RecordBatch):
+        return pa.Table.from_batches([value])
+    if hasattr(value, "__arrow_c_stream__"):
+        return _from_arrow(value)
+    if isinstance(value, Mapping):
+        raise HeadgateError("append takes rows, found one mapping", hint="put it in a list: [row]")
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise HeadgateError(f"append takes rows, found {found(value)}", hint=_ROWS)
+    listed = list(value)
+    for place, row in enumerate(listed):
+        if not isinstance(row, Mapping | str):
+            raise HeadgateError(f"append takes rows, found {found(row)} at place {place}", hint=_ROWS)
+    return listed
+
+
+def _from_arrow(value: Any) -> pa.Table:
+    try:
+        return pa.table(value)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        line = next(iter(str(error).splitlines()), type(error).__name__)
+        raise HeadgateError(f"append cannot take {found(value)}: {line}", hint=_ROWS) from error
+
+
+def check_callback(sink: str | None, call: Callable[..., object] | None) -> None:
+    """A sink that calls needs what to call."""
+    if sink is not None and sink.split(",")[0].strip() == "callback" and call is None:
+        raise HeadgateError("a callback sink needs a function", hint="give callback=, or choose another sink")

@@ -1,0 +1,111 @@
+"""One query of a session, to follow and to steer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from headgate.model import HeadgateError
+from headgate.model.values import located, whole
+from headgate.spark import arguments
+from headgate.spark.followers import BUFFER
+from headgate.spark.gate import Gate, gated
+from headgate.spark.running import RunningQuery
+from headgate.spark.status import Line
+from headgate.spark.store import resultfiles
+from headgate.spark.store.files import disk_error
+from headgate.spark.store.sinks import is_file
+
+if TYPE_CHECKING:
+    from headgate.spark.session import Session
+
+
+class Handle:
+    """A query of a session. On a closed session its name, its schema and the results in its files can still be read."""
+
+    def __init__(self, session: Session, running: RunningQuery) -> None:
+        self._session = session
+        self._last = running
+
+    @property
+    def gate(self) -> Gate:
+        return self._session.gate
+
+    @property
+    def _running(self) -> RunningQuery:
+        """As it is now, or as it was when it was stopped."""
+        self._last = self._session.engine.queries.get(self._last.name, self._last)
+        return self._last
+
+    @property
+    def name(self) -> str:
+        return self._last.name
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of its results."""
+        return self._running.one.evaluation.schema
+
+    @property
+    @gated
+    def status(self) -> Line:
+        self._session.engine.query(self.name)  # says so if it has been stopped
+        return next(line for line in self._session.status().queries if line.name == self.name)
+
+    @gated
+    def results(self, timeout: float | str | None = None, *, buffer: int = BUFFER) -> Iterator[pa.RecordBatch]:
+        """Results as they come, from now on; ends when the query or the session does, or when none came for `timeout`.
+
+        At most `buffer` bytes of results wait for whoever reads (or one run's, if those are more). Whoever is so slow
+        that they do not suffice misses what comes then: the iterator gives what has waited and raises `HeadgateError`,
+        which says how many rows were missed.
+        """
+        with located("buffer"):
+            room = whole(buffer, 1)
+        tables = self._session.engine.follow(self.name, arguments.timeout(timeout), room)
+        return (batch for table in tables for batch in table.to_batches())
+
+    def read(self) -> pa.Table:
+        """All results that lie in its files."""
+        session = self._session
+        if not self.gate.closed:
+            session.engine.ledger.forward()
+        elif session.temporary:
+            raise HeadgateError(
+                "the session is closed, and its results are gone with its temporary directory",
+                hint="give Session a directory=",
+            )
+        folder = session.engine.directory.result(self.name)
+        try:
+            if not folder.is_dir() and is_file(self._running.query.sink):
+                return self.schema.empty_table()  # there was no result yet
+            return resultfiles.read(folder)
+        except OSError as error:
+            raise disk_error(error) from error
+
+    @gated
+    def pause(self) -> None:
+        self._session.engine.pause(self.name)
+
+    @gated
+    def resume(self) -> None:
+        self._session.engine.resume(self.name)
+
+    @gated
+    def stop(self) -> None:
+        """End it for good; its results stay."""
+        self._session.engine.remove_query(self.name)
+
+    @gated
+    def move(self, query_class: str) -> None:
+        """Put it into another class."""
+        self._session.engine.set_class(self.name, query_class)
+
+    @gated
+    def replace(self, sql: str) -> None:
+        """Give it other SQL with the same columns; it goes on in its streams where it stands."""
+        self._session.engine.query(self.name)
+        self._session.engine.replace_query(replace(self._running.query, plan=self._session.plan(sql), sql=sql))
