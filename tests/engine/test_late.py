@@ -53,9 +53,9 @@ def test_one_timestamp_in_the_future_spoils_nothing(opened: Open) -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"ahead": "1"}, r"stream s, ahead: has no unit, found 1"),
-        ({"ahead": -5}, r"stream s, ahead: must not be negative"),
-        ({"ahead": "soon"}, r"stream s, ahead: it is not a duration, found 'soon'"),
+        ({"ahead": "1"}, r"ahead: has no unit, found 1"),
+        ({"ahead": -5}, r"ahead: must not be negative"),
+        ({"ahead": "soon"}, r"ahead: it is not a duration, found 'soon'"),
     ],
 )
 def test_durations_are_checked_where_they_come_in(opened: Open, settings: dict[str, float | str], says: str) -> None:

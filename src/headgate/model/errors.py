@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -45,12 +46,15 @@ def closed() -> HeadgateError:
 
 
 def printable(text: str) -> str:
-    r"""Text without characters that would break the line of an error or do something to a terminal.
+    r"""Text on one line, without characters that would do something to a terminal.
 
-    >>> print(printable("a\nb"))
-    a\nb
+    >>> print(printable("a,\n  b\x1b"))
+    a, b\x1b
     """
-    return text if text.isprintable() else "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+    if text.isprintable():
+        return text
+    line = re.sub(r"\s*\n\s*", " ", text)
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)
 
 
 def unknown(what: str, found: str, known: Iterable[str], *, where: str = "") -> HeadgateError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
@@ -63,7 +63,8 @@ class Intake:
             appended = log.append(rows, self._now(), batch)
             if appended.rejected or appended.late:
                 self._owing.add(stream)
-                self._keep_rejected(stream)
+                with suppress(HeadgateError, OSError):  # the rows are taken: their letters are kept before the next
+                    self._keep_rejected(stream)
             return log.end - before
 
     def finish(self, stream: str) -> None:
