@@ -27,6 +27,7 @@ from headgate.spark.jobs.times import END, reference, steps, window_columns, win
 
 Node = Operator | Source
 Within = Mapping[Ref, Span]  # what is asked of a node's rows: event times inside these spans
+Lows = Mapping[Ref, Moment]  # event times at or after these
 ANYWHEN: Within = {}
 NO_OFFSETS = Range(0, 0)
 _FOREVER = 1 << 62
@@ -46,6 +47,14 @@ class Part:
     def is_new(self, place: Place) -> bool:
         """Whether an entry that is not the cause is taken at the new cut."""
         return self.new if self.cause is None else place > self.cause
+
+
+@dataclass(frozen=True, slots=True)
+class Coming(Part):
+    """Results that one entry's news cause in any run to come: whatever the others have by then is before the end."""
+
+    def is_new(self, place: Place) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,23 @@ class Survey:
         A run closes a window exactly if these differ before and after it.
         """
         return tuple(last_end(node.window, self.closed(node, place, True)) for place, node in self._windows())
+
+    def kept(self) -> dict[Place, list[Lows]]:
+        """Which of the tuples that each leaf has at the new cut runs to come may still read, however they are cut.
+
+        A tuple may be read if its event times are at or after all those of one entry: with no entry none is, with an
+        empty one any. What is to come is surveyed as runs are: one that begins here, never ends, and finds every other
+        entry as far as it will ever come. So it asks for no less than any of those that it stands for.
+        """
+        found: dict[Place, list[Lows]] = {place: [] for place in self.leaves}
+        ahead = self._ahead()
+        for cause, node in entries(self.plan):
+            if ahead._has_news(node, cause):
+                reading = ahead.reading(self.plan, (), Coming(cause=cause), ANYWHEN)
+                for leaf in _leaves_of(reading):
+                    if leaf.offsets.first < self.leaves[leaf.place].range.last:
+                        found[leaf.place].append({ref: span.low for ref, span in leaf.times.items()})
+        return found
 
     def reading(self, node: Node, place: Place, part: Part, within: Within) -> Reading | None:
         """What a sub-plan reads, None if that is certainly nothing."""
@@ -139,8 +165,10 @@ class Survey:
         """The event times that `ref` can have in the rows of a part."""
         asked = within.get(ref, ALWAYS)
         if isinstance(node, Source):
-            known = self.train(place, ref) if part.cause == place and self._is_time(node, ref) else ALWAYS
-            return asked.meet(known)
+            if part.cause != place or not self._is_time(node, ref):
+                return asked
+            # What is known of a large train is that of whole segments: some of it may have been taken before.
+            return asked.meet(self.train(place, ref)).meet(Span(self.frontier(node, place, ref, False)))
         if isinstance(node, Aggregate | Except):
             ends = self._ends(node, place, part, within)
             size = 0 if self._names_end(node, ref) else -micros(node.window.size)
@@ -153,6 +181,11 @@ class Survey:
                 below = self.span(node.inputs[step.input], (*place, step.input), step.ref, inner, narrowed)
                 found = found.hull(step.up(below))
         return asked.meet(found)
+
+    def _ahead(self) -> Survey:
+        """The survey of all that is to come."""
+        whole = None if self.whole is None else replace(self.whole, leaves=_endless(self.whole.leaves))
+        return replace(self, leaves=_endless(self.leaves), train=lambda *_: ALWAYS, whole=whole)
 
     def _windows(self) -> Iterator[tuple[Place, Aggregate | Except]]:
         for place, node in entries(self.plan):
@@ -282,25 +315,17 @@ def sources(node: Node, place: Place = ()) -> Iterator[tuple[Place, Source]]:
         yield from sources(child, (*place, number))
 
 
-def kept(plan: Operator, leaves: Mapping[Place, Leaf], streams: Mapping[str, Stream]) -> dict[Place, Moment]:
-    """For each leaf the event time from which runs to come may still read tuples that were taken already.
-
-    Infinity: none of them. What is to come is a run that starts where this one ended and never ends.
-    """
-    coming = {
+def _endless(leaves: Mapping[Place, Leaf]) -> dict[Place, Leaf]:
+    """Leaves of a run that begins where these end, and takes all that will ever come."""
+    return {
         place: replace(leaf, range=Range(leaf.range.last, _FOREVER), frontier_old=leaf.frontier_new, frontier_new=inf)
         for place, leaf in leaves.items()
     }
-    survey = Survey(plan, streams, coming, lambda place, _: Span(leaves[place].frontier(True)))
-    lows: dict[Place, Moment] = dict.fromkeys(leaves, inf)
-    for reading in (one for whole in survey.readings() for one in _leaves_of(whole)):
-        if reading.offsets.first < leaves[reading.place].range.last:
-            low = max((span.low for span in reading.times.values()), default=-inf)
-            lows[reading.place] = min(lows[reading.place], low)
-    return lows
 
 
-def _leaves_of(reading: Reading) -> Iterator[Reading]:
+def _leaves_of(reading: Reading | None) -> Iterator[Reading]:
+    if reading is None:
+        return
     if isinstance(reading.node, Source):
         yield reading
     for one in reading.inputs:
