@@ -117,7 +117,22 @@ class Dispatch:
             return 0, 0.0
         queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(running.queues.values())]
         oldest = min((queue.head for queue in queues), default=inf)
-        return sum(map(len, queues)), max(0.0, self._now() - oldest) if oldest < inf else 0.0
+        count = sum(map(len, queues)) if running.busy else self.behind(running)
+        return count, max(0.0, self._now() - oldest) if oldest < inf else 0.0
+
+    def behind(self, running: RunningQuery) -> int:
+        """How many tuples a query that runs has yet to take, in its streams and inside it, but for those held.
+
+        It is told by the logs and by what is committed, not by what the scheduler believes to wait.
+        """
+        if running.state != "running":
+            return 0
+        found = {}
+        for place, source in running.leaves.items():
+            queue = self.scheduler.queue(running.queues[place])
+            end = self.ends[source.stream] if source.stream in self.ends else running.shape.logs[source.stream].end
+            found[queue.id] = end - running.positions[place] - (queue.log.end - queue.limit)
+        return sum(found.values())
 
     def lag(self, running: RunningQuery, stream: str) -> int:
         """How many tuples of a stream a query has not taken, whether it runs or not."""

@@ -167,9 +167,9 @@ def named(inner: Inner) -> list[Made]:
     return [*plain, *structs, Made(ARRIVAL), Made(CLOSES)]
 
 
-def time_column(inner: Inner, ref: Ref) -> str:
-    """The column that holds an event time in microseconds."""
-    return f"_t{inner.times.index(ref)}"
+def time_column(stream: Stream, ref: Ref) -> str:
+    """The column of a log that holds an event time; of rows that wait inside a query in microseconds."""
+    return f"_t{stream.times.index(ref)}" if isinstance(stream, Inner) else ref[0]
 
 
 def _owned(refs: tuple[Ref, ...], owner: str) -> tuple[Ref, ...]:

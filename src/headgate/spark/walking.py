@@ -1,0 +1,85 @@
+"""A run's way over the pieces of its queries: what one leaves for the next, that takes up in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from headgate.model import Produced, QueueId, Run, Unit
+from headgate.plan.sharing import Place
+from headgate.spark.jobs.pieces import Piece
+from headgate.spark.jobs.rows import Range
+from headgate.spark.running import Logs, RunningQuery
+from headgate.spark.share import Share
+
+Step = tuple[tuple[RunningQuery, Piece], ...]  # one piece of each query
+
+
+@dataclass(slots=True)
+class Walk:
+    """The pieces that a run's units name, in steps: each piece after those that feed it.
+
+    Units are of the policy's making: an operator, a segment, a path, all operators of a query. Where the query is in
+    pieces, a unit may have several of them.
+    """
+
+    takes: Mapping[QueueId, tuple[int, int]]
+    steps: tuple[Step, ...]
+    passed: set[tuple[str, QueueId]] = field(default_factory=set)  # queues whose rows are taken as they come
+
+    @classmethod
+    def of(cls, run: Run, queries: Mapping[str, RunningQuery]) -> Walk:
+        ways = [
+            [(queries[name], piece) for piece in _pieces(queries[name], unit)]
+            for unit in run.units
+            for name in unit.queries
+            if name in queries
+        ]
+        steps = zip_longest(*ways)
+        takes = {queue: (first, last) for queue, first, last in run.takes}
+        return cls(takes, tuple(tuple(one for one in step if one is not None) for step in steps))
+
+    def shares(self, step: Step, logs: Logs) -> list[Share]:
+        """What each query does in a step, if there is something for it to take."""
+        found = []
+        for running, piece in step:
+            if running.state == "suspended":
+                continue  # in a step before
+            taken = {
+                place: self._onward(running, piece, place, offsets)
+                for place, offsets in running.taken(self.takes, piece).items()
+            }
+            if any(offsets.first < offsets.last for offsets in taken.values()):
+                found.append(Share.of(running, piece, taken, logs))
+        return found
+
+    def _onward(self, running: RunningQuery, piece: Piece, place: Place, offsets: Range) -> Range:
+        """With the rows that another piece has left in this run; where windows hold rows the scheduler lets them go."""
+        stream, queue = piece.leaves[place].stream, running.queues[place]
+        log = running.shape.logs.get(stream)
+        held = place in piece.held and not running.until
+        if log is None or held or not any(self._feeds(running, stream)):
+            return offsets
+        running.bases[queue] += log.end - offsets.last  # the scheduler never hears of them
+        self.passed.add((running.name, queue))
+        return Range(offsets.first, log.end)
+
+    def _feeds(self, running: RunningQuery, stream: str) -> Iterator[bool]:
+        """Whether pieces of the query on this way give these rows."""
+        for step in self.steps:
+            for mine, piece in step:
+                yield mine is running and piece.feeds is not None and piece.feeds.name == stream
+
+    def produced(self, shares: Iterable[Share]) -> Iterator[Produced]:
+        """What waits for other units now."""
+        for share in shares:
+            for one in share.produced():
+                if (share.name, one.queue) not in self.passed:
+                    yield one
+
+
+def _pieces(running: RunningQuery, unit: Unit) -> list[Piece]:
+    """The pieces of a query that a unit has operators of, each after those that feed it."""
+    named = [running.operators.get(call) for call in unit.calls]
+    return [piece for piece in running.pieces if any(piece is one for one in named)]
