@@ -35,10 +35,14 @@ _FOREVER = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Which results of a sub-plan are meant: all at the new or old cut, or those caused by one entry's news."""
+    """Which results of a sub-plan are meant: all at the new or old cut, or those caused by one entry's news.
+
+    With `ever` entries that are not the cause are not taken at a cut but with all that they will ever have.
+    """
 
     new: bool = True
     cause: Place | None = None
+    ever: bool = False
 
     def caused_in(self, place: Place) -> bool:
         """Whether the news come from this sub-plan."""
@@ -46,15 +50,7 @@ class Part:
 
     def is_new(self, place: Place) -> bool:
         """Whether an entry that is not the cause is taken at the new cut."""
-        return self.new if self.cause is None else place > self.cause
-
-
-@dataclass(frozen=True, slots=True)
-class Coming(Part):
-    """Results that one entry's news cause in any run to come: whatever the others have by then is before the end."""
-
-    def is_new(self, place: Place) -> bool:
-        return True
+        return self.ever or (self.new if self.cause is None else place > self.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +101,14 @@ class Survey:
         """Which of the tuples that each leaf has at the new cut runs to come may still read, however they are cut.
 
         A tuple may be read if its event times are at or after all those of one entry: with no entry none is, with an
-        empty one any. What is to come is surveyed as runs are: one that begins here, never ends, and finds every other
-        entry as far as it will ever come. So it asks for no less than any of those that it stands for.
+        empty one any. What is to come is surveyed as runs are: as one that begins here, never ends, and finds all that
+        other entries will ever have. So it asks for no less than any of those that it stands for.
         """
         found: dict[Place, list[Lows]] = {place: [] for place in self.leaves}
         ahead = self._ahead()
         for cause, node in entries(self.plan):
             if ahead._has_news(node, cause):
-                reading = ahead.reading(self.plan, (), Coming(cause=cause), ANYWHEN)
+                reading = ahead.reading(self.plan, (), Part(cause=cause, ever=True), ANYWHEN)
                 for leaf in _leaves_of(reading):
                     if leaf.offsets.first < self.leaves[leaf.place].range.last:
                         found[leaf.place].append({ref: span.low for ref, span in leaf.times.items()})
@@ -217,7 +213,7 @@ class Survey:
             old, new = (self.closed(node, place, cut) for cut in (False, True))
             ends = Span(first_end(node.window, old), new) if old < new else NEVER
         else:
-            ends = Span(-inf, self.closed(node, place, part.is_new(place)))
+            ends = ALWAYS if part.ever else Span(-inf, self.closed(node, place, part.is_new(place)))
         for ref, span in within.items():
             size = 0 if self._names_end(node, ref) else micros(node.window.size)
             ends = ends.meet(span.plus(size, size))
@@ -247,7 +243,7 @@ class Survey:
     def _below_windows(
         self, node: Aggregate | Except, place: Place, part: Part, ends: Span
     ) -> Iterator[tuple[int, Part, Within]]:
-        inner = Part(new=part.cause == place or part.is_new(place))
+        inner = Part(new=part.cause == place or part.is_new(place), ever=part.ever)
         size = micros(node.window.size)
         if isinstance(node, Aggregate):
             yield 0, inner, {reference(node.time): Span(ends.low - size, ends.high - 1)}
@@ -265,7 +261,11 @@ class Survey:
         return [_and(asked[0], times[0], right.plus(-high, -low)), _and(asked[1], times[1], left.plus(low, high))]
 
     def _join_frontier(self, node: Join, place: Place, ref: Ref, new: bool) -> Moment:
-        """Results to come have a new row on either side, and its partner may be as old as the bound allows."""
+        """Results to come have a new row on either side, and its partner may be as old as the bound allows.
+
+        Whichever row the partner is, of those that there will ever be: a frontier depends on its own cut alone, or the
+        next run would begin elsewhere than this one ends.
+        """
         times = reference(node.left_time)[bool(node.left) :], reference(node.right_time)[1:]
         (step,) = steps(node, ref, self.streams) or (None,)
         if step is None:
@@ -274,7 +274,7 @@ class Survey:
         own = self.frontier(node.inputs[mine], (*place, mine), step.ref, new)
         theirs = self.frontier(node.inputs[other], (*place, other), times[other], new)
         partner = Span(theirs + (micros(node.lower) if mine == 1 else -micros(node.upper)))
-        reached = self.span(node.inputs[mine], (*place, mine), step.ref, Part(), {times[mine]: partner})
+        reached = self.span(node.inputs[mine], (*place, mine), step.ref, Part(ever=True), {times[mine]: partner})
         return min(own, reached.low)
 
     def _down(self, node: Operator, number: int, within: Within) -> Within:
