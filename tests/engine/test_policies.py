@@ -18,6 +18,7 @@ EVERY = [
     *(f"{name}, level={level}" for name, policy in policies().items() for level in policy.levels),
     "adaptive, candidates=[hr, chain, segment, path-capacity]",
     "segment, train=2",
+    "bsd, level=operator, clusters=3, batch=cluster, train=2",
 ]
 ORDER = [Level.QUERY, Level.PATH, Level.SEGMENT, Level.OPERATOR]  # whole queries, then those in pieces
 

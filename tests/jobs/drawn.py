@@ -20,9 +20,8 @@ class Drawing:
 
     def sql(self, depth: int) -> str:
         last = self._relation(depth)
-        return (
-            f"WITH {', '.join(f'q{number} AS ({part})' for number, part in enumerate(self.parts))} SELECT * FROM {last}"
-        )
+        named = ", ".join(f"q{number} AS ({part})" for number, part in enumerate(self.parts))
+        return f"WITH {named} SELECT * FROM {last}"
 
     def _relation(self, depth: int) -> str:
         if depth == 0:

@@ -95,8 +95,8 @@ class Course:
         leaves = {}
         for place, source in sources(self.plan):
             log = self.logs[source.stream]
-            frontiers = (log.frontier_at(cut[place]) for cut in (at, upto))
-            leaves[place] = Leaf(source.stream, Range(at[place], upto[place]), *frontiers, self.starts[place])
+            old, new = (log.frontier_at(cut[place]) for cut in (at, upto))
+            leaves[place] = Leaf(source.stream, Range(at[place], upto[place]), old, new, self.starts[place])
 
         def train(place: Place, _: Ref) -> Span:
             return self.logs[leaves[place].stream].span(leaves[place].range)
@@ -144,7 +144,7 @@ def test_every_run_reads_only_what_was_kept_before_it(seed: int) -> None:
     assert read > QUERIES
 
 
-@pytest.mark.parametrize("seed", (4, 6))
+@pytest.mark.parametrize("seed", [4, 6])
 def test_a_run_begins_with_the_windows_that_the_one_before_it_left_open(seed: int) -> None:
     random = Random(seed)
     for sql, _ in islice(drawn_queries(seed, "abc", 4), QUERIES):

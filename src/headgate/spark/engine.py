@@ -475,15 +475,16 @@ class Engine:
 
     def _carry_out(self, run: Run, began: float) -> Outcome:
         """A unit may have several pieces of a query: each goes on with what the one before it leaves."""
-        walk = Walk.of(run, self.queries)
+        with self.lock:
+            walk = Walk.of(run, self.queries)
         done: list[Share] = []
         times: dict[str, list[float]] = {}
         seconds = 0.0
         for step in walk.steps:  # there is one, unless queries are in pieces
             with self.lock:
                 shares = walk.shares(step, self.logs)
-            for unit in run.units:
-                self.carrier.evaluate([share for share in shares if share.name in unit.queries], str(run.id))
+            for together in walk.groups(shares, run):
+                self.carrier.evaluate(together, str(run.id))
             seconds = self.now() - began
             shares = self._succeeded(shares, done)
             times |= self.carrier.commit(shares, run)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from headgate.model import Produced, QueueId, Run, Unit
+from headgate.model import Produced, QueueId, Run
 from headgate.plan.sharing import Place
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.rows import Range
@@ -26,19 +26,16 @@ class Walk:
 
     takes: Mapping[QueueId, tuple[int, int]]
     steps: tuple[Step, ...]
+    ends: Mapping[str, int]  # how much waited inside the queries when the run began
     passed: set[tuple[str, QueueId]] = field(default_factory=set)  # queues whose rows are taken as they come
 
     @classmethod
     def of(cls, run: Run, queries: Mapping[str, RunningQuery]) -> Walk:
-        ways = [
-            [(queries[name], piece) for piece in _pieces(queries[name], unit)]
-            for unit in run.units
-            for name in unit.queries
-            if name in queries
-        ]
-        steps = zip_longest(*ways)
+        names = dict.fromkeys(name for unit in run.units for name in unit.queries if name in queries)
+        steps = zip_longest(*([(queries[name], piece) for piece in _pieces(queries[name], run)] for name in names))
         takes = {queue: (first, last) for queue, first, last in run.takes}
-        return cls(takes, tuple(tuple(one for one in step if one is not None) for step in steps))
+        ends = {name: log.end for query in names for name, log in queries[query].shape.logs.items()}
+        return cls(takes, tuple(tuple(one for one in step if one is not None) for step in steps), ends)
 
     def shares(self, step: Step, logs: Logs) -> list[Share]:
         """What each query does in a step, if there is something for it to take."""
@@ -55,11 +52,11 @@ class Walk:
         return found
 
     def _onward(self, running: RunningQuery, piece: Piece, place: Place, offsets: Range) -> Range:
-        """With the rows that another piece has left in this run; where windows hold rows the scheduler lets them go."""
+        """With the rows that another piece has left in this run, if none before them is left or held by a window."""
         stream, queue = piece.leaves[place].stream, running.queues[place]
         log = running.shape.logs.get(stream)
         held = place in piece.held and not running.until
-        if log is None or held or not any(self._feeds(running, stream)):
+        if log is None or held or offsets.last < self.ends[stream] or not any(self._feeds(running, stream)):
             return offsets
         running.bases[queue] += log.end - offsets.last  # the scheduler never hears of them
         self.passed.add((running.name, queue))
@@ -71,6 +68,14 @@ class Walk:
             for mine, piece in step:
                 yield mine is running and piece.feeds is not None and piece.feeds.name == stream
 
+    @staticmethod
+    def groups(shares: Sequence[Share], run: Run) -> Iterator[list[Share]]:
+        """The shares of a step by units: those of one are one job, where their queries are of one form."""
+        left = list(shares)
+        for unit in run.units:
+            yield [share for share in left if share.name in unit.queries]
+            left = [share for share in left if share.name not in unit.queries]
+
     def produced(self, shares: Iterable[Share]) -> Iterator[Produced]:
         """What waits for other units now."""
         for share in shares:
@@ -79,7 +84,7 @@ class Walk:
                     yield one
 
 
-def _pieces(running: RunningQuery, unit: Unit) -> list[Piece]:
-    """The pieces of a query that a unit has operators of, each after those that feed it."""
-    named = [running.operators.get(call) for call in unit.calls]
+def _pieces(running: RunningQuery, run: Run) -> list[Piece]:
+    """The pieces of a query that a run's units have operators of, each after those that feed it."""
+    named = [running.operators.get(call) for unit in run.units for call in unit.calls]
     return [piece for piece in running.pieces if any(piece is one for one in named)]
