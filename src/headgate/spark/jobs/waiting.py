@@ -138,8 +138,8 @@ def empty(inner: Inner) -> pa.Table:
 
 
 def reach(log: Rows, inner: Inner, offset: int, base: Cut) -> Cut:
-    """How far into the streams below the rows before an offset reach; `base` where there is no row yet."""
-    if offset <= log.start:
+    """How far into the streams below the rows before an offset reach; `base` where there was none yet."""
+    if offset == 0:
         return base
     row = log.read(offset - 1, offset)
     return [row[f"_p{number}"][0].as_py() for number in range(len(inner.below))]
