@@ -20,6 +20,7 @@ EVERY = [
     "segment, train=2",
     "bsd, level=operator, clusters=3, batch=cluster, train=2",
 ]
+LIKE_OTHERS = {"expressions", "except of sliding windows", "aggregate over a union", "join of aggregates"}
 ORDER = [Level.QUERY, Level.PATH, Level.SEGMENT, Level.OPERATOR]  # whole queries, then those in pieces
 
 
@@ -28,7 +29,7 @@ def test_one_engine_goes_through_every_policy(opened: Open) -> None:
     """All kinds run at once; logs are dropped all the time, so what a policy leaves behind is missed."""
     session = opened(policy="fcfs", workers=2)
     declare(session)
-    handles = start(session, [CASES[name] for name in sorted(KINDS)])
+    handles = start(session, [CASES[name] for name in sorted(KINDS - LIKE_OTHERS)])
     random, taken = Random(5), Taken()
     turns = sorted(EVERY, key=lambda name: (ORDER.index(create(name).level), name))
     for number, name in enumerate(turns):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler, StatisticsChanged
-from headgate.model import Produced, QueueId
+from headgate.model import HeadgateError, Produced, QueueId
 from headgate.plan.network import Network
 from headgate.spark.closing import Closing
 from headgate.spark.intake import Chunks, Intake
@@ -60,8 +60,14 @@ class Dispatch:
         if running.until:
             return  # a one-time query takes what is there, in whatever portions
         for piece in running.pieces:
-            if piece.held and running.can_close(piece, self.ends, self._intake.logs):
+            if piece.held and self._can_close(running, piece):
                 self._let_go(running, piece)
+
+    def _can_close(self, running: RunningQuery, piece: Piece) -> bool:
+        try:
+            return running.can_close(piece, self.ends, self._intake.logs)
+        except HeadgateError:
+            return True  # a log lacks what tells: the run will say so, and only its query is suspended
 
     def _let_go(self, running: RunningQuery, piece: Piece) -> None:
         for place in piece.held:
@@ -125,7 +131,7 @@ class Dispatch:
 
         It is told by the logs and by what is committed, not by what the scheduler believes to wait.
         """
-        if running.state != "running":
+        if running.state != "running" or running.name not in self.scheduler.network.queries:
             return 0
         found = {}
         for place, source in running.leaves.items():
