@@ -76,7 +76,7 @@ def test_a_query_that_goes_on_later_finds_what_it_has_not_read(opened: Open) -> 
     declare(session, ("a", "b"))
     handle = session.query(case.name, case.sql, query_class="high", start=3600.0)
     start(session, [other])
-    for seconds in range(1, 20):
+    for seconds in range(1, 12):
         taken.append(session, "a", table("a", [at(seconds, 3, "s")]))
         assert session.drain(PATIENCE)
     assert session.engine.logs["a"].start == 0
@@ -93,11 +93,11 @@ def test_what_no_query_needs_is_dropped(opened: Open) -> None:
     declare(session, ("a", "b"))
     cases = [CASES[name] for name in ("join of windows", "aggregate over a join", "sliding")]
     handles, taken = start(session, cases), Taken()
-    for seconds in range(0, 60, 3):
+    for seconds in range(0, 48, 4):
         for stream, value in (("a", (seconds % 4, "s")), ("b", (seconds,))):
             taken.append(session, stream, table(stream, [at(seconds, *value)]))
         assert session.drain(PATIENCE)
-    assert min(log.start for log in session.engine.logs.values()) > 5
+    assert min(log.start for log in session.engine.logs.values()) > 3
     for case in cases:
         assert found(handles[case.name]), case.name
     for stream in ("a", "b"):
