@@ -19,6 +19,7 @@ EVERY = [
     "adaptive, candidates=[hr, chain, segment, path-capacity]",
     "segment, train=2",
     "bsd, level=operator, clusters=3, batch=cluster, train=2",
+    "bsd, level=path, clusters=3, batch=cluster, train=2",
 ]
 LIKE_OTHERS = {"expressions", "except of sliding windows", "aggregate over a union", "join of aggregates"}
 ORDER = [Level.QUERY, Level.PATH, Level.SEGMENT, Level.OPERATOR]  # whole queries, then those in pieces

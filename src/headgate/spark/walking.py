@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from headgate.model import Produced, QueueId, Run
+from headgate.model import HeadgateError, Produced, QueueId, Run
 from headgate.plan.sharing import Place
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.rows import Range
@@ -33,7 +33,9 @@ class Walk:
     def of(cls, run: Run, queries: Mapping[str, RunningQuery]) -> Walk:
         names = dict.fromkeys(name for unit in run.units for name in unit.queries if name in queries)
         steps = zip_longest(*([(queries[name], piece) for piece in _pieces(queries[name], run)] for name in names))
-        takes = {queue: (first, last) for queue, first, last in run.takes}
+        takes: dict[QueueId, tuple[int, int]] = {}
+        for queue, first, last in run.takes:  # units that run together may take from one queue, one after another
+            takes[queue] = takes.get(queue, (first, last))[0], last
         ends = {name: log.end for query in names for name, log in queries[query].shape.logs.items()}
         return cls(takes, tuple(tuple(one for one in step if one is not None) for step in steps), ends)
 
@@ -47,6 +49,7 @@ class Walk:
                 place: self._onward(running, piece, place, offsets)
                 for place, offsets in running.taken(self.takes, piece).items()
             }
+            _check_places(running, taken)
             if any(offsets.first < offsets.last for offsets in taken.values()):
                 found.append(Share.of(running, piece, taken, logs))
         return found
@@ -88,3 +91,15 @@ def _pieces(running: RunningQuery, run: Run) -> list[Piece]:
     """The pieces of a query that a run's units have operators of, each after those that feed it."""
     named = [running.operators.get(call) for unit in run.units for call in unit.calls]
     return [piece for piece in running.pieces if any(piece is one for one in named)]
+
+
+def _check_places(running: RunningQuery, taken: Mapping[Place, Range]) -> None:
+    """Refuse a run that would leave tuples out, or take some twice."""
+    for place, offsets in taken.items():
+        if offsets.first != running.positions[place]:
+            raise HeadgateError(
+                f"a run of query '{running.name}' was to take tuples from offset {offsets.first} on, but the query "
+                f"stands at {running.positions[place]}",
+                where=f"stream {running.leaves[place].stream}",
+                hint="resume it: it goes on where it stands",
+            )
