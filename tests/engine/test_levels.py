@@ -7,58 +7,55 @@ from random import Random
 
 import pytest
 from tests.engine.conftest import Open
-from tests.engine.test_oracle import KINDS
-from tests.engine.workload import CASES, PATIENCE, STREAMS, batches, declare, expected, found, start
+from tests.engine.workload import CASES, PATIENCE, STREAMS, Taken, batches, declare, expected, found, small_logs, start
 
 from headgate.model import Level, Query
 from headgate.plan.sql import plan_sql
 from headgate.spark.cutting import cut_places
 
+__all__ = ["small_logs"]
 FINE, WHOLE, PATHS = "random, level=operator, train=6", "random, train=6", "path-capacity"
+SEGMENTS, ADAPTIVE = "simplified-segment, train=6", "adaptive, candidates=[hr, chain, segment]"
+CHOSEN = [
+    "aggregate over a join",
+    "except",
+    "join of aggregates",
+    "join of windows",
+    "self-join of windows",
+    "sliding",
+    "split",
+    "three streams",
+]
 
 
-def test_levels_change_while_queries_run(opened: Open) -> None:
-    random = Random(21)
-    chosen = random.sample(sorted(KINDS), 6)
-    session = opened(policy=WHOLE, workers=2, seed=2)
-    declare(session)
-    handles = start(session, [CASES[name] for name in chosen])
+@pytest.mark.usefixtures("small_logs")
+def test_levels_change_while_queries_run_and_over_restarts(opened: Open, tmp_path: Path) -> None:
+    random, taken = Random(21), Taken()
+    turns = iter([FINE, PATHS, SEGMENTS, WHOLE, ADAPTIVE, FINE, SEGMENTS, WHOLE])
     pieces = batches(random, STREAMS)
-    turns = [FINE, PATHS, FINE, WHOLE]
-    for number, (stream, rows) in enumerate(pieces):
-        session.append(stream, rows)
-        if number % (len(pieces) // 4) == 3:
-            session.set_policy(turns[number * 4 // len(pieces)])
-    for stream in STREAMS:
-        session.finish(stream)
-    assert session.drain(PATIENCE)
-    assert [line.error for line in session.status().queries] == [""] * len(chosen)
-    for name in chosen:
-        assert found(handles[name]) == expected(session, CASES[name]), name
-
-
-def test_rows_that_wait_inside_survive(opened: Open, tmp_path: Path) -> None:
-    random = Random(34)
-    chosen = ["aggregate over a join", "join of aggregates", "split", "sliding"]
-    pieces = batches(random, STREAMS)
-    half = len(pieces) // 3
+    lives = 3
     waited = 0
-    for number, policy in enumerate((FINE, FINE, WHOLE)):
-        session = opened(policy=policy, workers=1, seed=number)
+    for life in range(lives):
+        session = opened(policy=next(turns), workers=2, seed=life)
         declare(session)
-        handles = start(session, [CASES[name] for name in chosen])
-        for stream, rows in pieces[number * half : (number + 1) * half if number < 2 else None]:
-            session.append(stream, rows)
-        if number < 2:
-            session.drain(3.0)
+        handles = start(session, [CASES[name] for name in CHOSEN])
+        mine = pieces[life::lives]
+        for number, (stream, rows) in enumerate(mine):
+            taken.append(session, stream, rows)
+            if number and number % (len(mine) // 2) == 0 and (policy := next(turns, None)):
+                session.set_policy(policy)
+        if life < lives - 1:
+            session.drain(random.random())
             waited += sum(log.end for log in session.engine.rooms.open.values())
             session.close()  # with work left
     assert waited
+    session.set_policy(WHOLE)
     for stream in STREAMS:
         session.finish(stream)
     assert session.drain(PATIENCE)
-    for name in chosen:
-        assert found(handles[name]) == expected(session, CASES[name]), name
+    assert [line.error for line in session.status().queries] == [""] * len(CHOSEN)
+    for name in CHOSEN:
+        assert found(handles[name]) == expected(session, CASES[name], taken), name
     assert not [log for query in (tmp_path / "data" / "waiting").iterdir() for log in query.iterdir()]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
 import pyarrow as pa
+import pytest
 from tests.jobs.logs import Row, batch_views, counted
 from tests.jobs.test_oracle import BASE, JOINS, MIXED, ROOMS, STATELESS, STREAMS, TABLES, WINDOWS, Case, drawn_rows
 
@@ -21,11 +22,13 @@ __all__ = [
     "STREAMS",
     "Case",
     "Row",
+    "Taken",
     "batches",
     "counted",
     "declare",
     "expected",
     "found",
+    "small_logs",
     "start",
     "table",
 ]
@@ -87,13 +90,31 @@ def start(session: Session, cases: Iterable[Case], *, since: str = "now") -> dic
     }
 
 
-def expected(session: Session, case: Case) -> Counter[Row]:
-    """The same SQL as one batch over what the logs took, late rows where no window is above them."""
-    logs = {name: log.read(0, log.end) for name, log in session.engine.logs.items()}
+def expected(session: Session, case: Case, taken: Mapping[str, pa.Table] | None = None) -> Counter[Row]:
+    """The same SQL as one batch over what the logs took, or hold; late rows where no window is above them."""
+    logs = taken or {name: log.read(log.start, log.end) for name, log in session.engine.logs.items()}
     for name, rows in batch_views(plan_sql(case.sql, STREAMS, TABLES), logs).items():
         session.spark.createDataFrame(rows).createOrReplaceTempView(name)
     session.engine.tables["rooms"].createOrReplaceTempView("rooms")
     return counted(session.spark.sql(case.batch).toArrow())
+
+
+class Taken(dict[str, pa.Table]):
+    """What streams have taken, also where their logs have dropped it."""
+
+    def append(self, session: Session, stream: str, rows: pa.Table) -> None:
+        log = session.engine.logs[stream]
+        before = log.end
+        session.append(stream, rows)
+        new = log.read(before, log.end)  # the newest append is never dropped
+        self[stream] = pa.concat_tables([self[stream], new]) if stream in self else new
+
+
+@pytest.fixture
+def small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs are sealed every few appends and dropped every few runs: what somebody still needs is missed at once."""
+    monkeypatch.setattr("headgate.spark.store.log.SEAL_APPENDS", 2)
+    monkeypatch.setattr("headgate.spark.carrying.CHECKPOINT", 3)
 
 
 def found(handle: Handle) -> Counter[Row]:

@@ -78,6 +78,9 @@ class MemoryLog:
     def segments(self, first: int, last: int) -> Sequence[Part]:
         return ()
 
+    def misses(self, first: int, lows: Mapping[str, float]) -> bool:
+        return first < self.start
+
     def frontier_at(self, offset: int) -> float | None:
         if offset == len(self.rows):
             return inf

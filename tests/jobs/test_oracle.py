@@ -108,6 +108,11 @@ WINDOWS = [
         "sliding that does not divide",
         "SELECT window.end AS ended, id, sum(v) AS total FROM a GROUP BY window(ts, '5 seconds', '3 seconds'), id",
     ),
+    spark_only(
+        "union of aggregates",
+        "SELECT window.start AS t, count(*) AS n FROM a GROUP BY window(ts, '4 seconds') UNION ALL "
+        "SELECT window.start, sum(w) FROM b WHERE w > 0 GROUP BY window(ts, '4 seconds', '2 seconds')",
+    ),
     spark_only("distinct", "SELECT DISTINCT window(ts, '4 seconds') AS w, id, s FROM a"),
     spark_only(
         "aggregate over a union",
@@ -163,6 +168,20 @@ JOINS = [
         "self-join of a shared filter",
         "WITH h AS (SELECT id, v, ts FROM a WHERE v > 1) SELECT x.v, y.v AS w FROM h x JOIN h y "
         "ON x.id = y.id AND y.ts BETWEEN x.ts - INTERVAL 1 SECOND AND x.ts",
+    ),
+    Case(
+        "join of windows",
+        "SELECT x.window_start, x.v, y.w FROM TUMBLE(a, ts, INTERVAL 4 SECONDS) x "
+        "JOIN TUMBLE(b, ts, INTERVAL 4 SECONDS) y ON x.window_start = y.window_start AND x.id = y.id",
+        f"SELECT x.window_start, x.v, y.w FROM {TUMBLED.format('a')} x JOIN {TUMBLED.format('b')} y "
+        "ON x.window_start = y.window_start AND x.id = y.id",
+    ),
+    Case(
+        "self-join of windows",
+        "SELECT x.window_start, x.v, y.v AS w FROM TUMBLE(a, ts, INTERVAL 4 SECONDS) x "
+        "JOIN TUMBLE(a, ts, INTERVAL 4 SECONDS) y ON x.window_start = y.window_start AND x.id = y.id WHERE y.v > 1",
+        f"SELECT x.window_start, x.v, y.v FROM {TUMBLED.format('a')} x JOIN {TUMBLED.format('a')} y "
+        "ON x.window_start = y.window_start AND x.id = y.id WHERE y.v > 1",
     ),
     same(
         "three streams",

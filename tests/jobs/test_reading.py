@@ -9,7 +9,7 @@ import pytest
 from headgate.model import HeadgateError, Operator, Stream
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
-from headgate.spark.jobs.reading import Reading, Survey, check_leaves, kept, sources
+from headgate.spark.jobs.reading import Reading, Survey, check_leaves, sources
 from headgate.spark.jobs.rows import Leaf, Range
 from headgate.spark.jobs.spans import Moment, Span
 
@@ -104,14 +104,18 @@ def test_the_frontier_of_a_join_waits_for_old_partners(time: str, frontiers: tup
 
 
 def test_what_runs_to_come_may_still_read() -> None:
-    at = (0, 100 * SECOND)
-    join, count, simple = (plan_sql(sql, STREAMS) for sql in (JOIN, COUNT, "SELECT id FROM a WHERE id > 1"))
-    assert kept(join, leaves(join, {"a": (0, 9), "b": (0, 9)}, at), STREAMS) == {
-        (0, 0): 98 * SECOND,
-        (0, 1): 97 * SECOND,
-    }
-    assert kept(count, leaves(count, {"a": (0, 9)}, (0, 103 * SECOND)), STREAMS) == {(0, 0): 95 * SECOND}
-    assert kept(simple, leaves(simple, {"a": (0, 9)}, at), STREAMS) == {(0, 0): inf}
+    def kept(sql: str, upto: int) -> list[list[float]]:
+        plan = plan_sql(sql, STREAMS)
+        given = leaves(plan, dict.fromkeys("abc", (0, 9)), (0, upto * SECOND))
+        found = Survey(plan, STREAMS, given, lambda *_: Span()).kept()
+        return [[low / SECOND for one in lows for low in one.values()] for lows in found.values()]
+
+    assert kept(JOIN, 100) == [[98], [97]]
+    assert kept(COUNT, 103) == [[95]]
+    assert kept("SELECT id FROM a WHERE id > 1", 100) == [[]]
+    tumbled = "TUMBLE({}, ts, INTERVAL 60 SECONDS) {}"
+    equal = f"SELECT x.id FROM {tumbled.format('a', 'x')} JOIN {tumbled.format('b', 'y')} ON {{}}"
+    assert kept(equal.format("x.window_start = y.window_start"), 100) == [[60], [60]]
 
 
 def test_a_run_names_every_leaf() -> None:

@@ -12,7 +12,7 @@ from headgate.spark.followers import Followers
 from headgate.spark.intake import Intake
 from headgate.spark.jobs.evaluate import Result
 from headgate.spark.responses import Arrivals, response_times, response_times_of_train
-from headgate.spark.retention import forget_inside, keep_from
+from headgate.spark.retention import forget
 from headgate.spark.runner import Runner
 from headgate.spark.running import RunningQuery
 from headgate.spark.share import Share, Told, key, letter
@@ -71,7 +71,6 @@ class Carrier:
         with self._lock:
             for share in shares:
                 share.running.positions.update(share.positions())
-                share.running.busy = False
                 share.running.told.update(failure.key for failure in share.result.failures)
                 for table in seen.get(share.name, ()):
                     self._followers.give(share.name, table)
@@ -102,13 +101,11 @@ class Carrier:
         self._ledger.checkpoint()
         with self._lock:
             alive = {name for name, told in self._ledger.queries.items() if not told.get("done")}
-            if alive - queries.keys():
-                return  # a query of a former life has not come back yet
-            reading = [running for running in queries.values() if running.state != "done"]
-            for name, log in self._intake.logs.items():
-                log.drop_before(keep_from(name, reading, self._intake.logs))
-            for running in reading:
-                forget_inside(running, self._intake.logs)
+            begun = {name: running for name, running in queries.items() if running.state != "scheduled"}
+            if alive - begun.keys():
+                return  # a query of a former life has not come back yet, or is to go on later
+            forget([running for running in begun.values() if running.state != "done"], self._intake.logs)
+            for running in begun.values():
                 running.forget_told(self._intake.logs)
 
     def _note(self, share: Share, emission: float, arrivals: Arrivals) -> list[float]:

@@ -30,6 +30,8 @@ def cut_places(
 ) -> tuple[set[Place], dict[Place, Place]]:
     """The places before whose results a query is cut, and for each place where the same sub-plan was met first.
 
+    The engine cuts at operators, whatever its units are; an earlier version may have left queries cut at segments.
+
     >>> from headgate.model import Project, Select, Source
     >>> plan = Project(inputs=(Select(inputs=(Source("s"),)),))
     >>> query = Query(name="q", query_class="c", plan=plan, sql="")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler, StatisticsChanged
-from headgate.model import Produced, QueueId
+from headgate.model import HeadgateError, Produced, QueueId
 from headgate.plan.network import Network
 from headgate.spark.closing import Closing
 from headgate.spark.intake import Chunks, Intake
@@ -62,8 +62,14 @@ class Dispatch:
         if running.until:
             return  # a one-time query takes what is there, in whatever portions
         for piece in running.pieces:
-            if piece.held and running.can_close(piece, self.ends, self._intake.logs):
+            if piece.held and self._can_close(running, piece):
                 self._let_go(running, piece)
+
+    def _can_close(self, running: RunningQuery, piece: Piece) -> bool:
+        try:
+            return running.can_close(piece, self.ends, self._intake.logs)
+        except HeadgateError:
+            return True  # a log lacks what tells: the run will say so, and only its query is suspended
 
     def _let_go(self, running: RunningQuery, piece: Piece) -> None:
         for place in piece.held:
@@ -119,7 +125,22 @@ class Dispatch:
             return 0, 0.0
         queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(running.queues.values())]
         oldest = min((queue.head for queue in queues), default=inf)
-        return sum(map(len, queues)), max(0.0, self._now() - oldest) if oldest < inf else 0.0
+        count = sum(map(len, queues)) if running.busy else self.behind(running)
+        return count, max(0.0, self._now() - oldest) if oldest < inf else 0.0
+
+    def behind(self, running: RunningQuery) -> int:
+        """How many tuples a query that runs has yet to take, in its streams and inside it, but for those held.
+
+        It is told by the logs and by what is committed, not by what the scheduler believes to wait.
+        """
+        if running.state != "running" or running.name not in self.scheduler.network.queries:
+            return 0
+        found = {}
+        for place, source in running.leaves.items():
+            queue = self.scheduler.queue(running.queues[place])
+            end = self.ends[source.stream] if source.stream in self.ends else running.shape.logs[source.stream].end
+            found[queue.id] = end - running.positions[place] - (queue.log.end - queue.limit)
+        return sum(found.values())
 
     def lag(self, running: RunningQuery, stream: str) -> int:
         """How many tuples of a stream a query has not taken, whether it runs or not."""

@@ -70,6 +70,7 @@ from headgate.spark.store.records import Commit
 from headgate.spark.store.recovery import recover
 from headgate.spark.store.sinks import Call, Sink, open_sink, parse_sink
 from headgate.spark.tablesink import Appending, check_sink, table_of
+from headgate.spark.walking import Walk
 from headgate.stats import Measured
 
 DEFAULT_POLICY = "mbd, inversion=dsp"
@@ -458,14 +459,14 @@ class Engine:
             thread.start()
 
     def drained(self) -> bool:
-        """Nothing waits and nothing runs; what is held may be there."""
+        """Nothing waits and nothing runs; what an open window holds may be there."""
         with self.lock:
-            return self.scheduler.idle
+            return self.scheduler.idle and not any(map(self.dispatch.behind, self.queries.values()))
 
     def drain(self, timeout: float | None = None) -> bool:
         """Wait until nothing waits and nothing runs."""
         with self.lock:
-            drained = self.lock.wait_for(lambda: self.scheduler.idle or self._stopping, timeout)
+            drained = self.lock.wait_for(lambda: self._stopping or self.drained(), timeout)
             self._refuse_if_closed()
             return drained
 
@@ -530,24 +531,33 @@ class Engine:
             return None
 
     def _carry_out(self, run: Run, began: float) -> Outcome:
+        """A unit may have several pieces of a query: each goes on with what the one before it leaves."""
         with self.lock:
-            shares = self._shares(run)
-        for unit in run.units:
-            self.carrier.evaluate([share for share in shares if share.name in unit.queries], str(run.id))
-        seconds = self.now() - began
-        shares = self._succeeded(shares)
-        times = self.carrier.commit(shares, run)
-        self.carrier.bring(self.queries)
-        work = [(share.tuples, share.result.count) for share in shares]
+            walk = Walk.of(run, self.queries)
+        done: list[Share] = []
+        times: dict[str, list[float]] = {}
+        seconds = 0.0
+        for step in walk.steps:  # there is one, unless queries are in pieces
+            with self.lock:
+                shares = walk.shares(step, self.logs)
+            for together in walk.groups(shares, run):
+                self.carrier.evaluate(together, str(run.id))
+            seconds = self.now() - began
+            shares = self._succeeded(shares, done)
+            times |= self.carrier.commit(shares, run)
+            done += shares
+            if step is walk.steps[-1]:
+                self._rest(run)
+            self.carrier.bring(self.queries)
+        work = [(share.tuples, share.result.count) for share in done]
         parts = split(seconds, self.scheduler.measured.run_overhead, work)
-        told = tuple(one for share, part in zip(shares, parts, strict=True) for one in share.outcome(part))
-        produced = tuple(one for share in shares for one in share.produced())
-        return Outcome(run, seconds, None, told, produced, self._answered(times))
+        told = tuple(one for share, part in zip(done, parts, strict=True) for one in share.outcome(part))
+        return Outcome(run, seconds, None, told, tuple(walk.produced(done)), self._answered(times))
 
-    def _succeeded(self, shares: list[Share]) -> list[Share]:
+    def _succeeded(self, shares: list[Share], before: list[Share]) -> list[Share]:
         """The shares that have results; the queries of the others are suspended, the run goes on without them."""
         failed = [share for share in shares if share.error]
-        if len(failed) == len(shares):
+        if failed and not before and len(failed) == len(shares):
             raise HeadgateError(failed[0].error)
         with self.lock:
             for share in failed:
@@ -561,16 +571,12 @@ class Engine:
             return ()
         return tuple(Answered(name, tuple(found)) for name, found in times.items() if found)
 
-    def _shares(self, run: Run) -> list[Share]:
-        """What each query does in a run: the piece that its unit names, on what the unit takes."""
-        takes = {queue: (first, last) for queue, first, last in run.takes}
-        found = []
-        for unit in run.units:
-            for name in unit.queries:
-                if (running := self.queries.get(name)) is not None:
-                    piece = next(piece for call in unit.calls if (piece := running.operators.get(call)) is not None)
-                    found.append(Share.of(running, piece, running.taken(takes, piece), self.logs))
-        return found
+    def _rest(self, run: Run) -> None:
+        """All that a run does to its queries is committed."""
+        with self.lock:
+            for running in self._members(run):
+                running.busy = False
+            self.lock.notify_all()
 
     def _failed(self, run: Run, began: float, error: Exception) -> Outcome:
         """The run failed twice: its queries are suspended with the error, the others go on."""
@@ -717,5 +723,8 @@ def _columns(schema: pa.Schema) -> str:
 
 
 def _cut(level: Level) -> Level | None:
-    """The level at which queries are in pieces; None: each is whole."""
-    return level if level in FINE else None
+    """The level at which queries are cut; None: each is whole.
+
+    Segments change with what is measured, so that they cannot be pieces: a run of one goes over the operators' pieces.
+    """
+    return Level.OPERATOR if level in FINE else None

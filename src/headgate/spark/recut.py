@@ -12,7 +12,7 @@ from headgate.spark.jobs import waiting
 from headgate.spark.jobs.compile import Whole
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.rows import Leaf, Range
-from headgate.spark.retention import needed_from
+from headgate.spark.retention import whole_from
 from headgate.spark.runner import Runner
 from headgate.spark.running import Logs, RunningQuery
 from headgate.spark.share import Share
@@ -25,7 +25,7 @@ def cut_up(
 
     Nothing counts until the shape is announced: rows of an epoch that was not are swept away.
     """
-    past = needed_from(running, logs)
+    past = whole_from(running, logs)
     shape = shaper.cut(running.query, level, epoch, dict(running.positions))
     try:
         for piece in shape.pieces[:-1]:
@@ -64,7 +64,7 @@ def _fill(
     for place, source in piece.leaves.items():
         log = shape.logs.get(source.stream)
         offsets = Range(past[place], shape.base[place]) if log is None else Range(0, log.end)
-        leaves[piece.local(place)] = Leaf(source.stream, offsets)
+        leaves[piece.local(place)] = Leaf(source.stream, offsets, start=offsets.first)
     below = {place: running.leaf(place, Range(past[place], at), logs) for place, at in shape.base.items()}
     whole = Whole(
         running.query.plan, piece.place, {place: replace(leaf, frontier_old=None) for place, leaf in below.items()}

@@ -1,100 +1,99 @@
-"""How much of a log must be kept: what queries have not read, and what their open windows still need."""
+"""How much of a log must be kept: what queries have not read, and what runs to come may read again.
+
+Both are found by the survey that says what a run reads (`jobs.reading`), so the two cannot disagree.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from headgate.model import Aggregate, Except, Join, Operator, Source
+from headgate.model import Stream
 from headgate.plan.sharing import Place
 from headgate.spark.jobs.compile import survey_of
 from headgate.spark.jobs.inner import Inner
 from headgate.spark.jobs.pieces import Piece
-from headgate.spark.jobs.reading import node_at
+from headgate.spark.jobs.reading import Lows
 from headgate.spark.jobs.rows import Range
 from headgate.spark.jobs.waiting import time_column
 from headgate.spark.running import Logs, RunningQuery, stream_leaves
 from headgate.spark.store.log import StreamLog
 
 
-def reach(plan: Operator, place: Place) -> float:
-    """Seconds of event time that tuples of a leaf are needed for after they have been read.
-
-    >>> from headgate.model import Select, Window
-    >>> plan = Aggregate(inputs=(Join(inputs=(Source("a"), Source("b")), lower=-2.0, upper=1.0),), window=Window(10.0))
-    >>> reach(plan, (0, 0)), reach(Select(inputs=(Source("a"),)), (0,))
-    (12.0, 0.0)
-    """
-    seconds, node = 0.0, plan
-    for number in place:
-        if isinstance(node, Aggregate | Except):
-            seconds += node.window.size
-        elif isinstance(node, Join):
-            seconds += max(abs(node.lower), abs(node.upper))
-        below = node.inputs[number]
-        if isinstance(below, Source):
-            break
-        node = below
-    return seconds
+def forget(queries: Iterable[RunningQuery], logs: Logs) -> None:
+    """Drop what none of these queries, which are all that read the streams, will read again."""
+    reading = list(queries)
+    if any(log.droppable for log in logs.values()):
+        for stream, offset in keep_from(reading, logs).items():
+            logs[stream].drop_before(offset)
+    for running in reading:
+        for name, log in running.shape.logs.items():
+            if log.droppable:
+                log.drop_before(inside_from(running, name, logs))
 
 
-def keep_from(stream: str, queries: Iterable[RunningQuery], logs: Logs) -> int:
-    """The first offset of a stream's log that any query may still read; its start where no query reads it."""
-    wanted = [
-        offset
-        for running in queries
-        for place, offset in needed_from(running, logs).items()
-        if stream_leaves(running.query)[place] == stream
-    ]
-    return min(wanted, default=logs[stream].start)
+def keep_from(queries: Iterable[RunningQuery], logs: Logs) -> dict[str, int]:
+    """The first offset of each stream that any query may still read; a stream that no query reads is not there."""
+    found: dict[str, int] = {}
+    for running in queries:
+        streams = stream_leaves(running.query)
+        for place, offset in needed_from(running, logs).items():
+            found[streams[place]] = min(offset, found.get(streams[place], offset))
+    return found
 
 
 def needed_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
-    """For each stream of a query the first offset that it may still read, were it in one piece."""
-    streams, reached = stream_leaves(running.query), running.reached(logs)
-    frontiers = [logs[streams[place]].frontier_at(offset) for place, offset in reached.items()]
-    needed = dict(reached)
-    for place, offset in reached.items():
-        seconds = reach(running.query.plan, place)
-        if seconds and any(frontier is None for frontier in frontiers):
-            needed[place] = min(offset, running.starts[place])
-        elif seconds:
-            bound = min(frontier for frontier in frontiers if frontier is not None) - seconds * 1e6
-            log = logs[streams[place]]
-            kept = (segment.first for segment in log.segments(log.start, offset) if segment.overlaps(bound, math.inf))
-            needed[place] = min(kept, default=offset)
-    return needed
+    """For each leaf of a query the first offset that it may still read: in its pieces, and once it is whole again."""
+    found = whole_from(running, logs)
+    for piece in () if running.shape.whole else running.pieces:
+        for place, lows in _kept(running, piece, logs).items():
+            if place in found:
+                log = logs[piece.leaves[place].stream]
+                here = _first(log, log.stream, running.starts[place], running.positions[place], lows)
+                found[place] = min(found[place], here)
+    return found
 
 
-def forget_inside(running: RunningQuery, logs: Logs) -> None:
-    """Drop the rows waiting inside a query that none of its pieces will read again."""
+def whole_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
+    """For each leaf the first offset that the query in one piece may still read, given what its results reach."""
+    reached, streams = running.reached(logs), stream_leaves(running.query)
+    leaves = {place: running.leaf(place, Range(at, at), logs) for place, at in reached.items()}
+    kept = survey_of(running.one.evaluation.catalog, running.query.plan, leaves).kept()
+    found = {}
+    for place, lows in kept.items():
+        log = logs[streams[place]]
+        found[place] = _first(log, log.stream, running.starts[place], reached[place], lows)
+    return found
+
+
+def inside_from(running: RunningQuery, name: str, logs: Logs) -> int:
+    """The first of the rows waiting under a name that a piece of the query may still read.
+
+    The one before its position tells how far those before it reach.
+    """
+    log = running.shape.logs[name]
+    found = log.end
     for piece in running.pieces:
-        for place, source in piece.leaves.items():
-            log = running.shape.logs.get(source.stream)
-            if log is not None and any(segment.sealed for segment in log.segments(log.start, log.end)):
-                log.drop_before(_needed_inside(running, piece, place, log, logs))
+        inner = piece.evaluation.catalog.streams.get(name)
+        if isinstance(inner, Inner):
+            kept = _kept(running, piece, logs)
+            for place in (place for place, source in piece.leaves.items() if source.stream == name):
+                before = max(log.start, running.positions[place] - 1)
+                found = min(found, _first(log, inner, log.start, before, kept[place]))
+    return found
 
 
-def _needed_inside(running: RunningQuery, piece: Piece, place: Place, log: StreamLog, logs: Logs) -> int:
-    """The row before the position tells how far it reaches; a window reads further back."""
-    position, local = running.positions[place], piece.local(place)
-    before = max(log.start, position - 1)
-    seconds = reach(piece.plan, local)
-    inner = piece.evaluation.catalog.streams[running.leaves[place].stream]
-    if not seconds or not isinstance(inner, Inner):
-        return before
-    here = {each: Range(running.positions[each], running.positions[each]) for each in piece.leaves}
+def _kept(running: RunningQuery, piece: Piece, logs: Logs) -> Mapping[Place, Sequence[Lows]]:
+    """What runs of a piece to come may read again, by the places of its leaves in the query."""
+    here = {place: Range(running.positions[place], running.positions[place]) for place in piece.leaves}
     leaves, whole = running.read(piece, here, logs)
-    survey = survey_of(piece.evaluation.catalog, piece.plan, leaves, whole=whole)
-    rows = log.read(log.start, position)
-    needed = pa.array([False] * rows.num_rows)
-    for ref in inner.times:
-        bound = survey.frontier(node_at(piece.plan, local), local, ref, True) - seconds * 1e6
-        if bound == -math.inf:
-            return log.start
-        needed = pc.or_kleene(needed, pc.greater_equal(rows[time_column(inner, ref)], pa.scalar(bound)))
-    found = pc.index(needed, True).as_py()
-    return before if found < 0 else min(before, log.start + found)
+    kept = survey_of(piece.evaluation.catalog, piece.plan, leaves, whole=whole).kept()
+    return {place: kept[piece.local(place)] for place in piece.leaves}
+
+
+def _first(log: StreamLog, stream: Stream, start: int, position: int, lows: Sequence[Lows]) -> int:
+    """The first offset from a start to a position that may be read again; the position where none is.
+
+    Whole segments are judged, as the log does for what it has dropped: a run can tell that it misses nothing.
+    """
+    columns = [{time_column(stream, ref): low for ref, low in one.items()} for one in lows]
+    return log.first_that_may(min(max(start, log.start), position), position, columns)

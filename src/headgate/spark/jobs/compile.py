@@ -37,7 +37,7 @@ from headgate.spark.jobs import waiting
 from headgate.spark.jobs.direct import Columns, Made, grouped, select, shipped
 from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.reading import Reading, Survey, Within, check_leaves
-from headgate.spark.jobs.rows import Leaf, Range, Rows
+from headgate.spark.jobs.rows import Leaf, Range, Rows, check_kept, read_kept
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, FROM, OFFSET, unique
 from headgate.spark.jobs.sealed import Sealed, sealed, train
 from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span, micros
@@ -83,26 +83,31 @@ class Reader:
 
     def found(self, stream: str, offsets: Range, times: Within, late: bool) -> Found:
         """Rows of a log by offsets, and by event times where spans are asked for; late ones if they are."""
-        log, known, last = self.logs[stream], self.streams[stream], offsets.last
-        first = max(offsets.first, log.start)
         bounded = {ref: span for ref, span in times.items() if span.bounded}
-        key = (stream, first, last, late, *sorted(bounded.items()))
+        key = (stream, offsets.first, offsets.last, late, *sorted(bounded.items()))
         if key not in self._read:
-            if isinstance(known, Inner):
-                self._read[key] = Found(waiting.read(log, known, first, last, bounded))
-            else:
-                span = next(iter(bounded.values()), ALWAYS)
-                files = sealed(log, first, last, known.event_time, span, late=late)
-                rest = first if files is None else files.end
-                table = log.read(rest, last) if late else log.read_window(rest, last, span.low, span.high)
-                self._read[key] = Found(table, files)
+            log, known = self.logs[stream], self.streams[stream]
+            self._read[key] = read_kept(
+                log, offsets.first, lambda first: self._rows(stream, first, offsets.last, bounded, late)
+            )
+            lows = {waiting.time_column(known, ref): span.low for ref, span in bounded.items()}
+            check_kept(log, stream, offsets.first, lows)
         return self._read[key]
+
+    def _rows(self, stream: str, first: int, last: int, bounded: Within, late: bool) -> Found:
+        log, known = self.logs[stream], self.streams[stream]
+        if isinstance(known, Inner):
+            return Found(waiting.read(log, known, first, last, bounded))
+        span = next(iter(bounded.values()), ALWAYS)
+        files = sealed(log, first, last, known.event_time, span, late=late)
+        rest = first if files is None else files.end
+        return Found(log.read(rest, last) if late else log.read_window(rest, last, span.low, span.high), files)
 
     def train(self, place: Place, ref: Ref) -> Span:
         """The span of an event time in a leaf's new tuples; of many tuples one that holds it."""
         leaf = self.leaves[place]
         stream, log = self.streams[leaf.stream], self.logs[leaf.stream]
-        wide = None if isinstance(stream, Inner) else train(log, max(leaf.range.first, log.start), leaf.range.last)
+        wide = None if isinstance(stream, Inner) else train(log, leaf.range.first, leaf.range.last)
         if wide is not None:
             return wide
         rows = self.found(leaf.stream, leaf.range, {}, late=False).table

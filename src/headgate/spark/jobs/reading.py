@@ -28,6 +28,7 @@ from headgate.spark.jobs.times import END, reference, steps, window_columns, win
 
 Node = Operator | Source
 Within = Mapping[Ref, Span]  # what is asked of a node's rows: event times inside these spans
+Lows = Mapping[Ref, Moment]  # event times at or after these
 ANYWHEN: Within = {}
 NO_OFFSETS = Range(0, 0)
 _FOREVER = 1 << 62
@@ -35,10 +36,14 @@ _FOREVER = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Which results of a sub-plan are meant: all at the new or old cut, or those caused by one entry's news."""
+    """Which results of a sub-plan are meant: all at the new or old cut, or those caused by one entry's news.
+
+    With `ever` entries that are not the cause are not taken at a cut but with all that they will ever have.
+    """
 
     new: bool = True
     cause: Place | None = None
+    ever: bool = False
 
     def caused_in(self, place: Place) -> bool:
         """Whether the news come from this sub-plan."""
@@ -46,7 +51,7 @@ class Part:
 
     def is_new(self, place: Place) -> bool:
         """Whether an entry that is not the cause is taken at the new cut."""
-        return self.new if self.cause is None else place > self.cause
+        return self.ever or (self.new if self.cause is None else place > self.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,23 @@ class Survey:
         A run closes a window exactly if these differ before and after it.
         """
         return tuple(last_end(node.window, self.closed(node, place, True)) for place, node in self._windows())
+
+    def kept(self) -> dict[Place, list[Lows]]:
+        """Which of the tuples that each leaf has at the new cut runs to come may still read, however they are cut.
+
+        A tuple may be read if its event times are at or after all those of one entry: with no entry none is, with an
+        empty one any. What is to come is surveyed as runs are: as one that begins here, never ends, and finds all that
+        other entries will ever have. So it asks for no less than any of those that it stands for.
+        """
+        found: dict[Place, list[Lows]] = {place: [] for place in self.leaves}
+        ahead = self._ahead()
+        for cause, node in entries(self.plan):
+            if ahead._has_news(node, cause):
+                reading = ahead.reading(self.plan, (), Part(cause=cause, ever=True), ANYWHEN)
+                for leaf in _leaves_of(reading):
+                    if leaf.offsets.first < self.leaves[leaf.place].range.last:
+                        found[leaf.place].append({ref: span.low for ref, span in leaf.times.items()})
+        return found
 
     def reading(self, node: Node, place: Place, part: Part, within: Within) -> Reading | None:
         """What a sub-plan reads, None if that is certainly nothing."""
@@ -141,8 +163,10 @@ class Survey:
         """The event times that `ref` can have in the rows of a part."""
         asked = within.get(ref, ALWAYS)
         if isinstance(node, Source):
-            known = self.train(place, ref) if part.cause == place and self._is_time(node, ref) else ALWAYS
-            return asked.meet(known)
+            if part.cause != place or not self._is_time(node, ref):
+                return asked
+            # What is known of a large train is that of whole segments: some of it may have been taken before.
+            return asked.meet(self.train(place, ref)).meet(Span(self.frontier(node, place, ref, False)))
         if isinstance(node, Aggregate | Except):
             ends = self._ends(node, place, part, within)
             size = 0 if self._names_end(node, ref) else -micros(node.window.size)
@@ -155,6 +179,11 @@ class Survey:
                 below = self.span(node.inputs[step.input], (*place, step.input), step.ref, inner, narrowed)
                 found = found.hull(step.up(below))
         return asked.meet(found)
+
+    def _ahead(self) -> Survey:
+        """The survey of all that is to come."""
+        whole = None if self.whole is None else replace(self.whole, leaves=_endless(self.whole.leaves))
+        return replace(self, leaves=_endless(self.leaves), train=lambda *_: ALWAYS, whole=whole)
 
     def _windows(self) -> Iterator[tuple[Place, Aggregate | Except]]:
         for place, node in entries(self.plan):
@@ -188,7 +217,7 @@ class Survey:
             old, new = (self.closed(node, place, cut) for cut in (False, True))
             ends = Span(first_end(node.window, old), new) if old < new else NEVER
         else:
-            ends = Span(-inf, self.closed(node, place, part.is_new(place)))
+            ends = ALWAYS if part.ever else Span(-inf, self.closed(node, place, part.is_new(place)))
         for ref, span in within.items():
             size = 0 if self._names_end(node, ref) else micros(node.window.size)
             ends = ends.meet(span.plus(size, size))
@@ -218,7 +247,7 @@ class Survey:
     def _below_windows(
         self, node: Aggregate | Except, place: Place, part: Part, ends: Span
     ) -> Iterator[tuple[int, Part, Within]]:
-        inner = Part(new=part.cause == place or part.is_new(place))
+        inner = Part(new=part.cause == place or part.is_new(place), ever=part.ever)
         size = micros(node.window.size)
         if isinstance(node, Aggregate):
             yield 0, inner, {reference(node.time): Span(ends.low - size, ends.high - 1)}
@@ -236,7 +265,11 @@ class Survey:
         return [_and(asked[0], times[0], right.plus(-high, -low)), _and(asked[1], times[1], left.plus(low, high))]
 
     def _join_frontier(self, node: Join, place: Place, ref: Ref, new: bool) -> Moment:
-        """Results to come have a new row on either side, and its partner may be as old as the bound allows."""
+        """Results to come have a new row on either side, and its partner may be as old as the bound allows.
+
+        Whichever row the partner is, of those that there will ever be: a frontier depends on its own cut alone, or the
+        next run would begin elsewhere than this one ends.
+        """
         times = reference(node.left_time)[bool(node.left) :], reference(node.right_time)[1:]
         (step,) = steps(node, ref, self.streams) or (None,)
         if step is None:
@@ -245,7 +278,7 @@ class Survey:
         own = self.frontier(node.inputs[mine], (*place, mine), step.ref, new)
         theirs = self.frontier(node.inputs[other], (*place, other), times[other], new)
         partner = Span(theirs + (micros(node.lower) if mine == 1 else -micros(node.upper)))
-        reached = self.span(node.inputs[mine], (*place, mine), step.ref, Part(), {times[mine]: partner})
+        reached = self.span(node.inputs[mine], (*place, mine), step.ref, Part(ever=True), {times[mine]: partner})
         return min(own, reached.low)
 
     def _down(self, node: Operator, number: int, within: Within) -> Within:
@@ -292,25 +325,17 @@ def sources(node: Node, place: Place = ()) -> Iterator[tuple[Place, Source]]:
         yield from sources(child, (*place, number))
 
 
-def kept(plan: Operator, leaves: Mapping[Place, Leaf], streams: Mapping[str, Stream]) -> dict[Place, Moment]:
-    """For each leaf the event time from which runs to come may still read tuples that were taken already.
-
-    Infinity: none of them. What is to come is a run that starts where this one ended and never ends.
-    """
-    coming = {
+def _endless(leaves: Mapping[Place, Leaf]) -> dict[Place, Leaf]:
+    """Leaves of a run that begins where these end, and takes all that will ever come."""
+    return {
         place: replace(leaf, range=Range(leaf.range.last, _FOREVER), frontier_old=leaf.frontier_new, frontier_new=inf)
         for place, leaf in leaves.items()
     }
-    survey = Survey(plan, streams, coming, lambda place, _: Span(leaves[place].frontier(True)))
-    lows: dict[Place, Moment] = dict.fromkeys(leaves, inf)
-    for reading in (one for whole in survey.readings() for one in _leaves_of(whole)):
-        if reading.offsets.first < leaves[reading.place].range.last:
-            low = max((span.low for span in reading.times.values()), default=-inf)
-            lows[reading.place] = min(lows[reading.place], low)
-    return lows
 
 
-def _leaves_of(reading: Reading) -> Iterator[Reading]:
+def _leaves_of(reading: Reading | None) -> Iterator[Reading]:
+    if reading is None:
+        return
     if isinstance(reading.node, Source):
         yield reading
     for one in reading.inputs:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
+from headgate.model import HeadgateError
 from headgate.spark.jobs.spans import Moment
+
+Found = TypeVar("Found")
 
 
 class Part(Protocol):
@@ -59,6 +62,9 @@ class Rows(Protocol):
     def segments(self, first: int, last: int) -> Sequence[Part]:
         """The parts that hold them, in order; sealed ones come before the others."""
 
+    def misses(self, first: int, lows: Mapping[str, Moment]) -> bool:
+        """Whether rows from `first` on are not kept any more that may have these event times, by column, or later."""
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -87,3 +93,28 @@ class Leaf:
         """The frontier before or after the run."""
         found = self.frontier_new if new else self.frontier_old
         return -inf if found is None else found
+
+
+def read_kept(log: Rows, first: int, read: Callable[[int], Found]) -> Found:
+    """Read a log from an offset on, or from where it starts by now: more may be dropped while we look."""
+    while True:
+        start = log.start
+        try:
+            return read(max(first, start))
+        except HeadgateError:
+            if log.start == start:
+                raise
+
+
+def check_kept(log: Rows, stream: str, first: int, lows: Mapping[str, Moment]) -> None:
+    """Refuse rows of a log that are no longer there: those from an offset on with these event times, or later.
+
+    Windows ask for their event times from the offset on at which the query began; most that has been dropped since
+    had earlier ones. Asked after rows have been read, it answers for them.
+    """
+    if first < log.start and log.misses(first, lows):
+        raise HeadgateError(
+            f"a run needs tuples of stream '{stream}' from offset {first} on, but its log starts at {log.start}: "
+            "some of them have been dropped",
+            hint="stop the query and start it anew with since='start', over what is kept",
+        )

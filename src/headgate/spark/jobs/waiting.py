@@ -143,8 +143,8 @@ def empty(inner: Inner) -> pa.Table:
 
 
 def reach(log: Rows, inner: Inner, offset: int, base: Cut) -> Cut:
-    """How far into the streams below the rows before an offset reach; `base` where there is no row yet."""
-    if offset <= log.start:
+    """How far into the streams below the rows before an offset reach; `base` where there was none yet."""
+    if offset == 0:
         return base
     row = log.read(offset - 1, offset)
     return [row[f"_p{number}"][0].as_py() for number in range(len(inner.below))]
@@ -172,9 +172,9 @@ def named(inner: Inner) -> list[Made]:
     return [*plain, *structs]
 
 
-def time_column(inner: Inner, ref: Ref) -> str:
-    """The column that holds an event time in microseconds."""
-    return f"_t{inner.times.index(ref)}"
+def time_column(stream: Stream, ref: Ref) -> str:
+    """The column of a log that holds an event time; of rows that wait inside a query in microseconds."""
+    return f"_t{stream.times.index(ref)}" if isinstance(stream, Inner) else ref[0]
 
 
 def _owned(refs: tuple[Ref, ...], owner: str) -> tuple[Ref, ...]:

@@ -8,12 +8,14 @@ lies on disk: `logfiles` and `segments`; what is torn and what is damaged: `fram
 from __future__ import annotations
 
 import math
+import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headgate.model import HeadgateError, Stream
 from headgate.spark.store import logfiles, segments
@@ -37,6 +39,7 @@ SEAL_BYTES = 64 << 20  # rows may be large, or all of them rejected
 SEAL_APPENDS = 5_000  # each takes some kilobytes of memory until then, however few its rows
 
 Late = tuple[tuple[int, str], ...]  # (offset, reason)
+_TIMES = re.compile(r"_t\d+")  # event times of rows that have several, in microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +186,26 @@ class StreamLog:
             return math.inf
         return None if high is None else high - self._delay
 
+    def misses(self, first: int, lows: Mapping[str, Moment]) -> bool:
+        """Whether rows from an offset on have been dropped that may have these event times, by column, or later."""
+        return self._index.dropped.misses(first, lows)
+
+    def first_that_may(self, first: int, last: int, hold: Sequence[Mapping[str, Moment]]) -> int:
+        """The first of the offsets [first, last) whose segment may hold a row that `misses` would miss by one of these.
+
+        The last offset, if there is no such segment.
+        """
+        for segment in self.segments(first, last) if hold else ():
+            latest = self._latest(segment)
+            if any(logfiles.may_hold(latest, lows) for lows in hold):
+                return max(first, segment.first)
+        return last
+
+    @property
+    def droppable(self) -> bool:
+        """Whether something is sealed: only that can be dropped."""
+        return any(segment.sealed for segment in self._index.segments[:1])
+
     def require(self, offset: int) -> None:
         """Refuse if somebody has read further than the log goes: acknowledged rows are missing."""
         if offset > self.end:
@@ -221,7 +244,7 @@ class StreamLog:
 
     def _drop(self, gone: list[Segment]) -> None:
         at("log.drop.before")
-        dropped = self._index.dropped.after(gone)
+        dropped = self._index.dropped.after(gone, list(map(self._latest, gone)))
         logfiles.save_dropped(self.folder, dropped)
         at("log.drop.recorded")
         self._index.drop(gone, dropped)
@@ -230,6 +253,14 @@ class StreamLog:
                 segment.path.unlink()
             at("log.drop.some")
         at("log.drop.after")
+
+    def _latest(self, segment: Segment) -> dict[str, int]:
+        """The latest event times in a segment; rows that wait inside a query have several columns of them, or none."""
+        if self.stream.event_time is not None:
+            return {} if segment.high is None else {self.stream.event_time: segment.high}
+        names = [name for name in self.schema.names if segment.rows and _TIMES.fullmatch(name)]
+        found = {name: pc.max(self._index.column(segment, name)[name]).as_py() for name in names}
+        return {name: moment for name, moment in found.items() if moment is not None}
 
     def _again(self, batch: str, arrival: float) -> Appended:
         if self.newest is not None and self.newest.batch == batch:

@@ -23,12 +23,20 @@ import pyarrow as pa
 
 from headgate.model import HeadgateError, Stream
 from headgate.spark.store import segments
-from headgate.spark.store.eventtime import Rejected, highest
+from headgate.spark.store.eventtime import Moment, Rejected, highest
 from headgate.spark.store.files import read_json, remove_temporary, sync_folder, write_json
 from headgate.spark.store.frames import FrameFile
 from headgate.spark.store.segments import Segment
 
 REMEMBERED = 1000  # batch ids of dropped segments
+
+
+Times = Mapping[str, int]  # by column
+
+
+def may_hold(latest: Times, lows: Mapping[str, Moment]) -> bool:
+    """Whether rows whose event times reach so far may have one with all these, or later ones."""
+    return all(name in latest and latest[name] >= low for name, low in lows.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +48,38 @@ class Dropped:
     high: int | None = None
     finish: int | None = None
     batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    latest: tuple[tuple[int, Times], ...] = ()  # (end, latest event times) of segments, but where a later one has later
 
-    def after(self, gone: Sequence[Segment]) -> Dropped:
-        """The same with more segments gone."""
+    def after(self, gone: Sequence[Segment], times: Sequence[Times]) -> Dropped:
+        """The same with more segments gone, given the latest event times in each.
+
+        >>> first, second = Segment(1, 1, first=0, end=5, rows=5), Segment(2, 2, first=5, end=9, rows=4)
+        >>> both = Dropped().after([first, second], [{"ts": 30}, {"ts": 20}])
+        >>> both.start, both.high, both.latest
+        (9, None, ((5, {'ts': 30}), (9, {'ts': 20})))
+        >>> both.after([Segment(3, 3, first=9, end=12, rows=3)], [{"ts": 40}]).latest
+        ((12, {'ts': 40}),)
+        """
         high, finish, batches = self.high, self.finish, dict(self.batches)
-        for segment in gone:
+        latest = list(self.latest)
+        for segment, found in zip(gone, times, strict=True):
+            if segment.rows:
+                latest = [(end, known) for end, known in latest if not _covers(found, known)]
+                latest.append((segment.end, found))
             high = highest(high, segment.high)
             finish = segment.finish if finish is None else finish
             batches.update(segment.batches)
         kept = dict(list(batches.items())[-REMEMBERED:])
-        return Dropped(gone[-1].last_number + 1, gone[-1].end, high, finish, kept)
+        return Dropped(gone[-1].last_number + 1, gone[-1].end, high, finish, kept, tuple(latest))
+
+    def misses(self, first: int, lows: Mapping[str, Moment]) -> bool:
+        """Whether rows from an offset on are gone that may have all these event times, or later ones.
+
+        >>> gone = Dropped(number=3, start=9, latest=((5, {"ts": 30}), (9, {"ts": 20})))
+        >>> gone.misses(0, {"ts": 25}), gone.misses(5, {"ts": 25}), gone.misses(5, {}), gone.misses(9, {})
+        (True, False, True, False)
+        """
+        return any(end > first and may_hold(found, lows) for end, found in self.latest)
 
 
 Newest = tuple[Segment, pa.Table, Rejected]
@@ -159,7 +189,13 @@ def _dropped(folder: Path) -> Dropped:
         return Dropped()
     told = read_json(file)
     told["batches"] = {batch: (first, last) for batch, (first, last) in told["batches"].items()}
+    told["latest"] = tuple((end, found) for end, found in told.get("latest", ()))  # not told before there was a check
     return Dropped(**told)
+
+
+def _covers(later: Times, earlier: Times) -> bool:
+    """Whether what is missed of the earlier rows is missed of the later ones anyway."""
+    return may_hold(later, earlier)
 
 
 def _tail_path(folder: Path, number: int) -> Path:

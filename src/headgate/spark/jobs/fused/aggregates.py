@@ -43,7 +43,7 @@ from headgate.spark.jobs.fused.tags import TAGS, everyones, inside, outputs, pre
 from headgate.spark.jobs.guard import FAILS, NO, YES, arguments, only_where, safe, total, tried
 from headgate.spark.jobs.inner import Ref
 from headgate.spark.jobs.reading import Reading
-from headgate.spark.jobs.rows import Leaf, Range, Rows
+from headgate.spark.jobs.rows import Leaf, Range, Rows, check_kept, read_kept
 from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, OFFSET
 from headgate.spark.jobs.sites import Sites, row_told
 from headgate.spark.jobs.spans import Span
@@ -202,10 +202,13 @@ class FusedAggregates:
     def _read(self, log: Rows, wanted: Sequence[_Wanted]) -> pa.Table | None:
         if not wanted:
             return None
-        first = max(log.start, min(one.offsets.first for one in wanted))
         last = max(one.offsets.last for one in wanted)
         low, high = min(one.times.low for one in wanted), max(one.times.high for one in wanted)
-        return log.read_window(first, last, low, high)
+        begin = min(one.offsets.first for one in wanted)
+        rows = read_kept(log, begin, lambda first: log.read_window(first, last, low, high))
+        for one in wanted:
+            check_kept(log, self.stream, one.offsets.first, {self.time: one.times.low})
+        return rows
 
     def _ended(self, tables: Sequence[pa.Table], wanted: Sequence[_Wanted | None]) -> list[pa.Table]:
         """Only the windows that close for a member: at the edges of what it reads others are cut off."""

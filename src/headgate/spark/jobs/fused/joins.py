@@ -40,7 +40,7 @@ from headgate.spark.jobs.fused.isolate import (
 from headgate.spark.jobs.fused.rows import micros_of, read_union, shipped_for
 from headgate.spark.jobs.fused.tags import TAGS, everyones, inside, outputs, pinned, predicates, split
 from headgate.spark.jobs.inner import Ref
-from headgate.spark.jobs.rows import Leaf, Rows
+from headgate.spark.jobs.rows import Leaf, Rows, check_kept, read_kept
 from headgate.spark.jobs.schemas import ARRIVAL, OFFSET, result_schema
 from headgate.spark.jobs.sites import Sites, row_told
 from headgate.spark.jobs.spans import NEVER, Span, micros
@@ -161,15 +161,28 @@ class FusedJoins:
             self._frame(side, each, logs[side.stream], own.hull(other), tag, told)
             for side, each, own, other in zip(self.sides, taken, spans, reach, strict=True)
         ]
+        self._check(taken, fresh, logs)
         return found[0], found[1]
+
+    def _check(self, taken: Sequence[Sequence[Leaf]], fresh: Sequence[pa.Table], logs: Mapping[str, Rows]) -> None:
+        """Refuse old rows that are no longer there, each member's by what its own new rows reach."""
+        low, high = micros(self.core.lower), micros(self.core.upper)
+        for own, other in ((0, 1), (1, 0)):
+            side, log = self.sides[own], logs[self.sides[own].stream]
+            offsets, times = fresh[other][OFFSET].to_numpy(), micros_of(fresh[other], self.sides[other].time)
+            for leaf, far in zip(taken[own], taken[other], strict=True):
+                if leaf.start < log.start:
+                    span = _span(times[(offsets >= far.range.first) & (offsets < far.range.last)])
+                    reach = span.plus(-high, -low) if own == 0 else span.plus(low, high)
+                    check_kept(log, side.stream, leaf.start, {side.time: reach.low})
 
     def _frame(
         self, side: _Side, leaves: Sequence[Leaf], log: Rows, times: Span, tag: Tag, told: Sequence[str]
     ) -> DataFrame | None:
         if times.empty:
             return None
-        first = max(log.start, min(leaf.start for leaf in leaves))
-        rows = log.read_window(first, max(leaf.range.last for leaf in leaves), times.low, times.high)
+        begin, last = min(leaf.start for leaf in leaves), max(leaf.range.last for leaf in leaves)
+        rows = read_kept(log, begin, lambda first: log.read_window(first, last, times.low, times.high))
         offsets = rows[OFFSET].to_numpy()
         new = inside(offsets, [(leaf.range.first, leaf.range.last) for leaf in leaves])
         old = inside(offsets, [(leaf.start, leaf.range.first) for leaf in leaves])
