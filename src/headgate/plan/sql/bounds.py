@@ -4,7 +4,7 @@
 |---|---|---|
 | characters of the SQL | 250 000 | before it is read |
 | characters of one text in it | 20 000 | before it is parsed |
-| parentheses, brackets and CASEs within one another, signs and NOTs in a row | 100 | before it is parsed |
+| parentheses, brackets, CASEs and types within one another, signs and NOTs in a row | 100 | before it is parsed |
 | names, values and operators | 50 000 | before it is planned |
 | elements of a list: IN, arguments, branches of CASE | 10 000 | before it is planned |
 | columns of a SELECT or GROUP BY | 1 000 | before it is planned |
@@ -19,6 +19,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
+from math import ceil
 from threading import RLock
 
 from sqlglot import exp
@@ -41,6 +43,8 @@ _FRAMES = 20_000  # of Python's stack: a level of parentheses takes some thirty 
 _room = RLock()
 _OPENS = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSES = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_TYPES = {TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT}
+_GREATER = {TokenType.GT, TokenType.GTE}
 _SIGNS = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _FLAT = (exp.And, exp.Or)  # long chains of these are read and written without recursion, also by Spark
 
@@ -75,12 +79,14 @@ def check_text(sql: str) -> None:
 
 def check_tokens(tokens: Sequence[Token]) -> None:
     """Before the parser, which works recursively."""
-    depth = signs = 0
-    for token in tokens:
+    depth = signs = types = 0
+    for token, following in pairwise([*tokens, *tokens[-1:]]):
         kind = token.token_type
         depth += (kind in _OPENS) - (kind in _CLOSES)
         signs = signs + 1 if kind in _SIGNS else 0
-        if max(depth, signs) > NESTED:
+        types += kind in _TYPES and following.token_type == TokenType.LT
+        types = max(0, types - token.text.count(">")) if kind in _GREATER else types
+        if max(depth, signs, types) > NESTED:
             hint = "split it with WITH"
             raise HeadgateError("the SQL is nested too deeply to be read", where=f"line {token.line}", hint=hint)
         if kind == TokenType.STRING and len(token.text) > LITERAL:
@@ -116,9 +122,9 @@ def check_leaves(found: int, where: str) -> None:
 
 def check_windows(size: float, slide: float, where: str) -> None:
     """A row is put into size / slide windows, each time it is read."""
-    found = -(-size // slide)
+    found = ceil(round(size / slide, 6))
     if found > WINDOWS:
-        told = f"windows of {size:g} s every {slide:g} s put each row into {_told(int(found))} windows"
+        told = f"windows of {size:g} s every {slide:g} s put each row into {_told(found)} windows"
         hint = f"slide by at least {size / WINDOWS:g} s"
         raise HeadgateError(f"{told}, more than the {_told(WINDOWS)} that are allowed", where=where, hint=hint)
 

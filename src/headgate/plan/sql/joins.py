@@ -201,8 +201,8 @@ def _bound(
         if side is not None and not side.times:
             raise without_event_time(item.node, side)
     found: dict[tuple[str, str], Bound] = {}
-    for place, part in enumerate(parts):
-        one = _read(part, place, left.times, right.times)
+    for number, part in enumerate(parts):
+        one = _read(part, number, left.times, right.times)
         if one is not None:
             pair = (one.left, one.right)
             found[pair] = _narrowed(found.get(pair, Bound(*pair)), one)

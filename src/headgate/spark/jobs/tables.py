@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from headgate.model import HeadgateError, Table
+from headgate.model import HeadgateError, Operator, Table, TableJoin, walk
 from headgate.spark.jobs.problems import told
 from headgate.spark.jobs.schemas import spark_schema
 
@@ -30,6 +31,12 @@ def stored(found: DataFrame) -> DataFrame:
     kept = found.coalesce(1).persist()
     kept.count()
     return kept
+
+
+def without_rows(spark: SparkSession, plan: Operator, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    """The tables that a plan reads, of the same types but empty: a plan over them holds only what the query says."""
+    named = {node.table for node in walk(plan) if isinstance(node, TableJoin)}
+    return {name: spark.createDataFrame([], tables[name].schema) for name in sorted(named)}
 
 
 def _read(spark: SparkSession, table: Table) -> DataFrame:
