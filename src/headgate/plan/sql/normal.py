@@ -63,7 +63,7 @@ def text(node: exp.Expr) -> str:
     try:
         return SPARK.generate(node, comments=False, unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError as error:
-        found = " ".join(str(error).split())
+        found = " ".join(str(error).split()).partition(" when targeting")[0]
         raise refusal(
             node, f"this cannot be written in Spark's SQL: {found}", "write it with other functions"
         ) from None

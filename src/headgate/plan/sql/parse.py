@@ -7,13 +7,26 @@ from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headgate.model import HeadgateError
 from headgate.plan.sql.bounds import check_text, check_tokens, check_tree
 
-SPARK = Dialect.get_or_raise("spark")
+_AS_WRITTEN = {"PARSE_JSON", "TRY_PARSE_JSON", "COLLATE", "TO_CHAR", "LOG10", "LOG2", "DATE_SUB", "SPACE"}
+
+
+class _Spark(Spark):
+    """Spark's SQL, but functions that sqlglot would write otherwise, or not at all, stay what they are."""
+
+    class Parser(Spark.Parser):
+        FUNCTIONS = {  # noqa: RUF012
+            name: make for name, make in Spark.Parser.FUNCTIONS.items() if name not in _AS_WRITTEN
+        }
+
+
+SPARK = Dialect.get_or_raise(_Spark)
 _BUILTIN = ["system", ".", "builtin", "."]  # where Spark's own functions are
 _OPENS_A_QUERY = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES}
 

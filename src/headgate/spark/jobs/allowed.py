@@ -9,6 +9,7 @@ holds is what Spark made of the query: each operator and each expression of the 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from headgate.spark.jobs.constants import check_constants
 _CATALYST = "org.apache.spark.sql.catalyst."
 _CALLS = frozenset({"expressions.objects.Invoke", "expressions.objects.StaticInvoke"})
 _COLLECTS = frozenset({"expressions.aggregate.CollectList", "expressions.aggregate.CollectSet"})
+_MODE = "expressions.aggregate.Mode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,9 @@ def _check(node: Node, above: list[Node]) -> None:
     if node.name in _COLLECTS and not any(one.name == "expressions.SortArray" for one in above[-2:]):
         hint = "sort what it collects: sort_array(collect_list(x))"
         raise HeadgateError("the order of what the query collects depends on the order of rows", hint=hint)
+    if node.name == _MODE and node.fields.get("reverseOpt") is None:
+        hint = "write mode(x, true), which takes the smallest of those that are equally frequent"
+        raise HeadgateError("which of the most frequent values is taken depends on the order of rows", hint=hint)
     check_constants(node, above)
     above.append(node)
     for child in node.children:
@@ -96,8 +101,11 @@ def listed(kind: str) -> frozenset[str]:
 
 
 def _owner(target: Node) -> str:
-    kind = target.fields.get("dataType")
-    return kind if isinstance(kind, str) else json.dumps(kind)
+    """The class of an object that Spark put into the plan as a constant, else the type of the value."""
+    kind, value = target.fields.get("dataType"), target.fields.get("value")
+    if kind == "object":
+        return re.split(r"[(@]", str(value), maxsplit=1)[0]
+    return kind if isinstance(kind, str) else "value"
 
 
 def _not_listed(name: str) -> HeadgateError:

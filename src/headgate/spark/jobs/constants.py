@@ -61,7 +61,7 @@ def check_constants(node: Node, above: list[Node]) -> None:
 def _check_moment(node: Node) -> None:
     """Spark takes constants like 'now' for the clock when it plans a job; in columns it does not know them."""
     child = node.children[0]
-    if node.fields.get("dataType") not in _MOMENTS or not _constant_text(child):
+    if str(node.fields.get("dataType")) not in _MOMENTS or not _constant_text(child):
         return
     written = _text(child)
     if written is None:
@@ -81,7 +81,9 @@ def _check_pattern(node: Node) -> None:
         message = f"a regular expression has {len(written)} characters, more than the {PATTERN} that are allowed"
         raise HeadgateError(message, hint="test for parts of it, or use instr, contains or IN")
     if explosive(written):
-        message = f"the regular expression '{written}' can take for ever: a repetition matches the same text in many ways"
+        message = (
+            f"the regular expression '{written}' can take for ever: a repetition matches the same text in many ways"
+        )
         raise HeadgateError(message, hint="let it match in one way only: (a+)+ is a+, (a|ab)* is (ab?)*")
 
 
