@@ -1,4 +1,4 @@
-"""Every function that this Spark knows is accepted, and means here what it means in a batch, or refused with a reason."""
+"""Every function that this Spark knows is accepted, and means what it means in a batch, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = Stream(name="t", schema=COLUMNS, event_time="ts")
 SECOND = 1_000_000
 ROWS: list[tuple[Any, ...]] = [
     (
-        *(3, 1_600_000_000, 2.55, "Spark", b"\x05abc", Decimal("12.34"), True, date(2020, 2, 29), [3, 1, 2, None]),
+        *(3, 1_600_000_000, 2.55, "Spark", b"\x05abc", Decimal("12.34"), True, date(2020, 2, 29), [3, 1, 2]),
         *(["x", "y"], [("k", 1)], {"x": 3, "y": "z"}, '{"u": "ann", "v": 3}', [1.0, 2.0], SECOND),
     ),
     (
@@ -120,18 +120,18 @@ OUTSIDE = [
 @pytest.mark.parametrize("call", OUTSIDE)
 def test_what_spark_makes_of_it_is_refused(spark: SparkSession, call: str) -> None:
     spark.udf.register("mine", lambda text: text)
-    spark.createDataFrame([], arrow_to_ddl()).createOrReplaceTempView("t")
+    spark.createDataFrame([], ddl()).createOrReplaceTempView("t")
     with pytest.raises(HeadgateError) as caught:
         check(spark.sql(f"SELECT {call} AS r FROM t"))
     assert caught.value.hint
 
 
-def arrow_to_ddl() -> str:
+def ddl() -> str:
     return ", ".join(f"{name} {kind}" for name, kind in COLUMNS)
 
 
 def test_bounded_lengths_and_plain_patterns_are_accepted(spark: SparkSession) -> None:
-    spark.createDataFrame([], arrow_to_ddl()).createOrReplaceTempView("t")
+    spark.createDataFrame([], ddl()).createOrReplaceTempView("t")
     calls = ["repeat(s, least(i, 100))", "sequence(1, 1000)", "lpad(s, 10, '0')", "s RLIKE '^[a-z]+@(\\\\w+[.])+$'"]
     calls += ["cast('epoch' AS timestamp)", "cast(s AS timestamp)", "ts > '2020-01-01'", "s LIKE concat('a', j, '%')"]
     check(spark.sql(f"SELECT {', '.join(calls)} FROM t"))
@@ -160,7 +160,7 @@ def test_a_plan_holds_only_declared_relations(spark: SparkSession) -> None:
 def test_a_plan_is_walked_as_a_whole(spark: SparkSession) -> None:
     """Expressions in lambdas, in conditions, in arguments of aggregates and in subqueries."""
     hidden = "java_method('java.lang.System', 'nanoTime')"
-    spark.createDataFrame([], arrow_to_ddl()).createOrReplaceTempView("t")
+    spark.createDataFrame([], ddl()).createOrReplaceTempView("t")
     for text in (
         f"SELECT transform(a, x -> x + length({hidden})) AS r FROM t",
         f"SELECT i FROM t WHERE s = {hidden}",
