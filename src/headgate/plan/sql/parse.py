@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headgate.model import HeadgateError
@@ -20,13 +22,14 @@ _AS_WRITTEN = {"PARSE_JSON", "TRY_PARSE_JSON", "COLLATE", "TO_CHAR", "LOG10", "L
 class _Spark(Spark):
     """Spark's SQL, but functions that sqlglot would write otherwise, or not at all, stay what they are."""
 
-    class Parser(Spark.Parser):
+    class Parser(SparkParser):
         FUNCTIONS = {  # noqa: RUF012
-            name: make for name, make in Spark.Parser.FUNCTIONS.items() if name not in _AS_WRITTEN
+            name: make for name, make in SparkParser.FUNCTIONS.items() if name not in _AS_WRITTEN
         }
 
 
 SPARK = Dialect.get_or_raise(_Spark)
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # what it warns of we refuse in our words
 _BUILTIN = ["system", ".", "builtin", "."]  # where Spark's own functions are
 _OPENS_A_QUERY = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES}
 
