@@ -23,19 +23,19 @@ def accepted() -> frozenset[str]:
     >>> "abs" in accepted(), "sum" in accepted(), "rand" in accepted()
     (True, True, False)
     """
-    return _names((*_listed()["accepted"].values(), *_listed()["aggregates"].values()))
+    return _names((*listed()["accepted"].values(), *listed()["aggregates"].values()))
 
 
 @cache
 def aggregates() -> frozenset[str]:
     """Names of accepted aggregates."""
-    return _names(_listed()["aggregates"].values())
+    return _names(listed()["aggregates"].values())
 
 
 @cache
 def settled() -> frozenset[str]:
     """Aggregates that are accepted only in a form which does not depend on the order of rows."""
-    return _names((_listed()["aggregates"]["settled"],))
+    return _names((listed()["aggregates"]["settled"],))
 
 
 @cache
@@ -45,7 +45,7 @@ def refused() -> dict[str, Reason]:
     >>> refused()["java_method"].why
     'runs Java code: it reaches outside the data'
     """
-    groups = _listed()["refused"].values()
+    groups = listed()["refused"].values()
     return {name: Reason(group["why"], group["hint"]) for group in groups for name in group["functions"].split()}
 
 
@@ -54,5 +54,6 @@ def _names(lists: Iterable[str]) -> frozenset[str]:
 
 
 @cache
-def _listed() -> dict[str, Any]:
+def listed() -> dict[str, Any]:
+    """The file: groups of names, and for the refused ones `why` and `hint`."""
     return tomllib.loads((files(__package__) / "functions.toml").read_text("utf-8"))
