@@ -27,6 +27,7 @@ from typer.testing import CliRunner
 
 from headgate.cli.main import app
 from headgate.model import Level
+from headgate.plan.sql import bounds, functions
 from headgate.policies.checks import CHECKS
 from headgate.policies.contract import Policy
 from headgate.policies.registry import policies
@@ -155,6 +156,26 @@ def _sql_refused() -> str:
     return _topics("refused", ("what", "SQL", "why"), lambda case: (case.what, _code(case.sql), case.other))
 
 
+def _sql_functions() -> str:
+    """Those that are accepted in one table, those that are not in another."""
+    listed = functions.listed()
+    kinds = {**listed["accepted"], "aggregates": listed["aggregates"]["accepted"]}
+    kinds["aggregates, sorted or told to decide"] = listed["aggregates"]["settled"]
+    taken = [(kind.replace("_", " "), _calls(names)) for kind, names in kinds.items()]
+    refused = [(_calls(one["functions"]), one["why"], one["hint"]) for one in listed["refused"].values()]
+    return f"\n{_table(('accepted', 'functions'), taken)}\n{_table(('refused', 'why', 'instead'), refused)}\n"
+
+
+def _calls(names: str) -> str:
+    return " ".join(map(_code, names.split()))
+
+
+def _sql_bounds() -> str:
+    """The table in the module that holds the bounds."""
+    written = inspect.getdoc(bounds) or ""
+    return written[written.index("|") :] + "\n"
+
+
 def _topics(name: str, head: tuple[str, ...], row: Callable[[Any], tuple[str, ...]]) -> str:
     """A heading and a table for each topic."""
     parts = [
@@ -191,6 +212,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "sql-streams": _sql_streams,
     "sql-accepted": _sql_accepted,
     "sql-refused": _sql_refused,
+    "sql-functions": _sql_functions,
+    "sql-bounds": _sql_bounds,
 }
 
 

@@ -15,7 +15,7 @@ from headgate.spark.responses import Arrivals, response_times, response_times_of
 from headgate.spark.retention import forget
 from headgate.spark.runner import Runner
 from headgate.spark.running import RunningQuery
-from headgate.spark.share import Share, Told, key, letter
+from headgate.spark.share import Share, key, letters_of
 from headgate.spark.store.ledger import Ledger
 from headgate.spark.store.records import Commit, Output
 from headgate.spark.together import Together
@@ -61,21 +61,16 @@ class Carrier:
             if share.handed is not None and share.piece.feeds is not None:
                 outputs[share.piece.feeds.name] = Output.inline(share.handed)
         number, units = (run.id, tuple(map(str, run.units))) if run is not None else (0, ())
-        letters: dict[str, list[Told]] = {}
-        failures = [(share, failure) for share in shares for failure in share.untold()]
-        for share, failure in failures:
-            stream, told = letter(share.name, failure, self._now())
-            letters.setdefault(stream or min(share.running.streams), []).append(told)
+        failures = [(share.running, failure) for share in shares for failure in share.result.failures]
+        letters = letters_of(failures, self._now())
         self._ledger.commit(Commit(number, units, positions, outputs, letters=letters))
         emission = self._now()
         with self._lock:
             for share in shares:
                 share.running.positions.update(share.positions())
-                share.running.told.update(failure.key for failure in share.result.failures)
+                share.running.has_told(share.result.failures)
                 for table in seen.get(share.name, ()):
                     self._followers.give(share.name, table)
-            for share, _ in failures:
-                share.running.tally.dead_letters += 1
             self.runs += 1
             self._lock.notify_all()
         # Members of a group have read the same, and to look up a long train takes a while.

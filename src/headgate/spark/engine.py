@@ -58,7 +58,7 @@ from headgate.spark.replay import Replayed
 from headgate.spark.rooms import Rooms, is_room, tenant
 from headgate.spark.runner import Runner
 from headgate.spark.running import RunningQuery, stream_leaves
-from headgate.spark.share import Share
+from headgate.spark.share import Share, letters_of
 from headgate.spark.splitting import split
 from headgate.spark.standing import announcement, cut_before, place
 from headgate.spark.store.costs import Costs, QueryCost
@@ -627,9 +627,11 @@ class Engine:
             self._join_up(running)
         if level is not None:
             epoch = self.ledger.commits.number + 1  # no other cut in this directory has it
-            shape, running.positions = cut_up(running, level, epoch, self._shaper(), self.runner, self.logs)
+            shape, running.positions, failures = cut_up(running, level, epoch, self._shaper(), self.runner, self.logs)
             self.rooms.take(running, shape)
-            self.ledger.commit(announcement(running))
+            letters = letters_of([(running, failure) for failure in failures], self.now())
+            self.ledger.commit(replace(announcement(running), letters=letters))
+            running.has_told(failures)
 
     def _join_up(self, running: RunningQuery) -> None:
         """Run all that waits inside, then the query is in one piece again."""

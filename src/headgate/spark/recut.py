@@ -10,6 +10,7 @@ from headgate.plan.sharing import Place
 from headgate.spark.cutting import Shape, Shaper
 from headgate.spark.jobs import waiting
 from headgate.spark.jobs.compile import Whole
+from headgate.spark.jobs.evaluate import Failure
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.rows import Leaf, Range
 from headgate.spark.retention import whole_from
@@ -20,22 +21,26 @@ from headgate.spark.share import Share
 
 def cut_up(
     running: RunningQuery, level: Level, epoch: int, shaper: Shaper, runner: Runner, logs: Logs
-) -> tuple[Shape, dict[Place, int]]:
-    """A whole query in pieces, and where they stand. What open windows and joins need of the past waits inside.
+) -> tuple[Shape, dict[Place, int], list[Failure]]:
+    """A whole query in pieces, where they stand, and what expressions of the pieces failed on.
+
+    What open windows and joins need of the past waits inside.
 
     Nothing counts until the shape is announced: rows of an epoch that was not are swept away.
     """
     past = whole_from(running, logs)
     shape = shaper.cut(running.query, level, epoch, dict(running.positions))
+    failures: list[Failure] = []
     try:
         for piece in shape.pieces[:-1]:
-            _fill(running, shape, piece, past, runner, logs)
+            failures += _fill(running, shape, piece, past, runner, logs)
     except BaseException:
         shape.discard()
         raise
     leaves = {place: source for piece in shape.pieces for place, source in piece.leaves.items()}
     inside = {name: log.end for name, log in shape.logs.items()}
-    return shape, {place: inside.get(source.stream, shape.base.get(place, 0)) for place, source in leaves.items()}
+    positions = {place: inside.get(source.stream, shape.base.get(place, 0)) for place, source in leaves.items()}
+    return shape, positions, failures
 
 
 def left_inside(running: RunningQuery, logs: Logs) -> Iterator[Share]:
@@ -57,7 +62,7 @@ def whole_positions(running: RunningQuery, queues: Mapping[Place, int]) -> dict[
 
 def _fill(
     running: RunningQuery, shape: Shape, piece: Piece, past: Mapping[Place, int], runner: Runner, logs: Logs
-) -> None:
+) -> tuple[Failure, ...]:
     """Compute what a piece would have left inside, had the query been cut from the start."""
     assert piece.feeds is not None
     leaves = {}
@@ -75,3 +80,4 @@ def _fill(
     if result.rows.num_rows:
         base = [shape.base[(*piece.place, *local)] for local in piece.feeds.below]
         shape.logs[piece.feeds.name].append(waiting.written(piece.feeds, result.rows, base, base, 0.0), 0.0)
+    return result.failures

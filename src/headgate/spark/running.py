@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headgate.model import OperatorId, Query, QueueId, Source
@@ -12,7 +12,7 @@ from headgate.plan.sharing import Place, below_window
 from headgate.spark.cutting import Shape
 from headgate.spark.jobs import waiting
 from headgate.spark.jobs.compile import Whole
-from headgate.spark.jobs.evaluate import Key
+from headgate.spark.jobs.evaluate import Failure, Key
 from headgate.spark.jobs.inner import Inner
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.reading import node_at, sources
@@ -63,6 +63,12 @@ class RunningQuery:
     busy: bool = False  # a run of it is under way that is not committed yet
     tally: Tally = field(default_factory=Tally)
     told: set[Key] = field(default_factory=set)  # what its expressions failed on, as long as it may be read again
+
+    def has_told(self, failures: Iterable[Failure]) -> None:
+        """Failures are committed: what has not been told before counts."""
+        keys = {failure.key for failure in failures}
+        self.tally.dead_letters += len(keys - self.told)
+        self.told |= keys
 
     def forget_told(self, logs: Logs) -> None:
         """Let go of failures whose tuples are in no log any more: they cannot be met again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,18 @@ def letter(query: str, failure: Failure, now: float) -> tuple[str | None, Told]:
     if closes is not None:
         told["closes"] = closes
     return offsets[0][0] if offsets else None, {**told, "values": failure.row}
+
+
+def letters_of(failures: Iterable[tuple[RunningQuery, Failure]], now: float) -> dict[str, list[Told]]:
+    """Failures as dead letters by stream, each once: windows that overlap meet a tuple again."""
+    found: dict[str, list[Told]] = {}
+    met = set()
+    for running, failure in failures:
+        if failure.key not in running.told and (running.name, failure.key) not in met:
+            met.add((running.name, failure.key))
+            stream, told = letter(running.name, failure, now)
+            found.setdefault(stream or min(running.streams), []).append(told)
+    return found
 
 
 @dataclass(slots=True, eq=False)
@@ -142,10 +154,6 @@ class Share:
         first = min(numbers, default=None)
         if first is not None and self.tuples:
             yield OperatorOutcome(first, self.tuples, self.result.count, seconds)
-
-    def untold(self) -> list[Failure]:
-        """What expressions failed on, except what has been told before: windows that overlap meet a tuple again."""
-        return [failure for failure in self.result.failures if failure.key not in self.running.told]
 
     def _tells(self) -> bool:
         """Whether operators above must know how far this run has read, though it gives no rows."""

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from headgate.model import Aggregate, Column, HeadgateError, Select, Window
+from headgate.plan.sql.functions import aggregates
 from headgate.plan.sql.normal import column, conjunction, conjuncts, name_of, normal, text
 from headgate.plan.sql.parse import refusal
 from headgate.plan.sql.scope import END, START, WHOLE, Field, Relation, Scope, outer_columns, whole_window
 from headgate.plan.sql.windows import is_window, window_call
 
-# Spark's aggregates that sqlglot does not know by name.
-_NAMES = frozenset({"some", "every", "std", "try_sum", "try_avg", "percentile_approx", "histogram_numeric"})
 _PARTS = {"start": START, "end": END}
 
 
@@ -23,7 +22,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     """An aggregate call, with its FILTER, and with the sort that makes a collected list deterministic."""
     if isinstance(node, exp.Filter | exp.ArraySort):
         return is_aggregate(node.this)
-    return isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and str(node.this).lower() in _NAMES)
+    return isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and node.name.lower() in aggregates())
 
 
 def aggregates_in(nodes: Iterable[exp.Expr]) -> Iterator[exp.Expr]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from headgate.model import HeadgateError, Join, Select, TableJoin
+from headgate.plan.sql.bounds import check_leaves
 from headgate.plan.sql.normal import conjunction, conjuncts, text
-from headgate.plan.sql.parse import refusal
-from headgate.plan.sql.scope import START, Field, Item, Relation, Scope, quoted
+from headgate.plan.sql.parse import place, refusal
+from headgate.plan.sql.scope import START, Field, Item, Relation, Scope, leaves, quoted
 from headgate.plan.sql.windows import applied, duration, without_event_time
 
 _FOREVER = float("inf")
@@ -127,6 +128,7 @@ def _with_table(left: Relation, alias: str, entry: Entry, tests: list[exp.Expr],
 
 def _with_stream(left: Relation, alias: str, item: Item, tests: list[exp.Expr], scope: Scope) -> Relation:
     assert item.relation is not None
+    check_leaves(leaves(left.plan) + leaves(item.relation.plan), place(item.node))
     mine, other = _sided(left, alias), _sided(item.relation, item.alias)
     parts = [scope.resolve(test) for test in tests]
     bound = _bound(parts, (mine, other), (left, item), scope)
@@ -199,8 +201,8 @@ def _bound(
         if side is not None and not side.times:
             raise without_event_time(item.node, side)
     found: dict[tuple[str, str], Bound] = {}
-    for place, part in enumerate(parts):
-        one = _read(part, place, left.times, right.times)
+    for number, part in enumerate(parts):
+        one = _read(part, number, left.times, right.times)
         if one is not None:
             pair = (one.left, one.right)
             found[pair] = _narrowed(found.get(pair, Bound(*pair)), one)

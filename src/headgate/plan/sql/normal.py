@@ -63,7 +63,7 @@ def text(node: exp.Expr) -> str:
     try:
         return SPARK.generate(node, comments=False, unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError as error:
-        found = " ".join(str(error).split())
+        found = " ".join(str(error).split()).partition(" when targeting")[0]
         raise refusal(
             node, f"this cannot be written in Spark's SQL: {found}", "write it with other functions"
         ) from None
@@ -95,12 +95,14 @@ def is_column(expression: str) -> bool:
 
 def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
     """The operands of nested ANDs, parentheses and TRUE aside."""
-    inner = node.unnest() if node is not None else exp.true()
-    if isinstance(inner, exp.Boolean) and inner.this:
-        return []
-    if isinstance(inner, exp.And):
-        return [*conjuncts(inner.this), *conjuncts(inner.expression)]
-    return [inner]
+    found, ahead = [], [] if node is None else [node]
+    while ahead:
+        inner = ahead.pop().unnest()
+        if isinstance(inner, exp.And):
+            ahead += (inner.expression, inner.this)
+        elif not (isinstance(inner, exp.Boolean) and inner.this):
+            found.append(inner)
+    return found
 
 
 def conjunction(parts: Iterable[exp.Expr], *, of_join: bool = False) -> str:
@@ -145,6 +147,9 @@ def _atomic(node: exp.Expr) -> bool:
 
 
 def _normal(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.And | exp.Or):  # a chain as a whole: at each of its links it would take quadratic time
+        kind = type(node)
+        return _connected(kind, [_wrapped(_normal(one), node, "this") for one in _operands(node, kind)])
     for key, value in list(node.args.items()):
         if isinstance(value, exp.Expr):
             node.set(key, _wrapped(_normal(value), node, key))
@@ -154,8 +159,6 @@ def _normal(node: exp.Expr) -> exp.Expr:
 
 
 def _spelled(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.And | exp.Or):
-        return _connected(type(node), _operands(node, type(node)))
     if type(node) in _MIRROR:
         return _oriented(node)
     if isinstance(node, exp.Identifier):
@@ -176,9 +179,14 @@ def _wrapped(child: exp.Expr, parent: exp.Expr, key: str) -> exp.Expr:
 
 
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
-    if type(node) is not kind:
-        return [node]
-    return [*_operands(node.this, kind), *_operands(node.expression, kind)]
+    found, ahead = [], [node]
+    while ahead:
+        one = ahead.pop()
+        if type(one) is kind:
+            ahead += (one.expression, one.this)
+        else:
+            found.append(one)
+    return found
 
 
 def _connected(kind: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headgate.model import HeadgateError
+from headgate.plan.sql.bounds import check_text, check_tokens, check_tree
 
-SPARK = Dialect.get_or_raise("spark")
+_AS_WRITTEN = {"PARSE_JSON", "TRY_PARSE_JSON", "COLLATE", "TO_CHAR", "LOG10", "LOG2", "DATE_SUB", "SPACE"}
+
+
+class _Spark(Spark):
+    """Spark's SQL, but functions that sqlglot would write otherwise, or not at all, stay what they are."""
+
+    class Parser(SparkParser):
+        FUNCTIONS = {  # noqa: RUF012
+            name: make for name, make in SparkParser.FUNCTIONS.items() if name not in _AS_WRITTEN
+        }
+
+
+SPARK = Dialect.get_or_raise(_Spark)
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # what it warns of we refuse in our words
+_BUILTIN = ["system", ".", "builtin", "."]  # where Spark's own functions are
 _OPENS_A_QUERY = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES}
 
 
@@ -25,7 +43,9 @@ def parse(sql: str) -> exp.Query:
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: line 1, column 17: the SQL stops after 'where'; complete it
     """
+    check_text(sql)
     tokens = _tokens(sql)
+    check_tokens(tokens)
     if not tokens:
         raise HeadgateError("the SQL is empty", hint="write a query: SELECT … FROM a stream")
     if tokens[0].token_type not in _OPENS_A_QUERY:
@@ -34,7 +54,13 @@ def parse(sql: str) -> exp.Query:
             where=token_place(tokens[0]),
             hint="start with SELECT or WITH",
         )
-    return _one_query(_statements(sql, tokens), tokens)
+    for token, following in pairwise(tokens):  # before it is parsed: sqlglot knows only some ways to write it
+        if token.token_type == TokenType.USING and following.token_type == TokenType.STRING:
+            message, hint = "TRANSFORM USING reaches outside the data", "use Spark's own functions"
+            raise HeadgateError(message, where=token_place(token), hint=hint)
+    query = _one_query(_statements(sql, tokens), tokens)
+    check_tree(query)
+    return query
 
 
 def refusal(node: exp.Expr, message: str, hint: str) -> HeadgateError:
@@ -79,7 +105,10 @@ def _tokens(sql: str) -> list[Token]:
 
 
 def _in_sparks_words(tokens: list[Token]) -> list[Token]:
-    """Let sqlglot read `window(…)` as a function and Flink's `TUMBLE(TABLE s, …)` as RisingWave's `TUMBLE(s, …)`."""
+    """Let sqlglot read names of functions as Spark does: `window(…)`, those in quotes, and those with their schema.
+
+    And Flink's `TUMBLE(TABLE s, …)` as RisingWave's `TUMBLE(s, …)`.
+    """
     kept: list[Token] = []
     for token, following in zip(tokens, [*tokens[1:], None], strict=False):
         opened = kept and kept[-1].token_type == TokenType.L_PAREN
@@ -88,6 +117,10 @@ def _in_sparks_words(tokens: list[Token]) -> list[Token]:
             continue
         if token.token_type == TokenType.WINDOW and (following is None or following.token_type != TokenType.VAR):
             token.token_type = TokenType.VAR
+        if calls and token.token_type == TokenType.IDENTIFIER and re.fullmatch(r"\w+", token.text):
+            token.token_type = TokenType.VAR
+        if calls and [each.text.lower() for each in kept[-4:]] == _BUILTIN:
+            del kept[-4:]
         kept.append(token)
     return kept
 
@@ -99,6 +132,8 @@ def _statements(sql: str, tokens: list[Token]) -> list[exp.Expr]:
         raise _unreadable(error, tokens) from None
     except RecursionError:
         raise HeadgateError("the SQL is nested too deeply to be read", hint="split it with WITH") from None
+    except Exception:  # what its parser says of half a clause, for instance IndexError, helps nobody
+        raise HeadgateError("the SQL cannot be read", where=token_place(tokens[0]), hint="check its grammar") from None
 
 
 def _unreadable(error: ParseError, tokens: list[Token]) -> HeadgateError:

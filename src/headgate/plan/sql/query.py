@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from headgate.model import (
     Column,
-    HeadgateError,
     Operator,
     Project,
     Source,
@@ -19,6 +18,7 @@ from headgate.model import (
     unknown,
 )
 from headgate.plan.sql.aggregates import aggregate, aggregates_in, output_name
+from headgate.plan.sql.bounds import check_leaves, room
 from headgate.plan.sql.joins import Entry, joined
 from headgate.plan.sql.lazy import lazy
 from headgate.plan.sql.normal import conjuncts, name_of, text
@@ -43,14 +43,12 @@ def plan_sql(sql: str, streams: Mapping[str, Stream], tables: Mapping[str, Table
        └─ select temp > 90
           └─ stream sensors
     """
-    query = parse(sql)
-    try:
+    with room():
+        query = parse(sql)
         refuse_everywhere(query)
         known = {name.lower(): stream for name, stream in streams.items()}
         relation = Planner(known, {name.lower(): table for name, table in tables.items()}, {}).query(query)
-    except RecursionError:
-        raise HeadgateError("the SQL is nested too deeply to be planned", hint="split it with WITH") from None
-    return _rooted(split(lazy(relation.plan)), relation)
+        return _rooted(split(lazy(relation.plan)), relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +107,7 @@ class Planner:
         if clause is None:
             raise refusal(node, "this query reads no stream", "add FROM and a stream")
         joins: list[exp.Join] = node.args.get("joins") or []
+        check_leaves(len(joins) + 1, place(node))
         where = node.args.get("where")
         entries = [Entry(self._item(clause.this, [], 0))]
         tests = conjuncts(where.this if where else None)

@@ -8,63 +8,20 @@ from types import MappingProxyType
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
-from headgate.model import HeadgateError
-from headgate.plan.sql.parse import refusal
+from headgate.model import HeadgateError, unknown
+from headgate.plan.sql.functions import Reason, accepted, refused, settled
+from headgate.plan.sql.normal import text
+from headgate.plan.sql.parse import place, refusal
 
-_RANDOM = "put the random value into the stream as a column"
-_CLOCK = "use the stream's event-time column"
-_PLACE = "put the value into the stream as a column"
-_NONDETERMINISTIC = MappingProxyType(  # by the name in Spark: what to use instead
-    {
-        "rand": _RANDOM,
-        "randn": _RANDOM,
-        "random": _RANDOM,
-        "randstr": _RANDOM,
-        "uniform": _RANDOM,
-        "uuid": _RANDOM,
-        "shuffle": _RANDOM,
-        "now": _CLOCK,
-        "current_timestamp": _CLOCK,
-        "current_date": _CLOCK,
-        "current_time": _CLOCK,
-        "current_timezone": _CLOCK,
-        "localtimestamp": _CLOCK,
-        "unix_timestamp": _CLOCK,
-        "monotonically_increasing_id": _PLACE,
-        "spark_partition_id": _PLACE,
-        "input_file_name": _PLACE,
-        "input_file_block_start": _PLACE,
-        "input_file_block_length": _PLACE,
-        "current_user": _PLACE,
-        "session_user": _PLACE,
-        "user": _PLACE,
-        "current_database": _PLACE,
-        "current_schema": _PLACE,
-        "current_catalog": _PLACE,
-        "version": _PLACE,
-    }
+_SORTED = Reason(
+    "is not deterministic: its value depends on the order of rows",
+    "sort what it collects: sort_array(collect_list(x))",
 )
-_EARLIEST = "use min(x), or min_by(x, ts) for the earliest"
-_LATEST = "use max(x), or max_by(x, ts) for the latest"
-_SORTED = "sort what it collects: sort_array(collect_list(x))"
-_JOINED = "use array_join(sort_array(collect_list(x)), ',')"
-_UNORDERED = MappingProxyType(
-    {
-        "first": _EARLIEST,
-        "first_value": _EARLIEST,
-        "any_value": _EARLIEST,
-        "last": _LATEST,
-        "last_value": _LATEST,
-        "collect_list": _SORTED,
-        "collect_set": _SORTED,
-        "array_agg": _SORTED,
-        "listagg": _JOINED,
-        "string_agg": _JOINED,
-        "mode": "write mode(x, true), which takes the smallest of those that are equally frequent",
-    }
-)
-_OUTSIDE = frozenset({"reflect", "java_method", "try_reflect", "read_files", "ai_query", "http_request"})
-_BARE = frozenset({"localtimestamp", "current_time"})  # functions that sqlglot takes for columns
+_MODE = Reason(_SORTED.why, "write mode(x, true), which takes the smallest of those that are equally frequent")
+_BARE = frozenset({"localtimestamp", "localtime", "current_time"})  # functions that sqlglot takes for columns
+_OURS = frozenset({"tumble", "hop", "table", "descriptor"})  # in FROM
+_CLOCK = frozenset({"now", "today", "tomorrow", "yesterday"})
+_MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ"})
 
 _CLAUSES = MappingProxyType(
     {
@@ -116,7 +73,7 @@ def refuse_clauses(query: exp.Expr) -> None:
 def spark_name(node: exp.Expr) -> str:
     """A function's name as Spark writes it, in lower case."""
     if isinstance(node, exp.Anonymous):
-        return str(node.this).lower()
+        return node.name.lower()
     return (
         node.sql(dialect="spark", comments=False, unsupported_level=ErrorLevel.IGNORE).partition("(")[0].strip().lower()
     )
@@ -124,36 +81,61 @@ def spark_name(node: exp.Expr) -> str:
 
 def _function(node: exp.Expr) -> HeadgateError | None:
     if isinstance(node, exp.Column) and not node.table and node.name.lower() in _BARE:
-        return _nondeterministic(node, node.name.lower())
+        return _refused(node, node.name.lower(), refused()[node.name.lower()])
     if not isinstance(node, exp.Func) or isinstance(node, exp.Connector | exp.Cast | exp.Case | exp.Binary):
         return None
+    if isinstance(node.parent, exp.Dot) and node.arg_key == "expression":
+        message = f"'{text(_outermost(node.parent)).partition('(')[0]}' is not one of Spark's own functions"
+        return refusal(node.parent, message, "use those: functions of catalogs and sessions are not called by a query")
     name = spark_name(node)
-    if name in _OUTSIDE:
-        return refusal(node, f"{name}() reaches outside the data", "compute the value before it enters the stream")
-    if name in _NONDETERMINISTIC and not (name == "unix_timestamp" and not node.find(exp.CurrentTimestamp)):
-        return _nondeterministic(node, name)
-    if name in _UNORDERED and not isinstance(node.parent, exp.ArraySort) and not _settled(node):
-        return refusal(node, f"{name}() is not deterministic: its value depends on the order of rows", _UNORDERED[name])
-    return None
+    if name == "unix_timestamp" and node.find(exp.CurrentTimestamp):
+        return _refused(node, name, refused()["now"])
+    if name in refused():
+        return _refused(node, name, refused()[name])
+    if name in settled() and not _settled(node):
+        return _refused(node, name, _MODE if name == "mode" else _SORTED)
+    if name in accepted() or name in _OURS or not name.isidentifier():
+        return None
+    return _unknown(node, name)
+
+
+def _refused(node: exp.Expr, name: str, reason: Reason) -> HeadgateError:
+    return refusal(node, f"{name}() {reason.why}", reason.hint)
+
+
+def _unknown(node: exp.Expr, name: str) -> HeadgateError:
+    found = unknown("function", name, accepted(), where=place(node))
+    return refusal(node, found.message, "use one of Spark's own") if found.hint.startswith("known") else found
+
+
+def _outermost(node: exp.Expr) -> exp.Expr:
+    while isinstance(node.parent, exp.Dot):
+        node = node.parent
+    return node
 
 
 def _settled(node: exp.Expr) -> bool:
-    """Whether `mode` is told to be deterministic."""
-    asked = node.args.get("deterministic")
+    """Whether what is collected is sorted, by its own order; and whether `mode` is told to be deterministic."""
+    asked, above = node.args.get("deterministic"), node.parent
+    if isinstance(above, exp.ArraySort):
+        return not above.find(exp.Lambda)
     return isinstance(asked, exp.Boolean) and bool(asked.this)
 
 
-def _nondeterministic(node: exp.Expr, name: str) -> HeadgateError:
-    message = f"{name}() is not deterministic: its value depends on when and how often it is evaluated"
-    return refusal(node, message, _NONDETERMINISTIC[name])
+def _clock(node: exp.Expr) -> HeadgateError | None:
+    """`timestamp 'now'` and `cast('today' AS date)`: constants to Spark, which reads the clock when it plans a job."""
+    if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal) or not node.this.is_string:
+        return None
+    if node.this.name.strip().lower() not in _CLOCK or node.to.this.name not in _MOMENTS:
+        return None
+    message = f"'{node.this.name}' as a time is not deterministic: it is the clock's when it is evaluated"
+    return refusal(node, message, refused()["now"].hint)
 
 
 def _shape(node: exp.Expr) -> HeadgateError | None:
     for kinds, message, hint in _SHAPES:
         if isinstance(node, kinds):
             return refusal(node, message, hint)
-    if isinstance(node, exp.Anonymous) and spark_name(node) == "session_window":
-        return refusal(node, "session windows are not supported", "use window(ts, '10 seconds')")
     return None
 
 
@@ -171,9 +153,8 @@ def _subquery(node: exp.Expr) -> HeadgateError | None:
 _WINDOW_HINT = "aggregate with GROUP BY window(ts, '10 seconds') instead"
 _SHAPES: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], str, str], ...] = (
     (exp.Window, "window functions with OVER are not supported", _WINDOW_HINT),
-    (exp.QueryTransform, "TRANSFORM USING reaches outside the data", "use Spark's own functions"),
     (
-        (exp.Explode, exp.Inline, exp.Posexplode, exp.Stack, exp.Unnest, exp.Lateral),
+        (exp.Unnest, exp.Lateral),
         "functions that make several rows of one (explode, LATERAL) are not supported",
         "explode before the rows enter the stream, or use array functions",
     ),
@@ -185,4 +166,4 @@ _SHAPES: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], str, str], ...
     (exp.TableSample, "TABLESAMPLE is not supported over streams", "filter on a column, for example WHERE id % 10 = 0"),
     (exp.Into, "INTO is not supported", "give the query a sink"),
 )
-_RULES: tuple[Callable[[exp.Expr], HeadgateError | None], ...] = (_shape, _subquery, _function)
+_RULES: tuple[Callable[[exp.Expr], HeadgateError | None], ...] = (_shape, _subquery, _clock, _function)

@@ -7,7 +7,19 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from headgate.model import Column, HeadgateError, Operator, Project, Source, Stream, Table, Window, streams, unknown
+from headgate.model import (
+    Column,
+    HeadgateError,
+    Operator,
+    Project,
+    Source,
+    Stream,
+    Table,
+    Window,
+    streams,
+    unknown,
+    walk,
+)
 from headgate.plan.sql.normal import column, name_of, normal, text
 from headgate.plan.sql.parse import SPARK, place, refusal
 
@@ -179,6 +191,11 @@ def flat(relation: Relation, node: exp.Expr) -> Relation:
     if twice:
         raise refusal(node, f"this query outputs several columns '{twice[0]}'", "name them apart with AS")
     return projected(relation, [(one.name, one.ref.copy()) for one in relation.fields])
+
+
+def leaves(plan: Operator | Source) -> int:
+    """How many streams a plan reads, each as often as it is read."""
+    return sum(isinstance(node, Source) for node in walk(plan))
 
 
 def whole_window() -> exp.Expr:

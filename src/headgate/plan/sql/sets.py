@@ -9,14 +9,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headgate.model import Except, Operator, Source, Split, Union, walk
-from headgate.plan.sql.parse import refusal
-from headgate.plan.sql.scope import Relation, quoted
+from headgate.plan.sql.bounds import check_leaves
+from headgate.plan.sql.parse import place, refusal
+from headgate.plan.sql.scope import Relation, leaves, quoted
 
 
 def combined(node: exp.SetOperation, left: Relation, right: Relation) -> Relation:
     """Two queries of as many columns as one relation."""
     _refuse(node)
     _agree(node, left, right)
+    check_leaves(leaves(left.plan) + leaves(right.plan), place(node))
     both = _like_both(_union(left.plan, right.plan), left, right)
     if isinstance(node, exp.Union):
         return both

@@ -8,8 +8,9 @@ from decimal import Decimal
 from sqlglot import exp
 
 from headgate.model import HeadgateError, Window
+from headgate.plan.sql.bounds import check_windows
 from headgate.plan.sql.normal import column, text
-from headgate.plan.sql.parse import SPARK, refusal
+from headgate.plan.sql.parse import SPARK, place, refusal
 from headgate.plan.sql.scope import END, START, Field, Item, Relation, Scope, flat, projected
 
 _SECONDS = {
@@ -52,7 +53,7 @@ def text_of(node: exp.Expr | None) -> str:
 
 def is_window(node: exp.Expr) -> bool:
     """A call of `window(…)`."""
-    return isinstance(node, exp.Anonymous) and str(node.this).lower() == "window"
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "window"
 
 
 def window_call(node: exp.Expr, scope: Scope, relation: Relation) -> tuple[Window, str]:
@@ -88,12 +89,12 @@ def without_event_time(node: exp.Expr, relation: Relation) -> HeadgateError:
 
 def is_table_function(node: exp.Expr) -> bool:
     """A call of TUMBLE or HOP."""
-    return isinstance(node, exp.Anonymous) and str(node.this).lower() in _TABLE_FUNCTIONS
+    return isinstance(node, exp.Anonymous) and node.name.lower() in _TABLE_FUNCTIONS
 
 
 def table_function(node: exp.Expr, relation: Relation) -> Relation:
     """`TUMBLE(s, ts, size)` or `HOP(s, ts, slide, size)` over its first argument; an aggregate will apply it."""
-    name = str(node.this).lower()
+    name = node.name.lower()
     arguments = node.expressions
     if len(arguments) != _TABLE_FUNCTIONS[name]:
         wanted = (
@@ -158,11 +159,12 @@ def _window(node: exp.Expr, size: float, slide: float) -> Window:
     if slide > size:
         hint = "slide by at most the window's size"
         raise refusal(node, f"windows of {size:g} s every {slide:g} s leave gaps", hint)
+    check_windows(size, slide, place(node))
     return Window(size, slide)
 
 
 def _descriptor(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Anonymous) and str(node.this).lower() == "descriptor" and len(node.expressions) == 1:
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "descriptor" and len(node.expressions) == 1:
         inner: exp.Expr = node.expressions[0]
         return inner
     return node

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from headgate.model import Except, HeadgateError, Operator, Source, Stream, Union
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import waiting
+from headgate.spark.jobs.allowed import check
 from headgate.spark.jobs.compile import Builder, Catalog, Finish, Found, Whole, compile_run, finishing, survey_of
 from headgate.spark.jobs.direct import collected
 from headgate.spark.jobs.inner import Inner, Ref
@@ -27,6 +28,7 @@ from headgate.spark.jobs.rows import Leaf, Rows
 from headgate.spark.jobs.schemas import CLOSES, FAILED, FROM, ORIGINS, arrow_schema, result_schema, with_hidden
 from headgate.spark.jobs.sites import Sites
 from headgate.spark.jobs.spans import Moment
+from headgate.spark.jobs.tables import without_rows
 from headgate.spark.jobs.waiting import Outlet
 from headgate.spark.jobs.writing import Written, write
 
@@ -202,7 +204,8 @@ def evaluation(
 ) -> Evaluation:
     """Check a plan with Spark's analyser over empty streams; refuse unknown functions and types that do not fit."""
     try:
-        types, frame = _analysed(Catalog(spark, streams, tables), plan)
+        types, frame = _analysed(Catalog(spark, streams, without_rows(spark, plan, tables)), plan)
+        check(frame)
         finish = finishing(frame.columns) if outlet is None else outlet.finished
         output = to_arrow_schema(finish(frame, ()).schema, timezone="UTC")
     except PySparkException as error:

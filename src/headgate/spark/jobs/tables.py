@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from headgate.model import HeadgateError, Table
+from headgate.model import HeadgateError, Operator, Table, TableJoin, walk
 from headgate.spark.jobs.problems import first_line
 from headgate.spark.jobs.schemas import spark_schema
 
@@ -52,6 +52,12 @@ def _kept(found: DataFrame) -> DataFrame:
         kept.unpersist()
         raise
     return kept
+
+
+def without_rows(spark: SparkSession, plan: Operator, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    """The tables that a plan reads, of the same types but empty: a plan over them holds only what the query says."""
+    named = {node.table for node in walk(plan) if isinstance(node, TableJoin)}
+    return {name: spark.createDataFrame([], tables[name].schema) for name in sorted(named)}
 
 
 def _read(spark: SparkSession, table: Table) -> DataFrame:

@@ -34,6 +34,8 @@ SETTINGS = MappingProxyType(
         # As Arrow has them: INT96, Spark's default, is read as nanoseconds.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.python.unix.domain.socket.enabled": "true",
+        # '${env:HOME}' in a query is six characters and a name, not the variable's value.
+        "spark.sql.variable.substitute": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
     }
