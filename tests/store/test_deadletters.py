@@ -115,3 +115,17 @@ def test_a_file_that_is_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text("hello\n")
     with pytest.raises(HeadgateError, match=r"s\.jsonl: a line is not a dead letter"):
         DeadLetters(tmp_path / "s.jsonl")
+
+
+def test_letters_of_a_commit_are_kept_once(tmp_path: Path) -> None:
+    told = [{"reason": f"query q: {number}", "arrival": 1.0, "query": "q", "offset": number} for number in range(3)]
+    letters = DeadLetters(tmp_path / "s.jsonl")
+    letters.keep_committed(4, told[:2])
+    letters.keep_committed(4, told[:2])
+    letters.keep_committed(3, told)
+    again = DeadLetters(tmp_path / "s.jsonl")
+    again.keep_committed(4, told)  # a crash had torn it: the rest comes
+    again.keep_committed(5, told[:1])
+    assert [(letter.commit, letter.offset) for letter in again.letters()] == [(4, 0), (4, 1), (4, 2), (5, 0)]
+    assert again.failed("q") == [((("s", number),), None) for number in (0, 1, 2, 0)]
+    assert again.failed("other") == []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.spark.store import filesink
+from headgate.spark.store.deadletters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.records import Commit, Output
@@ -52,6 +53,48 @@ def test_committed_results_arrive_and_others_vanish(tmp_path: Path) -> None:
         assert ledger.commits.base().number == 3
     with DataDirectory(tmp_path) as directory:
         assert recover(directory).positions == {"q": {"s": 5}}
+
+
+def test_committed_letters_arrive_once(tmp_path: Path) -> None:
+    told = [{"reason": "query q: division by zero", "arrival": 1.0, "query": "q", "offset": 7}]
+    with DataDirectory(tmp_path) as directory:
+        recover(directory).commit(Commit(1, (), {"q": {"s": 8}}, letters={"s": told}))  # killed before it went forward
+    for _ in range(2):
+        with DataDirectory(tmp_path) as directory:
+            ledger = recover(directory)
+            ledger.forward()
+            assert [letter.offset for letter in DeadLetters(directory.letters("s")).letters()] == [7]
+    with DataDirectory(tmp_path) as directory:
+        ledger = recover(directory)
+        ledger.checkpoint()
+        ledger.commit(Commit(2, (), {"q": {"s": 9}}, letters={"s": told}))
+        ledger.close()
+        assert [letter.commit for letter in DeadLetters(directory.letters("s")).letters()] == [1, 2]
+
+
+def test_letters_that_cannot_be_kept_wait_in_the_commit_log(tmp_path: Path) -> None:
+    kept: list[int] = []
+    full = True
+
+    def keep(number: int, stream: str, letters: Sequence[Mapping[str, Any]]) -> None:
+        if full:
+            raise OSError("no space left")
+        kept.append(number)
+
+    failed: dict[str, Exception] = {}
+    with DataDirectory(tmp_path) as directory:
+        ledger = recover(directory, failed=failed.__setitem__, keep=keep)
+        for number in range(1, 4):
+            told = [{"reason": "x", "arrival": 1.0, "query": f"q{number}", "offset": number}]
+            ledger.commit(Commit(number, (), {}, letters={"s": told}))
+        ledger.forward()
+        assert set(failed) == {"q1", "q2", "q3"}
+        ledger.checkpoint()
+        assert ledger.commits.base().number == 0
+        full = False
+        ledger.checkpoint()
+        assert kept == [1, 2, 3]
+        assert ledger.commits.base().number == 3
 
 
 def test_several_commits_go_forward_in_one_file(tmp_path: Path) -> None:
