@@ -26,8 +26,8 @@ def draw_case(seed: int, number: int, chosen: frozenset[str], *, kill: bool = Fa
     qos = "without qos" not in chosen or random.random() < 0.7
     small = draw_small(random, "executors" in chosen)
     policies_of_case = _policies(chosen, qos)
-    queries = [_query(random, grammar, f"q{n}", chosen, kill) for n in range(random.randint(5, 9))]
-    steps = _Steps(random, streams, queries, chosen, policies_of_case).draw(random.randint(12, 24))
+    queries = [_query(random, grammar, f"q{n}", chosen, kill) for n in range(random.randint(4, 8))]
+    steps = _Steps(random, streams, queries, chosen, policies_of_case).draw(random.randint(10, 20))
     if kill:
         steps.insert(random.randint(len(steps) // 3, len(steps)), ["kill", random.choice((0, 20, 100, 300, 700))])
     return Case(

@@ -46,6 +46,10 @@ class Failure:
         return f"{self.kind} [{self.where}]: {self.text}"
 
 
+class _Over(Exception):  # noqa: N818
+    """The case has failed, and what would follow says nothing more."""
+
+
 class Nobody:
     """Stands for a session, a handle and what they return where a life is played in another process."""
 
@@ -111,7 +115,7 @@ class Player:
         self.settings: tuple[str, str, int] = (self.case.policy, self.case.fuse, self.case.workers)
 
     def play(self) -> list[Failure]:
-        """Everything, to the end; stops at the first call that fails."""
+        """Everything, to the end; stops at the first call that fails, and at the first query that does not go on."""
         with made_small(self.case.small):
             try:
                 for step in self._begin():
@@ -119,6 +123,8 @@ class Player:
                 self._end()
                 self._check()
                 self._reopen()
+            except _Over:
+                pass
             except HeadgateError as error:
                 self._fail("refused", self._at, str(error))
             except Exception as error:
@@ -243,6 +249,7 @@ class Player:
         if not self.session.drain(PATIENCE):
             told = {line.name: line.waiting for line in self.session.status().queries}
             self._fail("stuck", self._at, f"not drained after {PATIENCE:g} s, waiting: {told}")
+            raise _Over
         self._recover()
         self.model.drained()
 
@@ -253,8 +260,9 @@ class Player:
             for line in stopped:
                 if self.model.queries[line.name].query.sink != "failing":
                     self._fail("suspended", line.name, line.error)
+                    raise _Over
                 self.handles[line.name].resume()
-            if not stopped or self.failures:
+            if not stopped:
                 return
             self.session.drain(PATIENCE)
 

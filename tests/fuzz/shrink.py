@@ -40,6 +40,8 @@ def shrink(case: Case, fails: Fails, tries: int = 60, seconds: float = 240.0) ->
 
 def candidates(case: Case) -> Iterator[Case]:
     """Smaller cases, those that leave out most first."""
+    if len(case.queries) > 1:
+        yield from (replace(case, queries=[query]) for query in case.queries)
     yield from (replace(case, queries=queries) for queries in shorter(case.queries, least=1))
     yield from (replace(case, steps=steps) for steps in shorter(case.steps))
     read = {name for query in case.queries for name in streams_of(query.tree) | streams_of(query.other)}

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +88,9 @@ def work(plan: Plan) -> None:
 
 
 def smallest(spark: SparkSession, case: Case, failure: Failure) -> Case:
-    """A smaller case that fails in the same way."""
-    return shrink(case, lambda smaller: any(_alike(each, failure) for each in play(spark, smaller, watch)))
+    """A smaller case that fails in the same way; most need no query but the one that failed."""
+    alone = replace(case, queries=sorted(case.queries, key=lambda query: query.name not in failure.where.split()))
+    return shrink(alone, lambda smaller: any(_alike(each, failure) for each in play(spark, smaller, watch)))
 
 
 def _alike(one: Failure, other: Failure) -> bool:
