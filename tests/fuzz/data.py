@@ -13,6 +13,7 @@ from tests.fuzz.case import Row, StreamDef
 
 SECOND = 1_000_000
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+FUTURE = 4_102_444_800_000_000  # 2100: no stream takes it
 MOMENTS = {  # where event times begin; data lies in the past, since the future is refused
     "a plain day": "2020-01-01T00:00:00+00:00",
     "over 1970": "1969-12-31T23:59:45+00:00",
@@ -98,7 +99,7 @@ def draw_value(random: Random, kind: str, clock: int) -> Any:
 def draw_rows(random: Random, stream: StreamDef, clock: int, count: int, late: bool) -> tuple[list[Row], int]:
     """Rows whose event times go forward, with ties, and out of order; where the clock is then.
 
-    Some are late by seconds, and some lack an event time if `late` says so.
+    Some are late by seconds, lack an event time or have one in the future if `late` says so.
     """
     back: tuple[int, ...] = (0, 0, 0, 1, 500_000, round(stream.watermark * SECOND))
     if late:
@@ -106,7 +107,9 @@ def draw_rows(random: Random, stream: StreamDef, clock: int, count: int, late: b
     rows: list[Row] = []
     for _ in range(count):
         clock += random.choice((0, 0, 500_000, SECOND, SECOND, 1_500_000))
-        time = None if late and random.random() < 0.02 else clock - random.choice(back)
+        time: int | None = clock - random.choice(back)
+        if late and random.random() < 0.03:
+            time = random.choice((None, FUTURE))
         row = [draw_value(random, kind, clock) for _, kind in stream.columns[:-1]]
         rows.append([*row, time])
         if random.random() < 0.05:

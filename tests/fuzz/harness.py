@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import signal
-import subprocess
-import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,81 +12,21 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from tests.fuzz import letters
 from tests.fuzz.case import Case, QueryDef, Step
 from tests.fuzz.data import to_arrow
+from tests.fuzz.lives import Collected, Failure, Nobody, Over, first_life
 from tests.fuzz.model import Model
 from tests.fuzz.oracle import ROOMS, Oracle, Rows
 from tests.fuzz.small import made_small
-from tests.fuzz.sql import engine_sql, fails, windowed
+from tests.fuzz.sql import engine_sql, windowed
 from tests.jobs.logs import counted
 
 import headgate
 from headgate.model import HeadgateError
 
 PATIENCE = 60.0  # seconds until a call counts as hanging
-LIFE = 300.0  # and a life
-ROOT = Path(__file__).parents[2]
 QOS = ((0.0, 1.0), (1.0, 0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Something that must not be: of which kind, where, and in words."""
-
-    kind: str
-    where: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} [{self.where}]: {self.text}"
-
-
-class _Over(Exception):  # noqa: N818
-    """The case has failed, and what would follow says nothing more."""
-
-
-class Nobody:
-    """Stands for a session, a handle and what they return where a life is played in another process."""
-
-    queries: tuple[()] = ()
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return lambda *arguments, **named: self
-
-    def __bool__(self) -> bool:
-        return True
-
-
-class Collected:
-    """What a callback or a follower was given; a callback that fails does so at every third call, once."""
-
-    def __init__(self, failing: bool = False) -> None:
-        self._tables: list[pa.Table] = []
-        self._failing, self._calls = failing, 0
-
-    def __call__(self, table: pa.Table) -> None:
-        self._calls += 1
-        if self._failing and self._calls % 3 == 1:
-            raise OSError("the sink takes nothing now")
-        self._tables.append(table)
-
-    def rows(self) -> Rows:
-        return sum((counted(table) for table in list(self._tables)), Counter())
-
-
-def first_life(case: Case, directory: Path) -> list[Failure]:
-    """Play a case up to its kill in a process that is killed then."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    told = directory.parent / "case.json"
-    told.write_text(case.to_json())
-    command = [sys.executable, "-m", "tests.fuzz", "--life", str(told), str(directory)]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, start_new_session=True, timeout=LIFE, check=False
-    )
-    if done.returncode != -signal.SIGKILL:
-        return [Failure("crash", "first life", f"{done.returncode}: {done.stderr[-400:]}")]
-    found = [json.loads(line[1:])["failure"] for line in done.stdout.splitlines() if line.startswith("@")]
-    return [Failure(**each) for each in found]
 
 
 @dataclass
@@ -123,7 +58,7 @@ class Player:
                 self._end()
                 self._check()
                 self._reopen()
-            except _Over:
+            except Over:
                 pass
             except HeadgateError as error:
                 self._fail("refused", self._at, str(error))
@@ -249,7 +184,7 @@ class Player:
         if not self.session.drain(PATIENCE):
             told = {line.name: line.waiting for line in self.session.status().queries}
             self._fail("stuck", self._at, f"not drained after {PATIENCE:g} s, waiting: {told}")
-            raise _Over
+            raise Over
         self._recover()
         self.model.drained()
 
@@ -260,7 +195,7 @@ class Player:
             for line in stopped:
                 if self.model.queries[line.name].query.sink != "failing":
                     self._fail("suspended", line.name, line.error)
-                    raise _Over
+                    raise Over
                 self.handles[line.name].resume()
             if not stopped:
                 return
@@ -354,7 +289,7 @@ class Player:
 
     def _check(self) -> None:
         self._call("check")
-        oracle = Oracle(self.spark, self.case, self.model)
+        self.oracle = oracle = Oracle(self.spark, self.case, self.model)
         for name, known in self.model.queries.items():
             self._call(f"check {name}")
             found = self.kept[name] if name in self.kept else self._found(name)
@@ -362,20 +297,13 @@ class Player:
             if difference:
                 self._fail("results", name, difference)
             self.kept[name] = found
-        self._check_letters()
-
-    def _check_letters(self) -> None:
-        told = self.session.status().dead_letters
-        if any(fails(known.tree) for known in self.model.queries.values()):
-            return
-        for name, known in self.model.streams.items():
-            wanted = known.missing + sum(known.late)
-            if told[name] != wanted:
-                self._fail("letters", name, f"{told[name]} dead letters, not {wanted}")
 
     def _reopen(self) -> None:
         """Results lie in the directory, and nothing is done twice."""
         self.session.close()
+        self._call("letters")
+        for where, text in letters.wrong(letters.read(self.directory), self.model, self.oracle):
+            self._fail("letters", where, text)
         self._come_back()
         self._call("reopen")
         self._drain()

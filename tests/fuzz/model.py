@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from tests.fuzz.case import Case, QueryDef, Row, StreamDef, Tree
-from tests.fuzz.data import SECOND
+from tests.fuzz.data import FUTURE, SECOND
 
 Offsets = dict[str, int]  # by stream
 
@@ -20,12 +20,12 @@ class StreamModel:
     late: list[bool] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     end: int = 0  # the marker of a stream's end takes an offset too
-    missing: int = 0  # rows without an event time have none
+    missing: int = 0  # rows without an event time, or with one in the future, have none
     frontier: float = -math.inf
 
     def append(self, rows: list[Row]) -> int:
         """Take an append: a row is late if it lies strictly below the frontier of all earlier ones."""
-        taken = [row for row in rows if row[-1] is not None]
+        taken = [row for row in rows if row[-1] is not None and row[-1] < FUTURE]
         self.missing += len(rows) - len(taken)
         late = [row[-1] < self.frontier for row in taken]
         self.rows += taken

@@ -57,7 +57,7 @@ class Oracle:
         """The results of all spans; of one that was cut off while it was not settled they may be there."""
         must, may = Rows(), Rows()
         for span in query.spans:
-            found = self._batch(span)
+            found = self.rows(self.text(span))
             certain = span.ends is None or (span.exact and not windowed(span.tree))
             if certain and not query.lost:
                 must += found
@@ -65,19 +65,24 @@ class Oracle:
                 may += found
         return Wanted(must, may)
 
-    def _batch(self, span: Span) -> Rows:
-        return counted(self._spark.sql(self.text(span)).toArrow())
-
     def text(self, span: Span) -> str:
         """The batch that a span is compared with."""
         return batch_sql(span.tree, lambda stream, above: self._rows(span, stream, above))
 
     def _rows(self, span: Span, stream: str, above: bool) -> str:
         columns = ", ".join(self._case.stream(stream).names)
+        return f"(SELECT {columns} FROM {view(stream)} WHERE {self.limits(span, stream, above)})"
+
+    def limits(self, span: Span, stream: str, above: bool) -> str:
+        """In SQL which rows of a stream a span reads, with a window above it or not."""
         limits = [f"o__ >= {span.starts[stream]}"]
         limits += [f"o__ < {span.ends[stream]}"] if span.ends is not None else []
         limits += ["NOT late__"] if above else []
-        return f"(SELECT {columns} FROM {view(stream)} WHERE {' AND '.join(limits)})"
+        return " AND ".join(limits)
+
+    def rows(self, text: str) -> Rows:
+        """The rows of some SQL over the views, with their multiplicity."""
+        return counted(self._spark.sql(text).toArrow())
 
 
 def view(stream: str) -> str:

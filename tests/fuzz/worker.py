@@ -19,7 +19,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from tests.fuzz.case import Case
 from tests.fuzz.commands import draw_case
-from tests.fuzz.harness import PATIENCE, Failure, Player
+from tests.fuzz.harness import PATIENCE, Player
+from tests.fuzz.lives import Failure
 from tests.fuzz.shrink import script, shrink
 
 from headgate.spark.jobs.tuning import builder
