@@ -28,7 +28,7 @@ to_utc_timestamp({ts}, 'America/New_York'); hour(from_utc_timestamp({ts}, 'Europ
 date_format(from_utc_timestamp({ts}, 'America/New_York'), 'yyyy-MM-dd HH:mm'); extract(WEEK FROM {ts}); quarter({seen})
 date_add({day}, 30); add_months({day}, 1); last_day({day}); datediff({day}, DATE '2000-01-01'); year({day})
 CAST({local} AS date); convert_timezone('Europe/Berlin', 'UTC', {local}); CAST({local} AS string); minute({local})
-timestampdiff(SECOND, {ts}, {seen}); CAST({day} AS timestamp); trunc({day}, 'MM'); weekday({day}); unix_date({day})
+CAST({day} AS timestamp); trunc({day}, 'MM'); weekday({day}); unix_date({day})
 size({arr}); array_position({arr}, 1); sort_array({arr}); filter({arr}, e -> e > 0); transform({arr}, e -> e + 1)
 array_distinct({arr}); array_contains({arr}, 1); slice({arr}, 1, 2); try_element_at({arr}, 2); array_max({arr})
 aggregate({arr}, 0, (a, e) -> a + coalesce(e, 0)); array({v}, 1); array_union({arr}, array(9)); get({arr}, 1)

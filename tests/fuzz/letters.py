@@ -94,12 +94,14 @@ def dead_tuples(query: QueryModel, oracle: Oracle) -> Offsets:
 def dead(block: Tree) -> str:
     """In SQL whether a block fails on a tuple: its conditions from left to right, then what it computes.
 
-    >>> dead({"select": [{"e": "id"}], "from": {}, "where": [{"e": "v > 1"}, {"e": "7 / k > 1", "fails": "k = 0"}]})[:80]
-    'CASE WHEN NOT coalesce(v > 1, false) THEN false WHEN k = 0 THEN true WHEN NOT co'
+    >>> dead({"select": [{"e": "id"}], "from": {}, "where": [{"e": "v > 1"}, {"e": "7 / k > 1", "fails": "k = 0"}]})
+    'CASE WHEN NOT coalesce(v > 1, false) THEN false WHEN k = 0 THEN true ELSE false END'
     """
     steps = []
-    for each in block.get("where", ()):
+    items = failing(block, "tuple")
+    for number, each in enumerate(block.get("where", ()), start=1):
         steps += [f"WHEN {each['fails']} THEN true"] if each.get("fails") else []
-        steps.append(f"WHEN NOT coalesce({each['e']}, false) THEN false")
-    computed = " OR ".join(f"coalesce({item['fails']}, false)" for item in failing(block, "tuple")) or "false"
+        if items or number < len(block["where"]):  # else nothing is computed after it
+            steps.append(f"WHEN NOT coalesce({each['e']}, false) THEN false")
+    computed = " OR ".join(f"coalesce({item['fails']}, false)" for item in items) or "false"
     return f"CASE {' '.join(steps)} ELSE {computed} END" if steps else computed
