@@ -134,7 +134,9 @@ class _Steps:
         stream = self.random.choice(open_)
         count = self.random.choice((0, 1, 2, 5, 9, 14))
         late = "late rows" in self.chosen
-        rows, self.clocks[stream.name] = data.draw_rows(self.random, stream, self.clocks[stream.name], count, late)
+        rows, self.clocks[stream.name] = data.draw_rows(
+            self.random, stream, self.clocks[stream.name], count, late, "null elements" in self.chosen
+        )
         if self.random.random() < 0.2:
             self.clocks[stream.name] += self.random.choice((3, 20)) * data.SECOND
         dicts = "rows as dicts" in self.chosen and self.random.random() < 0.3
