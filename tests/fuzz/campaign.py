@@ -95,7 +95,8 @@ class Campaign:
         stacks = log[log.find("Timeout (") :] if kind == "hang" else log[-3000:]
         told = {"small": number, "failure": f"{kind} in case {number}", "script": stacks[:8000], "file": ""}
         self.small.append(told)
-        _say(f"{kind}: python -m tests.fuzz --seed {self.seed} --case {number}\n{_indented(stacks[:8000])}")
+        flags = " ".join(f"'{each}'" for each in self.options if each.startswith(("--kills", "--on", "--off")))
+        _say(f"{kind}: python -m tests.fuzz --seed {self.seed} --case {number} {flags}\n{_indented(stacks[:8000])}")
 
     def summary(self) -> str:
         """What was done and found, in words."""
