@@ -104,9 +104,8 @@ def draw_rows(
     Some are late by seconds, lack an event time or have one in the future if `late` says so, and some have arrays with
     nulls in them.
     """
-    back: tuple[int, ...] = (0, 0, 0, 1, 500_000, round(stream.watermark * SECOND))
-    if late:
-        back = (*back, round(stream.watermark * SECOND) + 1, 9 * SECOND)
+    delay = round(stream.watermark * SECOND)
+    back = [each for each in (0, 0, 0, 1, 500_000, delay, delay + 1, 9 * SECOND) if late or each <= delay]
     rows: list[Row] = []
     for _ in range(count):
         clock += random.choice((0, 0, 500_000, SECOND, SECOND, 1_500_000))
