@@ -112,6 +112,8 @@ class Player:
 
     def _open(self) -> None:
         self._call("open")
+        if self.elsewhere:
+            return
         policy, fuse, workers = self.settings
         self.session = headgate.Session(
             spark=self.spark, directory=self.directory, policy=policy, fuse=fuse, workers=workers, seed=self.case.seed
