@@ -15,6 +15,14 @@ from tests.fuzz.sql import batch_sql, windowed
 from tests.jobs.logs import counted
 
 Rows = Counter[tuple[Any, ...]]
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    # Else Spark computes what two conditions have in common before both, also where neither would have come to it.
+    "spark.sql.subexpressionElimination.enabled": "false",
+}
 ROOMS = pa.table(
     {"id": [1, 2, 2, None], "label": ["x", "y", "z", "none"], "floor": pa.array([1, 2, None, 4], pa.int32())}
 )
@@ -44,7 +52,10 @@ class Oracle:
     """Answers for one case, when all of it has been done."""
 
     def __init__(self, spark: SparkSession, case: Case, model: Model) -> None:
-        self._spark, self._case, self._model = spark, case, model
+        self._spark, self._case, self._model = spark.newSession(), case, model
+        spark = self._spark
+        for key, value in SETTINGS.items():
+            spark.conf.set(key, value)
         spark.createDataFrame(ROOMS).createOrReplaceTempView("rooms")
         for name, known in model.streams.items():
             rows = to_arrow(known.stream, known.rows)
