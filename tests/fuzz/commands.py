@@ -20,6 +20,8 @@ FUSES = ("class", "all", "off")
 def draw_case(seed: int, number: int, chosen: frozenset[str], *, kill: bool = False) -> Case:
     """The case of a seed and a number; the same whenever it is drawn with the same features."""
     random = Random(f"{seed} {number}")
+    if "pause in pieces" not in chosen and random.random() < 0.4:
+        chosen -= {"pieces"}  # so that some cases have pauses
     streams = [data.draw_stream(random, name) for name in ("a", "b", "c")[: random.randint(2, 3)]]
     failing = frozenset(name.removeprefix("failing ") for name in features.FAILING if name in chosen)
     grammar = Grammar(random, streams, failing if random.random() < 0.5 else frozenset())
