@@ -13,7 +13,15 @@ QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m
 os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK)
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK)
 
-LONG = ("cluster/", "engine/test_kill", "cli_engine/", "engine/", "jobs/", "freshness/")  # first, so that none is last
+LONG = (
+    "cluster/",
+    "engine/test_kill",
+    "cli_engine/",
+    "engine/",
+    "fuzz/",
+    "jobs/",
+    "freshness/",
+)  # first, so that none is last
 
 
 @pytest.hookimpl(trylast=True)

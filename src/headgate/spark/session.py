@@ -29,7 +29,7 @@ from headgate.spark.feeding import Feeding
 from headgate.spark.gate import Gate, gated
 from headgate.spark.handle import Handle
 from headgate.spark.jobs.problems import first_line
-from headgate.spark.jobs.tuning import SETTINGS, builder
+from headgate.spark.jobs.tuning import SETTINGS, allow_null_elements, builder
 from headgate.spark.quiet import THREADS, quiet_python, quiet_spark, quietly
 from headgate.spark.replay import Replayed
 from headgate.spark.sources import open_source, to_table
@@ -360,6 +360,7 @@ class Session:
 
     def _tune(self) -> None:
         """Settings that can change on a running session; those of an own one are all set already."""
+        allow_null_elements(self.spark)
         for key, value in SETTINGS.items():
             if self.spark.conf.isModifiable(key):
                 self.spark.conf.set(key, value)

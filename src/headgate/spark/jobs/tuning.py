@@ -42,6 +42,16 @@ SETTINGS = MappingProxyType(
 )
 
 
+# Spark's code for lambdas reads an array's elements before it asks whether they are null, and Arrow refuses that.
+_UNCHECKED = "arrow.enable_null_check_for_get"
+
+
+def allow_null_elements(spark: SparkSession) -> None:
+    """Let lambdas meet null elements of arrays; Arrow looks at this once, when it is first used in a Java."""
+    jvm: Any = spark._jvm
+    jvm.java.lang.System.setProperty(_UNCHECKED, "false")
+
+
 @cache
 def for_many_rows(spark: SparkSession) -> SparkSession:
     """The same session, but code is generated for long jobs.
@@ -60,6 +70,8 @@ def builder(master: str = "local[*]", name: str = "headgate") -> SparkSession.Bu
     if master.startswith("local"):  # Python tasks here run in the Python that runs this, unless told otherwise
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     made = SparkSession.builder.master(master).appName(name)
+    for side in ("driver", "executor"):
+        made = made.config(f"spark.{side}.defaultJavaOptions", f"-D{_UNCHECKED}=false")
     for key, value in SETTINGS.items():
         made = made.config(key, value)
     return made
