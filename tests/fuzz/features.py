@@ -29,7 +29,6 @@ FEATURES = frozenset(
 KNOWN = frozenset(
     {
         "failing sink",  # waits for: no deadlock of a callback that raises with stop, resume and replace
-        "null elements",  # waits for: Java with -Darrow.enable_null_check_for_get=false; lambdas fail on them else
         "pause in pieces",  # waits for: pause and resume of a query in pieces, which suspends it
     }
 )
