@@ -62,7 +62,7 @@ public class Walk {
   private String type(Expression node) {
     try {
       return node.dataType().typeName();
-    } catch (RuntimeException without) { // a list of several values has no type of its own
+    } catch (Exception without) { // a specification of a window has no type
       return null;
     }
   }
