@@ -9,10 +9,9 @@ holds is what Spark made of the query: each operator and each expression of the 
 from __future__ import annotations
 
 import json
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headgate.model import HeadgateError
+from headgate.plan.sql.bounds import room
 from headgate.spark.jobs.constants import check_constants
 
 _CATALYST = "org.apache.spark.sql.catalyst."
@@ -30,49 +30,51 @@ _MODE = "expressions.aggregate.Mode"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An operator or an expression of an analysed plan."""
+    """An operator or an expression of an analysed plan, with those below it."""
 
     name: str  # the class, below Catalyst's own package
-    fields: Mapping[str, Any]
-    children: list[Node] = field(default_factory=list)
+    fields: Mapping[str, str]
+    children: list[Node]
 
     @property
     def called(self) -> str:
-        """The method that it calls, for what only calls one."""
-        owner = self.fields.get("staticObject") or _owner(self.children[0])
-        return f"{owner.removeprefix(_CATALYST)}.{self.fields['functionName']}"
+        """The method that it calls, for what only calls one: of a class, of a constant object, or of a value's type."""
+        target = self.children[0].fields if self.children else {}
+        of_object = target["value_class"] if target.get("type") == "object" and "value_class" in target else None
+        owner = self.fields.get("owner") or of_object or target.get("type", "")
+        return f"{owner.removeprefix(_CATALYST)}.{self.fields['method']}"
 
 
 def check(frame: DataFrame) -> None:
     """Refuse a query whose analysed plan holds anything that is not on the list."""
-    for tree in plan_of(frame):
-        _check(tree, [])
+    with room():
+        _check(plan_of(frame), [])
 
 
-def plan_of(frame: DataFrame) -> Iterator[Node]:
-    """The trees of an analysed plan, functions that Spark only rewrites replaced: operators, and their expressions."""
+def plan_of(frame: DataFrame) -> Node:
+    """The analysed plan, functions that Spark only rewrites replaced by what they stand for."""
     jvm: Any = frame.sparkSession._jvm
     known: Any = frame
     plan = known._jdf.queryExecution().analyzed()
     replaced = jvm.org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions.apply(plan)
-    return trees(json.loads(replaced.toJSON()))
+    return _node(json.loads(_walk(jvm).json(replaced)))
 
 
-def trees(value: Any) -> Iterator[Node]:
-    """The trees in a plan's JSON: lists of nodes in order, parents first, with the number of each one's children."""
-    if isinstance(value, list) and value and isinstance(value[0], dict) and "num-children" in value[0]:
-        yield _tree(iter(value))
-        for node in value:
-            yield from trees(list(node.values()))
-    elif isinstance(value, list | dict):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from trees(each)
+@cache
+def _walk(jvm: Any) -> Any:
+    """`walk.java` in the JVM, compiled by what Spark compiles its own code with.
+
+    Asking node by node would take a call each. Spark's own `toJSON` writes the branches of a CASE twice: those of a
+    CASE within a CASE four times, and so on.
+    """
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    compiler.cook((files(__package__) / "walk.java").read_text("utf-8"))
+    return compiler.getClassLoader().loadClass("headgate.Walk").newInstance()
 
 
-def _tree(nodes: Iterator[dict[str, Any]]) -> Node:
-    found = next(nodes)
-    children = [_tree(nodes) for _ in range(found["num-children"])]
-    return Node(found["class"].removeprefix(_CATALYST), found, children)
+def _node(found: dict[str, Any]) -> Node:
+    return Node(found.pop("class").removeprefix(_CATALYST), found, [_node(one) for one in found.pop("below")])
 
 
 def _check(node: Node, above: list[Node]) -> None:
@@ -83,7 +85,7 @@ def _check(node: Node, above: list[Node]) -> None:
     if node.name in _COLLECTS and not any(one.name == "expressions.SortArray" for one in above[-2:]):
         hint = "sort what it collects: sort_array(collect_list(x))"
         raise HeadgateError("the order of what the query collects depends on the order of rows", hint=hint)
-    if node.name == _MODE and node.fields.get("reverseOpt") is None:
+    if node.name == _MODE and node.fields.get("decides") != "true":
         hint = "write mode(x, true), which takes the smallest of those that are equally frequent"
         raise HeadgateError("which of the most frequent values is taken depends on the order of rows", hint=hint)
     check_constants(node, above)
@@ -98,14 +100,6 @@ def listed(kind: str) -> frozenset[str]:
     """One of the lists: `plans`, `expressions` or `methods`."""
     found = tomllib.loads((files(__package__) / "allowed.toml").read_text("utf-8"))
     return frozenset(found[kind].split())
-
-
-def _owner(target: Node) -> str:
-    """The class of an object that Spark put into the plan as a constant, else the type of the value."""
-    kind, value = target.fields.get("dataType"), target.fields.get("value")
-    if kind == "object":
-        return re.split(r"[(@]", str(value), maxsplit=1)[0]
-    return kind if isinstance(kind, str) else "value"
 
 
 def _not_listed(name: str) -> HeadgateError:

@@ -61,7 +61,7 @@ def check_constants(node: Node, above: list[Node]) -> None:
 def _check_moment(node: Node) -> None:
     """Spark takes constants like 'now' for the clock when it plans a job; in columns it does not know them."""
     child = node.children[0]
-    if str(node.fields.get("dataType")) not in _MOMENTS or not _constant_text(child):
+    if node.fields.get("type") not in _MOMENTS or not _constant_text(child):
         return
     written = _text(child)
     if written is None:
@@ -132,7 +132,7 @@ def _number(node: Node) -> int | None:
     if _kind(node) != "Literal":
         return None
     value = node.fields.get("value")
-    if node.fields.get("dataType") == "string" or value is None:
+    if node.fields.get("type") == "string" or value is None:
         return 0
     return int(value) if re.fullmatch(r"-?\d+", str(value)) else None
 
@@ -147,7 +147,7 @@ def _text(node: Node) -> str | None:
 
 def _constant_text(node: Node) -> bool:
     """Whether a value is a text made of constants alone."""
-    kind = node.fields.get("dataType")
+    kind = node.fields.get("type")
     if kind is not None and kind != "string":
         return False
     return kind == "string" if _kind(node) == "Literal" else not _varies(node) and _holds_text(node)
