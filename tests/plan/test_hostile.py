@@ -54,7 +54,7 @@ NEAR = {
     "OR": f"SELECT id FROM sensors WHERE {' OR '.join(f'id = {n}' for n in range(500))}",
     "IN": f"SELECT id FROM sensors WHERE id IN ({', '.join(map(str, range(2_000)))})",
     "unions": " UNION ALL ".join(["SELECT id FROM sensors"] * bounds.LEAVES),
-    "windows": "SELECT count(*) AS n FROM sensors GROUP BY window(ts, '200 seconds', '1 second')",
+    "windows": "SELECT count(*) AS n FROM sensors GROUP BY window(ts, '400 seconds', '1 second')",
 }
 
 

@@ -11,7 +11,7 @@
 | operators above one value, and subqueries within one another | 200 | before it is planned |
 | SELECTs | 100 | before it is planned |
 | streams read, each time it is named counted | 50 | while it is planned |
-| windows that a row falls into (size / slide) | 200 | while it is planned |
+| windows that a row falls into (size / slide) | 400 | while it is planned |
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLUMNS = 1_000
 DEEP = 200
 SELECTS = 100
 LEAVES = 50
-WINDOWS = 200
+WINDOWS = 400
 
 _FRAMES = 20_000  # of Python's stack: a level of parentheses takes some thirty in the parser
 _room = RLock()
