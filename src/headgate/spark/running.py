@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headgate.model import OperatorId, Query, QueueId, Source
@@ -119,15 +119,35 @@ class RunningQuery:
         found = {self.queues[place]: (self.leaves[place].stream, taken[place]) for place in windows}
         return sum(logs[stream].late(offsets.first, offsets.last) for stream, offsets in found.values())
 
-    def reached(self, logs: Logs) -> dict[Place, int]:
+    def reached(self) -> dict[Place, int]:
         """How far its results so far reach into its streams."""
-        here = {place: Range(offset, offset) for place, offset in self.positions.items()}
         if self.shape.whole:
             return dict(self.positions)
-        found = {place: offset for place, offset in self.positions.items() if place in self.starts}
+        found: dict[Place, int] = {}
         for piece in self.pieces:
-            for place, offsets in self._reached(piece, here, logs).items():
-                found[place] = min(found.get(place, offsets.first), offsets.first)
+            for place, offset in self._reached_by(piece).items():
+                found[place] = min(found.get(place, offset), offset)
+        return found
+
+    def _reached_by(self, piece: Piece) -> dict[Place, int]:
+        """The same for the results of one piece.
+
+        Where it has taken all rows inside, it reaches as far as those who give them: they may have given none lately.
+        """
+        found: dict[Place, int] = {}
+        for place, source in piece.leaves.items():
+            inner, position = piece.evaluation.catalog.streams[source.stream], self.positions[place]
+            if not isinstance(inner, Inner):
+                found[place] = position
+                continue
+            log = self.shape.logs[inner.name]
+            if position >= log.end:
+                (feeder,) = (one for one in self.pieces if one.feeds is not None and one.feeds.name == inner.name)
+                below = self._reached_by(feeder)
+                reach: Sequence[int] = [below[(*feeder.place, *local)] for local in inner.below]
+            else:
+                reach = waiting.reach(log, inner, position, [self.shape.base[(*place, *each)] for each in inner.below])
+            found |= {(*place, *local): offset for local, offset in zip(inner.below, reach, strict=True)}
         return found
 
     def leaf(self, place: Place, offsets: Range, logs: Logs) -> Leaf:

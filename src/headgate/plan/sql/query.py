@@ -125,10 +125,14 @@ class Planner:
         if any(item.name == name for item in before):
             raise refusal(node, f"'{name}' is in FROM twice", f"give each an alias: {name} AS a, {name} AS b")
         if isinstance(relation, Table):
-            return Item(name, _fresh(relation.name, before), node, table=relation)
+            return Item(name, _fresh(relation.name, before, self._columns()), node, table=relation)
         if before:
             relation = flat(relation, node)
-        return Item(name, _fresh(relation.base, before), node, relation=relation)
+        return Item(name, _fresh(relation.base, before, self._columns()), node, relation=relation)
+
+    def _columns(self) -> set[str]:
+        """The columns of all that can be read."""
+        return {name.lower() for one in (*self.streams.values(), *self.tables.values()) for name in one.columns}
 
     def _relation(self, node: exp.Expr) -> Relation | Table:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
@@ -202,9 +206,13 @@ def _is_outer(join: exp.Join, item: Item) -> bool:
     return side == "LEFT"
 
 
-def _fresh(name: str, before: list[Item]) -> str:
-    """The canonical alias: the name itself, or name_2, name_3, … in a self-join."""
-    taken = {item.alias for item in before}.union(*(item.relation.aliases for item in before if item.relation))
+def _fresh(name: str, before: list[Item], columns: set[str]) -> str:
+    """The canonical alias: the name itself, or name_2, name_3, … in a self-join, or where a column has that name.
+
+    A side of a join may be kept as a struct under its alias; `b.id` must not be a field of somebody's column `b`.
+    """
+    aliases = {item.alias for item in before}.union(*(item.relation.aliases for item in before if item.relation))
+    taken = aliases | columns
     alias, count = name, 1
     while alias in taken:
         count += 1

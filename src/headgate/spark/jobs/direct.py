@@ -50,6 +50,14 @@ class Columns:
         head = self._known(("first", first), lambda: _java(_column(first)))
         return head, self._known(("others", *others), lambda: _sequence([_column(each) for each in others]))
 
+    def single(self, key: object, make: Callable[[], Column]) -> Column:
+        """A column that is no plain SQL text; the key tells it from others."""
+        return ClassicColumn(self._known(("single", key), lambda: _java(make())))
+
+    def several(self, key: object, make: Callable[[], Sequence[Column]]) -> Java:
+        """A list of such columns, as `select` takes it."""
+        return self._known(("several", key), lambda: _sequence(make()))
+
     def _known(self, key: object, make: Callable[[], Java]) -> Java:
         if key not in self._made:
             self._made[key] = make()

@@ -8,9 +8,9 @@ it is led around, as a frame of its own. So one job gives the results and what f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 from headgate.model import Aggregate, Except, Join, Operator, Project, Select, Source, TableJoin, Union
 from headgate.plan.template import join_conditions
 from headgate.spark.jobs.compile import Builder, Marks, bound
-from headgate.spark.jobs.direct import Made
+from headgate.spark.jobs.direct import Made, select
 from headgate.spark.jobs.guard import ALIVE, FAILS, NO, YES, arguments, pinned, safe, total, tried, verdict
 from headgate.spark.jobs.inner import Ref
 from headgate.spark.jobs.reading import Reading
@@ -31,6 +31,7 @@ from headgate.spark.jobs.waiting import scope
 _TRIED, _VERDICT, _OVER = "_tried", "_verdict", "_over"
 GOOD = f"{FAILED} IS NULL"
 _LIVES = f"{ALIVE} AND {GOOD}"
+Note = Callable[[], Column]  # what a failing row says
 OVERFLOW = "a sum is too large for its type"
 
 
@@ -48,42 +49,62 @@ class IsolatingBuilder(Builder):
 
     def _source(self, reading: Reading, marks: Marks) -> DataFrame | None:
         made = _plain(self)._source(reading, marks)
-        return None if made is None else made.withColumn(FAILED, F.lit(None).cast("string"))
+        return None if made is None else self._unmarked(made)
+
+    def _unmarked(self, frame: DataFrame) -> DataFrame:
+        return self._select(frame, [Made("*"), Made("CAST(NULL AS STRING)", FAILED)])
+
+    def _made(self, frame: DataFrame, key: object, make: Callable[[], Sequence[Column]]) -> DataFrame:
+        """A selection of columns that are made once: each takes many calls into the JVM."""
+        return select(frame, self.catalog.columns.several((self.keys_too, key), make))
 
     def _filtered(self, node: Operator, frame: DataFrame, predicate: str) -> DataFrame:
         if safe(predicate):
-            return frame.where(F.expr(predicate).cast("boolean") | F.expr(f"NOT ({GOOD})"))
-        test = F.when(F.expr(GOOD), verdict(self._spark, predicate)).otherwise(F.lit(YES))
-        rows = frame.select("*", pinned(test).alias(_VERDICT)).where(F.expr(f"{_VERDICT} != {NO}"))
-        failed = F.expr(f"{GOOD} AND {_VERDICT} = {FAILS}")
-        return self._marked(rows, failed, self._note(frame, node, [predicate]), drop=[_VERDICT])
+            return frame.where(self._plain(f"{predicate} OR NOT ({GOOD})"))
+
+        def test() -> Sequence[Column]:
+            said = F.when(F.expr(GOOD), verdict(self._spark, predicate)).otherwise(F.lit(YES))
+            return F.col("*"), pinned(said).alias(_VERDICT)
+
+        rows = self._made(frame, ("test", predicate), test).where(self._plain(f"{_VERDICT} != {NO}"))
+        note = partial(self._note, frame, node, [predicate])
+        return self._marked(rows, (node, predicate), f"{_VERDICT} = {FAILS}", note, drop=[_VERDICT])
 
     def _projected(self, node: Project, frame: DataFrame, marks: Marks) -> DataFrame:
         risky = [one.expression for one in node.columns if not safe(one.expression)]
         if risky:
             frame = self._computed(frame, node, risky)
-        made = [
-            F.expr(_field(risky.index(one.expression)) if one.expression in risky else one.expression).alias(one.name)
-            for one in node.columns
+        texts = [
+            _field(risky.index(one.expression)) if one.expression in risky else one.expression for one in node.columns
         ]
-        return frame.select(*made, *self._hidden(marks))
+        made = [Made(text, one.name) for text, one in zip(texts, node.columns, strict=True)]
+        return self._select(frame, [*made, *map(Made, self._hidden(marks))])
 
     def _computed(self, frame: DataFrame, node: Operator, texts: Sequence[str]) -> DataFrame:
         """A frame with expressions computed, as fields of `_tried`; rows on which one fails are marked."""
-        computed = tried(
-            self._spark, f"struct({', '.join(f'{text} AS c{number}' for number, text in enumerate(texts))})", _LIVES
+        return self._tried(frame, (node, *texts), texts, partial(self._note, frame, node, texts))
+
+    def _tried(self, frame: DataFrame, key: object, texts: Sequence[str], note: Note) -> DataFrame:
+        fields = ", ".join(f"{text} AS c{number}" for number, text in enumerate(texts))
+        computed = self._made(
+            frame,
+            ("tried", fields),
+            lambda: [F.col("*"), tried(self._spark, f"struct({fields})", _LIVES).alias(_TRIED)],
         )
-        rows = frame.select("*", computed.alias(_TRIED))
-        return self._marked(rows, F.expr(f"{GOOD} AND {_TRIED} IS NULL"), self._note(frame, node, texts))
+        return self._marked(computed, key, f"{_TRIED} IS NULL", note)
 
-    def _marked(self, frame: DataFrame, failed: Column, note: Column, drop: Sequence[str] = ()) -> DataFrame:
+    def _marked(self, frame: DataFrame, key: object, failed: str, note: Note, drop: Sequence[str] = ()) -> DataFrame:
         """Mark rows; pinned, or a filter above would compute the mark, and what it is made of, a second time."""
-        mark = F.when(failed & F.expr("monotonically_increasing_id() >= 0"), note).otherwise(F.col(FAILED))
-        kept = F.expr(f"* EXCEPT ({', '.join([FAILED, *drop])})")
-        return frame.select(kept, mark.alias(FAILED))
 
-    def _note(self, frame: DataFrame, node: Operator, texts: Sequence[str], reason: str = "") -> Column:
-        return self.sites.note(frame, self._refs(node.inputs[0]), texts, reason)
+        def mark() -> Sequence[Column]:
+            fails = F.expr(f"{GOOD} AND {failed} AND monotonically_increasing_id() >= 0")
+            kept = F.expr(f"* EXCEPT ({', '.join([FAILED, *drop])})")
+            return kept, F.when(fails, note()).otherwise(F.col(FAILED)).alias(FAILED)
+
+        return self._made(frame, ("mark", key), mark)
+
+    def _note(self, frame: DataFrame, node: Operator, texts: Sequence[str]) -> Column:
+        return self.sites.note(frame, self._refs(node.inputs[0]), texts)
 
     def _refs(self, node: Operator | Source) -> tuple[Ref, ...]:
         """The columns below an operator, once each: two of one name cannot be told apart anyway."""
@@ -94,11 +115,12 @@ class IsolatingBuilder(Builder):
         """The rows that have not failed; the others are led around what comes next."""
         if not self._may_fail(node):
             return frame
-        self._lead_around(frame)
-        return frame.where(F.expr(GOOD))
+        return self._led_around(frame)
 
-    def _lead_around(self, frame: DataFrame) -> None:
-        self.failures.append(frame.where(F.expr(f"NOT ({GOOD})")).select(ARRIVAL, CLOSES, FROM, FAILED))
+    def _led_around(self, frame: DataFrame) -> DataFrame:
+        told = [Made(name) for name in (ARRIVAL, CLOSES, FROM, FAILED)]
+        self.failures.append(self._select(frame.where(self._plain(f"NOT ({GOOD})")), told))
+        return frame.where(self._plain(GOOD))
 
     def _may_fail(self, node: Operator | Source) -> bool:
         """Whether rows of a node may be marked as failed."""
@@ -131,15 +153,19 @@ class IsolatingBuilder(Builder):
     def _paired(self, node: Join | TableJoin, rows: DataFrame) -> DataFrame:
         """Pairs of a join; those are marked for which the condition could not be computed."""
         rest = self._rest(node)
-        if not rest:
-            return rows
-        here = F.expr(f"{GOOD}") & (verdict(self._spark, rest) == FAILS)
-        return self._marked(rows, here, self.sites.note(rows, self._refs(node), [rest]))
+        return self._judged(node, rows, rest, "TRUE") if rest else rows
+
+    def _judged(self, node: Join | TableJoin, rows: DataFrame, rest: str, where: str) -> DataFrame:
+        judged = self._made(rows, ("pairs", rest), lambda: [F.col("*"), verdict(self._spark, rest).alias(_VERDICT)])
+        note = partial(self.sites.note, rows, self._refs(node), [rest])
+        return self._marked(judged, (node, rest), f"{_VERDICT} = {FAILS} AND ({where})", note, drop=[_VERDICT])
 
     def _condition_of(self, node: Join | TableJoin) -> Column:
-        rest = self._rest(node)
-        keys = F.expr(self._keys(node))
-        return keys & (verdict(self._spark, rest) != NO) if rest else keys
+        rest, keys = self._rest(node), self._plain(self._keys(node))
+        if not rest:
+            return keys
+        key = ("condition", self.keys_too, node)
+        return self.catalog.columns.single(key, lambda: keys & (verdict(self._spark, rest) != NO))
 
     def _table_join(self, node: TableJoin, frame: DataFrame) -> DataFrame:
         frame = self._good(frame, node.inputs[0])
@@ -151,11 +177,8 @@ class IsolatingBuilder(Builder):
     def _paired_outer(self, node: TableJoin, rows: DataFrame) -> DataFrame:
         """Rows without a partner have met no condition: there it says NO, or fails for want of the partner."""
         rest = self._rest(node)
-        if not rest:
-            return rows
         partner = " OR ".join(f"{quoted(ref)} IS NOT NULL" for ref in self._refs(node) if ref[0] == node.alias)
-        here = F.expr(f"{GOOD} AND ({partner})") & (verdict(self._spark, rest) == FAILS)
-        return self._marked(rows, here, self.sites.note(rows, self._refs(node), [rest]))
+        return self._judged(node, rows, rest, partner) if rest else rows
 
     def _join(self, node: Join, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
         good = [
@@ -183,9 +206,7 @@ class IsolatingBuilder(Builder):
         risky = [text for text in dict.fromkeys(texts) if not safe(text)]
         if not risky:
             return self._good(frame, node.inputs[0])
-        rows = self._computed(frame, node, risky)
-        self._lead_around(rows)
-        return rows.where(F.expr(GOOD)).drop(_TRIED)
+        return self._led_around(self._computed(frame, node, risky))
 
     def _aggregates(self, node: Aggregate) -> list[Made]:
         found = [(value.name, *total(value.expression)) for value in node.aggregates]
@@ -195,33 +216,29 @@ class IsolatingBuilder(Builder):
 
     def _aggregated(self, node: Aggregate, rows: DataFrame) -> DataFrame:
         sums = [value.expression for value in node.aggregates if total(value.expression)[1]]
+        rows = self._unmarked(rows)
         if not sums:
-            return rows.withColumn(FAILED, F.lit(None).cast("string"))
+            return rows
         refs = [(key.name,) for key in node.keys] or [("_window",)]
-        note = self.sites.note(rows, refs, sums, OVERFLOW)
-        return rows.withColumn(FAILED, F.when(F.col(_OVER), note))
+        return self._marked(rows, node, _OVER, lambda: self.sites.note(rows, refs, sums, OVERFLOW))
 
     def _except(self, reading: Reading, node: Except, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
         good = [
             None if one is None else self._good(one, child) for one, child in zip(inputs, node.inputs, strict=False)
         ]
         made = Builder._except(self, reading, node, good, marks)
-        return None if made is None else made.withColumn(FAILED, F.lit(None).cast("string"))
+        return None if made is None else self._unmarked(made)
 
     def _conformed(self, frame: DataFrame, agreed: StructType | None, marks: Marks) -> DataFrame:
         """A cast to the type that a union agreed on may fail as well."""
         if agreed is None or _types(frame.schema)[: len(agreed)] == _types(agreed):
             return Builder._conformed(self, frame, agreed, marks)
         named = frame.toDF(*agreed.names, *frame.columns[len(agreed.names) :])
-        refs = tuple((name,) for name in agreed.names)
+        refs = list(dict.fromkeys((name,) for name in agreed.names))
         casts = [f"CAST({quoted((one.name,))} AS {one.dataType.simpleString()})" for one in agreed]
-        fields = ", ".join(f"{text} AS c{number}" for number, text in enumerate(casts))
-        rows = named.select("*", tried(self._spark, f"struct({fields})", _LIVES).alias(_TRIED))
-        rows = self._marked(
-            rows, F.expr(f"{GOOD} AND {_TRIED} IS NULL"), self.sites.note(named, list(dict.fromkeys(refs)), casts)
-        )
-        made = [F.expr(_field(number)).alias(one.name) for number, one in enumerate(agreed)]
-        return rows.select(*made, *self._hidden(marks))
+        rows = self._tried(named, ("cast", *casts), casts, lambda: self.sites.note(named, refs, casts))
+        made = [Made(_field(number), one.name) for number, one in enumerate(agreed)]
+        return self._select(rows, [*made, *map(Made, self._hidden(marks))])
 
 
 def _plain(builder: IsolatingBuilder) -> Builder:

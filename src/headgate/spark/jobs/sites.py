@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
+import sqlglot
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
+from sqlglot import exp
 
 from headgate.spark.jobs.compile import literal
 from headgate.spark.jobs.guard import tried
@@ -19,6 +23,8 @@ from headgate.spark.jobs.times import quoted
 
 LONGEST = 4_000  # characters of a failing row that are kept
 LOOKUPS = 8  # failing rows of a run for which Spark is asked why: each takes milliseconds
+MOST_EXPRESSIONS = 20  # of a failing row that Spark is asked about, one by one
+LONGEST_TEXT = 200  # characters of an expression in a reason
 KEPT = 1_000  # reasons that are remembered
 
 
@@ -30,10 +36,18 @@ class Site:
     types: str  # of the columns, as DDL
     reason: str = ""  # where it can fail for one reason only
 
+    def read(self, row: str) -> str:
+        """What the expressions read of a row: rows that are alike there fail for the same reason."""
+        try:
+            held = json.loads(row)
+        except ValueError:  # too long to be told
+            return row
+        names = _names(self.expressions)
+        return json.dumps({name: value for name, value in held.items() if name in names})
+
     def text(self) -> str:
         """What failed, for people."""
-        found = ", ".join(self.expressions)
-        return f"{found[:200]}…" if len(found) > 200 else found
+        return shortened(", ".join(self.expressions))
 
 
 @dataclass(slots=True)
@@ -65,10 +79,12 @@ class Sites:
         """Why each row failed. What it says depends on the row alone, so equal rows are asked about once."""
         asked, found = 0, []
         for note in notes:
-            if note not in self._reasons and asked < LOOKUPS:
+            site, row = self._site(note)
+            key = f"{note.partition(' ')[0]} {site.read(row)}"
+            if key not in self._reasons and asked < LOOKUPS:
                 asked += 1
-                self._remember(note, self._reason(note))
-            found.append(self._reasons.get(note) or f"{self._site(note)[0].text()} failed")
+                self._remember(key, self._reason(site, row))
+            found.append(self._reasons.get(key) or f"{site.text()} failed")
         return found
 
     def held(self, note: str) -> str:
@@ -84,20 +100,31 @@ class Sites:
             self._reasons.clear()
         self._reasons[note] = reason
 
-    def _reason(self, note: str) -> str:
+    def _reason(self, site: Site, row: str) -> str:
         """Let Spark's optimiser compute the expressions over constants: it fails as the job would, without a job."""
-        site, row = self._site(note)
         if site.reason:
             return f"{site.reason}: {site.text()}"
-        try:
-            rows = self.spark.createDataFrame([], "one int").selectExpr(  # of no rows: nothing is read
-                f"from_json({literal(row)}, {literal(site.types)}) AS row"
-            )
-            computed: Any = rows.selectExpr("row.*").selectExpr(*site.expressions)
-            computed._jdf.queryExecution().optimizedPlan()
-        except PySparkException as error:
-            return f"{told(error)}: {site.text()}"
+        given = f"SELECT row.* FROM (SELECT from_json({literal(row)}, {literal(site.types)}) AS row)"
+        for expression in site.expressions[:MOST_EXPRESSIONS]:
+            try:
+                computed: Any = self.spark.sql(f"SELECT {expression} FROM ({given})")
+                computed._jdf.queryExecution().optimizedPlan()
+            except PySparkException as error:
+                return f"{told(error)}: {shortened(expression)}"
         return f"{site.text()} failed"
+
+
+@cache
+def _names(expressions: tuple[str, ...]) -> frozenset[str]:
+    """All names in some expressions."""
+    return frozenset(
+        part.name for one in expressions for part in sqlglot.parse_one(one, dialect="spark").find_all(exp.Identifier)
+    )
+
+
+def shortened(expression: str) -> str:
+    """An expression as a reason tells it."""
+    return f"{expression[:LONGEST_TEXT]}…" if len(expression) > LONGEST_TEXT else expression
 
 
 def row_told(spark: SparkSession, refs: Sequence[Ref]) -> Column:

@@ -230,14 +230,16 @@ class CarefulAggregates:
         """What each member gets, of windows that close and others."""
         group, spark = self.group, self.group.catalog.spark
         refs = [(name,) for name in group.columns]
-        rows = judged(frame, self._risks(), within, lambda risk: _judged(spark, risk))
+        columns = group.catalog.columns
+        rows = judged(columns, frame, self._risks(), within, lambda risk: _judged(spark, risk))
         windows = self._windows(rows)
-        above = judged(windows, group.tests, _BIT, conditions(spark))
-        over = F.expr(" | ".join(["0L", *self._overflows()]))
-        above = above.withColumn(BAD, F.col(BAD).bitwiseOR(over)).withColumn(TAGS, F.expr(f"{TAGS} & ~{BAD}"))
+        above = judged(columns, windows, group.tests, _BIT, conditions(spark))
+        bad = " | ".join([BAD, *self._overflows()])
+        both = [Made(bad, BAD), Made(f"{TAGS} & ~({bad})", TAGS)]
+        above = select(above, columns.listed([Made(f"* EXCEPT ({TAGS}, {BAD})"), *both]))
         own = [reference(text) for text in group.plain]
         made = Outputs.of(group.wanted, group.plain)
-        found = told_rows(above, made, spark, own, [ARRIVAL, CLOSES, _FIRST, _LAST])
+        found = told_rows(columns, above, made, own, [ARRIVAL, CLOSES, _FIRST, _LAST])
         table, failing = united([found, self._bad(rows, refs)]), Failing(group.sites, self._origin)
         of_rows, of_windows = (table.filter(test(table[CLOSES])) for test in (pc.is_null, pc.is_valid))
         told = []
@@ -251,9 +253,13 @@ class CarefulAggregates:
 
     def _bad(self, rows: DataFrame, refs: Sequence[Ref]) -> DataFrame:
         """Rows that fail before they come into windows."""
-        row = row_told(self.group.catalog.spark, refs).alias(ROW)
-        none = F.lit(0).cast("long").alias(TAGS)
-        return rows.where(F.expr(f"{BAD} != 0")).select(ARRIVAL, BAD, none, F.col(OFFSET).alias(_FIRST), row)
+        columns, spark = self.group.catalog.columns, self.group.catalog.spark
+
+        def told() -> list[Column]:
+            none, offset = F.lit(0).cast("long").alias(TAGS), F.col(OFFSET).alias(_FIRST)
+            return [F.col(ARRIVAL), F.col(BAD), none, offset, row_told(spark, refs).alias(ROW)]
+
+        return select(rows.where(columns.one(f"{BAD} != 0")), columns.several("bad rows", told))
 
     def _risks(self) -> list[tuple[str, ...]]:
         """Each member's predicates on rows, and last what its keys and functions compute of a row, as a struct."""
@@ -268,30 +274,23 @@ class CarefulAggregates:
         return found
 
     def _windows(self, rows: DataFrame) -> DataFrame:
-        group = self.group
+        group, columns = self.group, self.group.catalog.columns
         members = ", ".join(f"CASE WHEN ({TAGS} & {1 << n}L) != 0 THEN {n} END" for n in range(len(group.wanted)))
-        good = rows.select(
-            *(quoted((name,)) for name in group.columns),
-            ARRIVAL,
-            OFFSET,
-            F.expr(f"explode(array_compact(array({members})))").alias(MEMBER),
-            F.expr(window_call(group.core)).alias("_window"),
-        )
-        keys = [F.expr(key.expression).alias(key.name) for key in group.core.keys]
+        own = [Made(quoted((name,))) for name in (*group.columns, ARRIVAL, OFFSET)]
+        exploded = Made(f"explode(array_compact(array({members})))", MEMBER)
+        good = select(rows, columns.listed([*own, exploded, Made(window_call(group.core), "_window")]))
+        keys = [Made(key.expression, key.name) for key in group.core.keys]
         values = []
         for made in group.functions:
             owners = ", ".join(str(n) for n, names in enumerate(group.own) if made.name in names)
             text, test = total(only_where(made.text, f"{MEMBER} IN ({owners})"))  # on others' rows it may fail
-            values += [F.expr(text).alias(made.name), F.expr(test or "FALSE").alias(made.name + _OVER)]
-        ends = [F.max(ARRIVAL).alias(ARRIVAL), F.min(OFFSET).alias(_FIRST), F.max(OFFSET).alias(_LAST)]
-        windows = good.groupBy("_window", *keys, MEMBER).agg(*ends, *values)
-        return windows.select(
-            "*",
-            F.expr("_window.start").alias(*START),
-            F.expr("_window.end").alias(*END),
-            F.expr("_window.end").alias(CLOSES),
-            F.expr(f"shiftleft(1L, {MEMBER})").alias(_BIT),
+            values += [Made(text, made.name), Made(test or "FALSE", made.name + _OVER)]
+        ends = [Made(f"max({ARRIVAL})", ARRIVAL), Made(f"min({OFFSET})", _FIRST), Made(f"max({OFFSET})", _LAST)]
+        windows = grouped(
+            good, columns.listed([Made("_window"), *keys, Made(MEMBER)]), columns.aggregates([*ends, *values])
         )
+        bounds = [Made("_window.start", *START), Made("_window.end", *END), Made("_window.end", CLOSES)]
+        return select(windows, columns.listed([Made("*"), *bounds, Made(f"shiftleft(1L, {MEMBER})", _BIT)]))
 
     def _overflows(self) -> list[str]:
         """The members for whom a sum of a window is too large."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from headgate.spark.jobs.direct import collected
+from headgate.spark.jobs.direct import Columns, Made, collected, select
 from headgate.spark.jobs.evaluate import Failure
 from headgate.spark.jobs.fused.tags import TAGS
 from headgate.spark.jobs.guard import ALIVE, FAILS, NO, YES, pinned, tried, verdict
@@ -69,21 +69,29 @@ class Outputs:
 
 
 def judged(
-    frame: DataFrame, texts: Sequence[Sequence[str]], within: str | None, judge: Callable[[Sequence[str]], Column]
+    columns: Columns,
+    frame: DataFrame,
+    texts: Sequence[Sequence[str]],
+    within: str | None,
+    judge: Callable[[Sequence[str]], Column],
 ) -> DataFrame:
     """Rows with the members that want them in `_tags`, and those for whom they fail in `_bad`."""
     alike: dict[tuple[str, ...], int] = {}  # what several members ask is asked once
     for number, found in enumerate(texts):
         alike[tuple(found)] = alike.get(tuple(found), 0) | 1 << number
     asked = {found: f"_v{n}" for n, found in enumerate(alike) if found}
-    said = [pinned(_own(judge(found), alike[found], within)).alias(name) for found, name in asked.items()]
-    rows = frame.select("*", *said)
+
+    def said() -> list[Column]:
+        found = [pinned(_own(judge(texts), alike[texts], within)).alias(name) for texts, name in asked.items()]
+        return [F.col("*"), *found]
+
+    rows = select(frame, columns.several(("judged", within, *asked), said))
     always = sum(bits for found, bits in alike.items() if not found)
     tags = [f"{always}L", *(f"IF({asked[found]} = {YES}, {bits}L, 0L)" for found, bits in alike.items() if found)]
     bad = ["0L", *(f"IF({asked[found]} = {FAILS}, {bits}L, 0L)" for found, bits in alike.items() if found)]
     mine = "" if within is None else f"{within} & "
-    told = [F.expr(f"{mine}({' | '.join(each)})").alias(name) for each, name in ((tags, TAGS), (bad, BAD))]
-    return rows.select("*", *told).drop(*asked.values())
+    told = [Made(f"{mine}({' | '.join(each)})", name) for each, name in ((tags, TAGS), (bad, BAD))]
+    return select(rows, columns.listed([Made(f"* EXCEPT ({', '.join(asked.values())})" if asked else "*"), *told]))
 
 
 def conditions(spark: SparkSession) -> Callable[[Sequence[str]], Column]:
@@ -107,13 +115,19 @@ def _own(column: Column, bits: int, within: str | None) -> Column:
 
 
 def told_rows(
-    frame: DataFrame, outputs: Outputs, spark: SparkSession, refs: Sequence[Ref], keep: Sequence[str]
+    columns: Columns, frame: DataFrame, outputs: Outputs, refs: Sequence[Ref], keep: Sequence[str]
 ) -> DataFrame:
     """Judged rows with outputs and some columns; those on which something fails tell what they hold in `_row`."""
-    rows = frame.where(F.expr(f"{TAGS} != 0 OR {BAD} != 0"))
-    rows = rows.select("*", *outputs.columns(spark))
-    row = F.when(F.expr(f"{BAD} != 0") | outputs.fails(), row_told(spark, refs)).alias(ROW)
-    return rows.select(*(f"_e{n}" for n in range(len(outputs.wanted))), *keep, TAGS, BAD, row)
+    spark = frame.sparkSession
+    key = (*outputs.wanted.items(), *refs)
+    rows = frame.where(columns.one(f"{TAGS} != 0 OR {BAD} != 0"))
+    rows = select(rows, columns.several(("outputs", key), lambda: [F.col("*"), *outputs.columns(spark)]))
+
+    def told() -> list[Column]:
+        row = F.when(F.expr(f"{BAD} != 0") | outputs.fails(), row_told(spark, refs)).alias(ROW)
+        return [*(F.col(f"_e{n}") for n in range(len(outputs.wanted))), *map(F.col, (*keep, TAGS, BAD)), row]
+
+    return select(rows, columns.several(("told", key, *keep), told))
 
 
 def united(frames: Sequence[DataFrame]) -> pa.Table:

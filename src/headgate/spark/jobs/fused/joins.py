@@ -121,7 +121,7 @@ class FusedJoins:
         bad: list[tuple[_Side, DataFrame]] = []
 
         def tagged(side: _Side, frame: DataFrame, within: str | None) -> DataFrame:
-            rows = judged(frame, side.predicates, within, conditions(self.catalog.spark))
+            rows = judged(self.catalog.columns, frame, side.predicates, within, conditions(self.catalog.spark))
             bad.append((side, rows))
             mine = rows.where(F.expr(f"{TAGS} != 0"))
             own = [quoted((name,)) for name in side.columns]
@@ -255,8 +255,9 @@ class CarefulJoins:
         spark = self.group.catalog.spark
         pairs = pairs.withColumn(ARRIVAL, F.expr(f"greatest(l{ARRIVAL}, r{ARRIVAL})"))
         pairs = pairs.withColumn(_SIDE, F.lit(None).cast("string"))
-        rows = judged(pairs, self.group.tests, PAIR, conditions(spark))
-        return told_rows(rows, made, spark, self._refs, [ARRIVAL, f"l{OFFSET}", f"r{OFFSET}", _SIDE])
+        columns = self.group.catalog.columns
+        rows = judged(columns, pairs, self.group.tests, PAIR, conditions(spark))
+        return told_rows(columns, rows, made, self._refs, [ARRIVAL, f"l{OFFSET}", f"r{OFFSET}", _SIDE])
 
     @property
     def _refs(self) -> list[Ref]:

@@ -96,9 +96,9 @@ class FusedRows:
         given, within = self._given(leaves, logs, [*self.columns, ARRIVAL, OFFSET])
         frame = shipped_for(spark, given)
         made = Outputs.of(self.wanted, self.plain)
-        rows = told_rows(
-            judged(frame, self.predicates, within, conditions(spark)), made, spark, refs, [ARRIVAL, OFFSET]
-        )
+        columns = self.catalog.columns
+        rows = judged(columns, frame, self.predicates, within, conditions(spark))
+        rows = told_rows(columns, rows, made, refs, [ARRIVAL, OFFSET])
         table, failing = united([rows]), Failing(self.sites, self._origin)
         told = []
         for number, (tests, wanted) in enumerate(zip(self.predicates, self.wanted, strict=True)):
