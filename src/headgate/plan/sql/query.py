@@ -132,7 +132,8 @@ class Planner:
 
     def _columns(self) -> set[str]:
         """The columns of all that can be read."""
-        return {name.lower() for one in (*self.streams.values(), *self.tables.values()) for name in one.columns}
+        streams = {name.lower() for stream in self.streams.values() for name in stream.columns}
+        return streams | {name.lower() for table in self.tables.values() for name in table.columns}
 
     def _relation(self, node: exp.Expr) -> Relation | Table:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
