@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 
 from headgate.plan.template import template
 from headgate.spark.jobs.evaluate import Care, Evaluation, Result
 from headgate.spark.jobs.fused import Fused, Member, fused
-from headgate.spark.jobs.problems import of_values, one_line
+from headgate.spark.jobs.problems import SPARK_ERRORS, may_be_of_values, one_line
 from headgate.spark.jobs.writing import Written
 from headgate.spark.runner import Runner
 from headgate.spark.share import Share
@@ -75,8 +74,8 @@ class Together:
             try:
                 apart = shares[0].apart
                 found = group.write(leaves, self._logs, self._aside) if apart else group.run(leaves, self._logs)
-            except PySparkException as error:
-                if not of_values(error):
+            except SPARK_ERRORS as error:
+                if not may_be_of_values(error):
                     raise
             else:
                 return (

@@ -102,7 +102,12 @@ def aggregate(query: exp.Select, scope: Scope, relation: Relation) -> tuple[Rela
 def output_name(item: exp.Expr) -> str:
     """The name of a SELECT item: its alias, its column, or its text."""
     if isinstance(item, exp.Alias):
-        return name_of(item.args["alias"])
+        name = name_of(item.args["alias"])
+        if name.startswith("_"):
+            raise refusal(
+                item, f"column '{name}' begins with _", "names that begin with _ are Headgate's own: rename it"
+            )
+        return name
     if isinstance(item, exp.Column):
         return name_of(item.this)
     if isinstance(item, exp.Dot) and isinstance(item.expression, exp.Identifier):

@@ -73,6 +73,8 @@ def room() -> Iterator[None]:
 
 def check_text(sql: str) -> None:
     """Before anything is read."""
+    if not sql.isascii() and any("\ud800" <= one <= "\udfff" for one in sql):
+        raise HeadgateError("the SQL holds half a character, which is no text", hint="write the whole character")
     if len(sql) > CHARACTERS:
         raise too_much("characters", len(sql), CHARACTERS, "keep long lists in a stored table and join with it")
 

@@ -15,6 +15,8 @@ from sqlglot import exp
 from headgate.model import Aggregate, Column, Except, Join, Operator, Project, Select, Source, TableJoin, Union
 from headgate.plan.sql.normal import is_column, normal, text
 
+LONGEST = 2_000  # characters of a predicate: one that looks through many levels may double with each
+
 Used = frozenset[str] | None  # names that are read above; None: all columns are
 
 
@@ -97,7 +99,7 @@ def _looking_through(node: Operator) -> Operator:
     meant = {column.name: column.expression for column in below.columns}
     predicate = _meaning(node.predicate, meant)
     if predicate is None:
-        return node
+        return node  # it stays above, and is no less right there
     return replace(below, inputs=(replace(node, inputs=below.inputs, predicate=predicate),))
 
 
@@ -114,4 +116,5 @@ def _meaning(predicate: str, meant: Mapping[str, str]) -> str | None:
             return None
         if not path:
             column.replace(exp.Paren(this=sqlglot.parse_one(meant[name], dialect="spark")))
-    return text(normal(root.this))
+    made = text(normal(root.this))
+    return made if len(made) <= LONGEST else None

@@ -16,11 +16,17 @@ from sqlglot.tokenizer_core import Token, TokenType
 from headgate.model import HeadgateError
 from headgate.plan.sql.bounds import check_text, check_tokens, check_tree
 
-_AS_WRITTEN = {"PARSE_JSON", "TRY_PARSE_JSON", "COLLATE", "TO_CHAR", "LOG10", "LOG2", "DATE_SUB", "SPACE"}
+_AS_WRITTEN = {"PARSE_JSON", "TRY_PARSE_JSON", "COLLATE", "TO_CHAR", "LOG10", "LOG2", "DATE_SUB", "SPACE"} | {
+    "PERCENTILE",  # its third argument would be lost
+    "NAMED_STRUCT",  # the names of fields would be written small
+}
 
 
 class _Spark(Spark):
     """Spark's SQL, but functions that sqlglot would write otherwise, or not at all, stay what they are."""
+
+    class Tokenizer(Spark.Tokenizer):
+        STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012 - 'it''s' is one text, not two
 
     class Parser(SparkParser):
         FUNCTIONS = {  # noqa: RUF012

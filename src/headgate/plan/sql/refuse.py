@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import MappingProxyType
 
@@ -21,6 +22,8 @@ _MODE = Reason(_SORTED.why, "write mode(x, true), which takes the smallest of th
 _BARE = frozenset({"localtimestamp", "localtime", "current_time"})  # functions that sqlglot takes for columns
 _OURS = frozenset({"tumble", "hop", "table", "descriptor"})  # in FROM
 _CLOCK = frozenset({"now", "today", "tomorrow", "yesterday"})
+_LEAST_ERROR = 0.001
+_NO_DATE = re.compile(r"\s*[Tt]?\d{1,2}:")  # a time of the day alone is one of today
 _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ"})
 
 _CLAUSES = MappingProxyType(
@@ -126,10 +129,34 @@ def _clock(node: exp.Expr) -> HeadgateError | None:
     """`timestamp 'now'` and `cast('today' AS date)`: constants to Spark, which reads the clock when it plans a job."""
     if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal) or not node.this.is_string:
         return None
-    if node.this.name.strip().lower() not in _CLOCK or node.to.this.name not in _MOMENTS:
+    without_date = _NO_DATE.match(node.this.name) is not None
+    clock = without_date or node.this.name.strip().lower() in _CLOCK
+    if not clock or node.to.this.name not in _MOMENTS:
         return None
     message = f"'{node.this.name}' as a time is not deterministic: it is the clock's when it is evaluated"
     return refusal(node, message, refused()["now"].hint)
+
+
+def _accuracy(node: exp.Expr) -> HeadgateError | None:
+    """An approximate count that is asked to be exact takes gigabytes for each group."""
+    given = None
+    if isinstance(node, exp.ApproxDistinct):
+        given = node.args.get("accuracy")
+    elif isinstance(node, exp.Anonymous) and str(node.this).lower() == "count_min_sketch":
+        given = node.expressions[1] if len(node.expressions) > 1 else None
+    if given is None:
+        return None
+    found = re.fullmatch(r"(\d*\.?\d+([eE]-?\d+)?)[dD]?", text(given))
+    if found is not None and float(found[1]) >= _LEAST_ERROR:
+        return None
+    return refusal(node, f"the error of an approximate count is at least {_LEAST_ERROR:g}", "write such a constant")
+
+
+def _time_of_day(node: exp.Expr) -> HeadgateError | None:
+    """TIME, which sqlglot would write as TIMESTAMP: a time of the day, and with it the clock's date."""
+    if isinstance(node, exp.DataType) and node.this == exp.DataType.Type.TIME:
+        return refusal(node, "the type TIME is not supported", "use a timestamp, or text")
+    return None
 
 
 def _shape(node: exp.Expr) -> HeadgateError | None:
@@ -166,4 +193,6 @@ _SHAPES: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], str, str], ...
     (exp.TableSample, "TABLESAMPLE is not supported over streams", "filter on a column, for example WHERE id % 10 = 0"),
     (exp.Into, "INTO is not supported", "give the query a sink"),
 )
-_RULES: tuple[Callable[[exp.Expr], HeadgateError | None], ...] = (_shape, _subquery, _clock, _function)
+_RULES: tuple[Callable[[exp.Expr], HeadgateError | None], ...] = (
+    *(_shape, _subquery, _clock, _time_of_day, _accuracy, _function),
+)

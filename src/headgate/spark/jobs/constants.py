@@ -7,6 +7,7 @@ long values must say how long in the query itself, and regular expressions stand
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -38,6 +39,8 @@ _LENGTHS = MappingProxyType(  # which argument tells how long the value becomes
         "StringSpace": 0,
     }
 )
+_LOOPS = frozenset({"ArrayTransform", "ArrayFilter", "ArrayAggregate", "ArrayExists", "ArrayForAll", "ZipWith"})
+_NO_DATE = re.compile(r"\s*[Tt]?\d{1,2}:")  # a time of the day alone is one of today
 _WIDTH = re.compile(r"\d{5,}")  # in a format such as '%100000d'
 
 
@@ -48,14 +51,22 @@ def check_constants(node: Node, above: list[Node]) -> None:
         _check_moment(node)
     for place in _PATTERNS.get(kind, ()):
         _check_pattern(node.children[place])
-    if kind == "Like" and (_text(node.children[1]) or "").count("%") > WILDCARDS:
-        raise HeadgateError(f"a LIKE has more than {WILDCARDS} wildcards", hint="test for fewer parts")
-    if kind in _LENGTHS:
+    if kind == "Like":
+        _check_like(node.children[1])
+    if kind in _LENGTHS or kind == "Sequence":
         _check_length(prod(_length(one) for one in (*above, node)))
-    if kind == "Sequence":
-        _check_length(_steps(node))
     if kind == "FormatString":
         _check_format(_text(node.children[0]))
+
+
+def _check_like(pattern: Node) -> None:
+    while _kind(pattern) in ("Lower", "Upper"):  # of ILIKE
+        pattern = pattern.children[0]
+    written = _text(pattern)
+    if written is None:
+        raise HeadgateError("a LIKE's pattern is not a constant text", hint="write it out, or use contains(s, part)")
+    if written.count("%") > WILDCARDS:
+        raise HeadgateError(f"a LIKE has more than {WILDCARDS} wildcards", hint="test for fewer parts")
 
 
 def _check_moment(node: Node) -> None:
@@ -67,7 +78,7 @@ def _check_moment(node: Node) -> None:
     if written is None:
         hint = "write it out: timestamp '2026-01-31 12:00:00'"
         raise HeadgateError("a time is computed from constant texts", hint=hint)
-    if written.strip().lower() in _CLOCK:
+    if written.strip().lower() in _CLOCK or _NO_DATE.match(written):
         message = f"'{written}' as a time is not deterministic: it is the clock's when it is evaluated"
         raise HeadgateError(message, hint="use the stream's event-time column")
 
@@ -101,8 +112,18 @@ def _check_format(written: str | None) -> None:
 
 def _length(node: Node) -> float:
     """How long a value a node makes of nothing, at most; 1 for those that do not."""
+    if _kind(node) == "Sequence":
+        return _steps(node)
+    if _kind(node) in _LOOPS:  # what its function makes, it makes for every element
+        return prod(map(_length, _below(node.children[0])))
     place = _LENGTHS.get(_kind(node))
     return 1 if place is None else max(1, _most(node.children[place]))
+
+
+def _below(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.children:
+        yield from _below(child)
 
 
 def _most(node: Node) -> float:
@@ -125,16 +146,16 @@ def _steps(node: Node) -> float:
 
 
 def _number(node: Node) -> int | None:
-    """An integer constant; a text counts as none, and is no length."""
+    """An integer constant, also where Spark makes it of a text; None: it is not known."""
     if _kind(node) in ("Cast", "UnaryMinus"):
         found = _number(node.children[0])
         return -found if found is not None and _kind(node) == "UnaryMinus" else found
     if _kind(node) != "Literal":
         return None
     value = node.fields.get("value")
-    if node.fields.get("type") == "string" or value is None:
+    if value is None:
         return 0
-    return int(value) if re.fullmatch(r"-?\d+", str(value)) else None
+    return int(value) if re.fullmatch(r"\s*-?\d+\s*", str(value)) else None
 
 
 def _text(node: Node) -> str | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -22,10 +23,19 @@ from headgate.spark.jobs.compile import Builder, Catalog, Finish, Found, Whole, 
 from headgate.spark.jobs.direct import collected
 from headgate.spark.jobs.inner import Inner, Ref
 from headgate.spark.jobs.isolate import IsolatingBuilder
-from headgate.spark.jobs.problems import of_values, told
+from headgate.spark.jobs.problems import SPARK_ERRORS, first_line, may_be_of_values, of_values, told
 from headgate.spark.jobs.reading import Reading
 from headgate.spark.jobs.rows import Leaf, Rows
-from headgate.spark.jobs.schemas import CLOSES, FAILED, FROM, ORIGINS, arrow_schema, result_schema, with_hidden
+from headgate.spark.jobs.schemas import (
+    CLOSES,
+    FAILED,
+    FROM,
+    ORIGINS,
+    arrow_schema,
+    check_result,
+    result_schema,
+    with_hidden,
+)
 from headgate.spark.jobs.sites import Sites
 from headgate.spark.jobs.spans import Moment
 from headgate.spark.jobs.tables import without_rows
@@ -105,13 +115,22 @@ class Evaluation:
 
         Once an expression has failed on a row, this run and later ones are guarded.
         """
+        care = self.care
         try:
             return self._result(leaves, logs, whole, aside)
-        except PySparkException as error:
-            if not of_values(error) or self.care is Care.JOIN_KEYS:
+        except SPARK_ERRORS as error:
+            if not may_be_of_values(error) or care is Care.JOIN_KEYS:
                 raise
-        self.care = Care(self.care + 1)
-        return self.run(leaves, logs, whole, aside)
+            failed = error
+        self.care = Care(care + 1)
+        try:
+            found = self.run(leaves, logs, whole, aside)
+        except Exception:
+            self.care = care  # it did not help
+            raise failed from None
+        if not found.failures and not (isinstance(failed, PySparkException) and of_values(failed)):
+            self.care = care  # what went wrong has passed, and had nothing to do with rows
+        return found
 
     def frame(
         self, leaves: Mapping[Place, Leaf], logs: Mapping[str, Rows], whole: Whole | None = None
@@ -210,6 +229,9 @@ def evaluation(
         output = to_arrow_schema(finish(frame, ()).schema, timezone="UTC")
     except PySparkException as error:
         raise HeadgateError(f"Spark refuses the query: {told(error)}", hint="correct the expression") from None
+    except (Py4JError, ValueError, pa.ArrowException) as error:
+        raise HeadgateError(f"Spark refuses the query: {first_line(error)}", hint="correct the expression") from None
+    check_result(output)
     catalog = Catalog(spark, streams, tables, types)
     hidden = 2 + len(outlet.times if outlet else ())
     return Evaluation(catalog, plan, pa.schema([*output][:-hidden]), finish, outlet)

@@ -223,9 +223,8 @@ class IsolatingBuilder(Builder):
         return self._marked(rows, node, _OVER, lambda: self.sites.note(rows, refs, sums, OVERFLOW))
 
     def _except(self, reading: Reading, node: Except, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
-        good = [
-            None if one is None else self._good(one, child) for one, child in zip(inputs, node.inputs, strict=False)
-        ]
+        agreed = self.catalog.types.get(reading.place)
+        good = [None if one is None else self._led_around(self._conformed(one, agreed, marks)) for one in inputs]
         made = Builder._except(self, reading, node, good, marks)
         return None if made is None else self._unmarked(made)
 

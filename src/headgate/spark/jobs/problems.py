@@ -8,6 +8,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
+_CANCELLED = re.compile(r"cancell?ed", re.IGNORECASE)
 _CODE = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
 _REST = re.compile(r"\s*(SQLSTATE: \w+|Use `try_.*|If necessary set .*|To tolerate .*);?.*$")
 
@@ -58,8 +59,16 @@ def first_line(error: BaseException) -> str:
 
 def of_values(error: PySparkException) -> bool:
     """Whether an expression failed on a row (ANSI), so that the other rows can still be computed."""
-    condition = error.getCondition() or ""
-    return condition.startswith(_OF_VALUES)
+    condition, state = error.getCondition() or "", error.getSqlState() or ""
+    return condition.startswith(_OF_VALUES) or state.startswith("22")  # the class of data exceptions
+
+
+SPARK_ERRORS = (PySparkException, Py4JJavaError)  # how a job's failure comes out; of which kind depends on where it was
+
+
+def may_be_of_values(error: Exception) -> bool:
+    """Whether a careful run may do what this one did not: all but a run that was cancelled."""
+    return isinstance(error, SPARK_ERRORS) and not _CANCELLED.search(str(error))
 
 
 def one_line(error: BaseException) -> str:
@@ -68,4 +77,5 @@ def one_line(error: BaseException) -> str:
     >>> one_line(ValueError("no   such thing")), one_line(KeyError())
     ('no such thing', 'KeyError')
     """
-    return " ".join(str(error).split())[:500] or type(error).__name__
+    said = first_line(error) if isinstance(error, Py4JJavaError) else " ".join(str(error).split())
+    return said[:500] or type(error).__name__

@@ -48,6 +48,23 @@ def result_schema(schema: pa.Schema) -> pa.Schema:
     return schema.append(pa.field(ARRIVAL, pa.float64())).append(pa.field(CLOSES, pa.timestamp("us", "UTC")))
 
 
+def check_result(schema: pa.Schema) -> None:
+    """Refuse structs that no file can hold: without fields, or with two of one name."""
+    for one in schema:
+        _check_structs(one.name, one.type)
+
+
+def _check_structs(column: str, kind: pa.DataType) -> None:
+    inner = [kind.field(number) for number in range(kind.num_fields)]
+    names = [field.name.lower() for field in inner]
+    if pa.types.is_struct(kind) and (not names or len(set(names)) < len(names)):
+        told = "has no fields" if not names else f"has two fields of one name: {', '.join(names)}"
+        hint = "name them apart: named_struct('a', x, 'b', y)"
+        raise HeadgateError(f"column '{column}' holds a struct that {told}", hint=hint)
+    for field in inner:
+        _check_structs(column, field.type)
+
+
 def unique(names: Iterable[str]) -> list[str]:
     """Names told apart, as files need them.
 

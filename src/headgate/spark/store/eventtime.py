@@ -35,6 +35,10 @@ class Divided(NamedTuple):
         return self.kept if self.late is None else self.kept.filter(pc.invert(self.late))
 
 
+OUT_OF_RANGE = "its event time is not between the years 1 and 9999"
+_FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+
+
 def check_column(stream: Stream, schema: pa.Schema) -> None:
     """Refuse an event time that is not a timestamp column of the stream."""
     if stream.event_time is None:
@@ -93,6 +97,11 @@ def divide(rows: pa.Table, stream: Stream, frontier: Moment | None, arrival: flo
         valid = pc.is_valid(times)
         rejected = ((rows.filter(pc.invert(valid)), NO_EVENT_TIME),)
         rows, times = rows.filter(valid), times.filter(valid)
+    odd = pc.or_(_at_least(times, _LAST + 1), pc.invert(_at_least(times, _FIRST)))
+    if _any(odd):
+        rejected += ((_in_numbers(rows.filter(odd), stream.event_time), OUT_OF_RANGE),)
+        usual = pc.invert(odd)
+        rows, times = rows.filter(usual), times.filter(usual)
     far = _at_least(times, math.inf if stream.ahead == math.inf else math.floor((arrival + stream.ahead) * 1e6) + 1)
     if _any(far):
         rejected += _too_far(rows.filter(far), times.filter(far).to_pylist(), stream, arrival)
@@ -100,6 +109,11 @@ def divide(rows: pa.Table, stream: Stream, frontier: Moment | None, arrival: flo
         rows, times = rows.filter(near), times.filter(near)
     late = pc.invert(_at_least(times, -math.inf if frontier is None else frontier))
     return Divided(rows, late if _any(late) else None, rejected)
+
+
+def _in_numbers(rows: pa.Table, column: str) -> pa.Table:
+    """Rows whose event times are microseconds: as dates nobody could write them."""
+    return rows.set_column(rows.schema.get_field_index(column), column, microseconds(rows[column]))
 
 
 def late_by(time: int, frontier: Moment) -> str:
