@@ -200,7 +200,7 @@ def leaves(plan: Operator | Source) -> int:
 
 def whole_window() -> exp.Expr:
     """Spark's `window` column, made of its two ends."""
-    made: exp.Expr = exp.maybe_parse(f"named_struct('start', {START}, 'end', {END})", dialect=SPARK)
+    made: exp.Expr = exp.maybe_parse(f"struct({START} AS start, {END} AS end)", dialect=SPARK)
     return normal(made)
 
 
