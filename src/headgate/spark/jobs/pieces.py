@@ -66,7 +66,7 @@ class Cutter:
         inner: dict[str, Inner] = {}
         made: dict[Place, Piece] = {}
         wanted = self._wanted(plan)
-        for place, node in self._below(plan, ()):
+        for place, node in self._in_order(plan):
             if place and (place not in self.cuts or self.known[place] != place):
                 continue
             part = self._part(node, place)
@@ -118,8 +118,18 @@ class Cutter:
 
         return replace(node, inputs=tuple(below(child, (*place, port)) for port, child in enumerate(node.inputs)))
 
-    def _below(self, node: Operator, place: Place) -> Iterator[tuple[Place, Operator]]:
-        for port, child in enumerate(node.inputs):
-            if isinstance(child, Operator):
-                yield from self._below(child, (*place, port))
-        yield place, node
+    def _in_order(self, plan: Operator) -> Iterator[tuple[Place, Operator]]:
+        """All operators, each after those whose results it reads: also where these are made at another place."""
+        done: set[Place] = set()
+
+        def visit(place: Place) -> Iterator[tuple[Place, Operator]]:
+            node = node_at(plan, place)
+            if place in done or not isinstance(node, Operator):
+                return
+            done.add(place)
+            for port in range(len(node.inputs)):
+                at = (*place, port)
+                yield from visit(self.known[at] if at in self.cuts else at)
+            yield place, node
+
+        return visit(())
