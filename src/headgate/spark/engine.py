@@ -254,7 +254,7 @@ class Engine:
             self._limits = None
 
     def _take_place(self, running: RunningQuery, former: RunningQuery) -> None:
-        streams, reached = stream_leaves(former.query), former.reached()
+        streams, reached = stream_leaves(former.query), former.stands()
         for leaf, stream in stream_leaves(running.query).items():
             before = [offset for known, offset in reached.items() if streams[known] == stream]
             running.positions[leaf] = running.starts[leaf] = min(before, default=self.dispatch.ends[stream])

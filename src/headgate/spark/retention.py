@@ -55,7 +55,7 @@ def needed_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
 
 def whole_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
     """For each leaf the first offset that the query in one piece may still read, given what its results reach."""
-    reached, streams = running.reached(), stream_leaves(running.query)
+    reached, streams = running.reached(logs), stream_leaves(running.query)
     leaves = {place: running.leaf(place, Range(at, at), logs) for place, at in reached.items()}
     kept = survey_of(running.one.evaluation.catalog, running.query.plan, leaves).kept()
     found = {}

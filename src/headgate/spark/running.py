@@ -119,8 +119,19 @@ class RunningQuery:
         found = {self.queues[place]: (self.leaves[place].stream, taken[place]) for place in windows}
         return sum(logs[stream].late(offsets.first, offsets.last) for stream, offsets in found.values())
 
-    def reached(self) -> dict[Place, int]:
-        """How far its results so far reach into its streams."""
+    def reached(self, logs: Logs) -> dict[Place, int]:
+        """How far its results so far reach into its streams, by what waits inside."""
+        here = {place: Range(offset, offset) for place, offset in self.positions.items()}
+        if self.shape.whole:
+            return dict(self.positions)
+        found = {place: offset for place, offset in self.positions.items() if place in self.starts}
+        for piece in self.pieces:
+            for place, offsets in self._reached(piece, here, logs).items():
+                found[place] = min(found.get(place, offsets.first), offsets.first)
+        return found
+
+    def stands(self) -> dict[Place, int]:
+        """Where it stands in its streams: the first tuples that have not gone all the way."""
         if self.shape.whole:
             return dict(self.positions)
         found: dict[Place, int] = {}

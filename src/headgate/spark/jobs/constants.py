@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from headgate.spark.jobs.allowed import Node
 
 LONGEST = 100_000  # characters or elements that a function may make of nothing
+STEPS = 10_000_000  # the same, made one by one for the elements of another
 PATTERN = 1_000  # characters of a regular expression
 WILDCARDS = 20  # in one LIKE
 
@@ -54,7 +55,8 @@ def check_constants(node: Node, above: list[Node]) -> None:
     if kind == "Like":
         _check_like(node.children[1])
     if kind in _LENGTHS or kind == "Sequence":
-        _check_length(prod(_length(one) for one in (*above, node)))
+        looped = any(_kind(one) in _LOOPS for one in above)
+        _check_length(prod(_length(one) for one in (*above, node)), STEPS if looped else LONGEST)
     if kind == "FormatString":
         _check_format(_text(node.children[0]))
 
@@ -98,8 +100,8 @@ def _check_pattern(node: Node) -> None:
         raise HeadgateError(message, hint="let it match in one way only: (a+)+ is a+, (a|ab)* is (ab?)*")
 
 
-def _check_length(length: float) -> None:
-    if length > LONGEST:
+def _check_length(length: float, most: int) -> None:
+    if length > most:
         told = "whatever a column says" if length == float("inf") else f"{int(length):,}".replace(",", " ")
         hint = "write a smaller number; where a column n tells it, write least(n, 1000)"
         raise HeadgateError(f"the query makes values as long as {told}: they could take all memory", hint=hint)
