@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -55,8 +56,9 @@ def check_constants(node: Node, above: list[Node]) -> None:
     if kind == "Like":
         _check_like(node.children[1])
     if kind in _LENGTHS or kind == "Sequence":
-        looped = any(_kind(one) in _LOOPS for one in above)
-        _check_length(prod(_length(one) for one in (*above, node)), STEPS if looped else LONGEST)
+        around = [one for one, below in pairwise((*above, node)) if _kind(one) not in _LOOPS or _is_function(below)]
+        looped = any(_kind(one) in _LOOPS for one in around)
+        _check_length(prod(_length(one) for one in (*around, node)), STEPS if looped else LONGEST)
     if kind == "FormatString":
         _check_format(_text(node.children[0]))
 
@@ -120,6 +122,11 @@ def _length(node: Node) -> float:
         return prod(map(_length, _below(node.children[0])))
     place = _LENGTHS.get(_kind(node))
     return 1 if place is None else max(1, _most(node.children[place]))
+
+
+def _is_function(node: Node) -> bool:
+    """Whether it is what a loop does for every element, and not the elements."""
+    return _kind(node) == "LambdaFunction"
 
 
 def _below(node: Node) -> Iterator[Node]:
