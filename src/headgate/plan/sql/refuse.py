@@ -146,7 +146,7 @@ def _accuracy(node: exp.Expr) -> HeadgateError | None:
         given = node.expressions[1] if len(node.expressions) > 1 else None
     if given is None:
         return None
-    found = re.fullmatch(r"(\d*\.?\d+([eE]-?\d+)?)[dD]?", text(given))
+    found = re.search(r"(\d*\.?\d+([eE]-?\d+)?)", text(given))
     if found is not None and float(found[1]) >= _LEAST_ERROR:
         return None
     return refusal(node, f"the error of an approximate count is at least {_LEAST_ERROR:g}", "write such a constant")

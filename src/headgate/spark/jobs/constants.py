@@ -64,12 +64,10 @@ def check_constants(node: Node, above: list[Node]) -> None:
 
 
 def _check_like(pattern: Node) -> None:
-    while _kind(pattern) in ("Lower", "Upper"):  # of ILIKE
-        pattern = pattern.children[0]
-    written = _text(pattern)
-    if written is None:
-        raise HeadgateError("a LIKE's pattern is not a constant text", hint="write it out, or use contains(s, part)")
-    if written.count("%") > WILDCARDS:
+    """Count the wildcards of a pattern, or of the constants that one is made of."""
+    parts = list(_below(pattern))
+    found = sum((_text(part) or "").count("%") for part in parts) * prod(map(_length, parts))
+    if found > WILDCARDS:
         raise HeadgateError(f"a LIKE has more than {WILDCARDS} wildcards", hint="test for fewer parts")
 
 
