@@ -85,7 +85,9 @@ def judged(
         found = [pinned(_own(judge(texts), alike[texts], within)).alias(name) for texts, name in asked.items()]
         return [F.col("*"), *found]
 
-    rows = select(frame, columns.several(("judged", within, *asked), said))
+    # With bits and names: another group of the same first member may ask the same for other members.
+    key = ("judged", judge.__qualname__, within, *((found, alike[found], name) for found, name in asked.items()))
+    rows = select(frame, columns.several(key, said))
     always = sum(bits for found, bits in alike.items() if not found)
     tags = [f"{always}L", *(f"IF({asked[found]} = {YES}, {bits}L, 0L)" for found, bits in alike.items() if found)]
     bad = ["0L", *(f"IF({asked[found]} = {FAILS}, {bits}L, 0L)" for found, bits in alike.items() if found)]
