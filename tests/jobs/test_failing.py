@@ -257,3 +257,26 @@ def test_a_key_that_hides_a_cast(spark: SparkSession) -> None:
     assert found == counted(
         spark.sql(f"SELECT x.id AS i FROM a x JOIN b y ON x.k = try_cast(y.s AS int) AND {WITHIN}").toArrow()
     )
+
+
+def test_groups_of_the_same_first_member(spark: SparkSession) -> None:
+    """What a careful run keeps ready for one group is not taken for another one, nor for the other side of a join."""
+    case, given = TUPLES["filter"], logs(spark)
+    members = [checked(spark, sql) for sql in (case.sql, "SELECT id FROM a WHERE 100 / k > 9", case.sql)]
+    for size in (2, 3):
+        group = fused(members[0].catalog, [Member(template(one.plan), one) for one in members[:size]])  # type: ignore[arg-type]
+        cut = [list(run_leaves(one.plan, given, [[0.2 + 0.3 * n]])) for n, one in enumerate(members[:size])]
+        for number in range(size):
+            total: Counter[Row] = Counter()
+            for leaves in zip(*cut, strict=True):
+                total += counted(group.run_careful(leaves, given)[number][0].drop_columns(["_arrival", "_closes"]))
+            wanted = Case(case.sql.replace("3", "9") if number == 1 else case.sql, "k = 0")
+            assert total == batch(spark, wanted, given)
+    sides = [f"SELECT x.id {JOINED} WHERE 100 / {side}.k > 3" for side in ("x", "y")]
+    joins = [checked(spark, sql) for sql in sides]
+    group = fused(joins[0].catalog, [Member(template(one.plan), one) for one in joins])  # type: ignore[arg-type]
+    found = [Counter[Row](), Counter[Row]()]
+    for leaves in zip(*(run_leaves(one.plan, given, [[0.5, 0.5]]) for one in joins), strict=True):
+        for number, (rows, _) in enumerate(group.run_careful(leaves, given)):
+            found[number] += counted(rows.drop_columns(["_arrival", "_closes"]))
+    assert found == [batch(spark, Case(sides[0], "k = 0"), given), batch(spark, Case(sides[1], b="k = 0"), given)]
