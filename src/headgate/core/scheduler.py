@@ -83,6 +83,7 @@ class Scheduler:
         fuse: Fuse = Fuse.OFF,
         seed: int = 0,
         rest: float = 0.0,
+        guard: Callable[[Policy], Policy] | None = None,
     ) -> None:
         self.network = network
         self.measured = measured or Measured.of(network)
@@ -97,6 +98,7 @@ class Scheduler:
         self.fuse = fuse
         self.seed = seed
         self.rest = rest  # seconds for each operator between two looks at measured statistics: a look goes over all
+        self._guard = guard  # what stands before a policy, if anything does
         self._since_refresh = 0
         self._refreshed = 0.0
         self._looked = 0.0
@@ -157,9 +159,7 @@ class Scheduler:
         self._rewire(self.network.prioritize(event.query_class, event.priority), now)
 
     def _policy_changed(self, event: PolicyChanged, now: float) -> None:
-        if event.fuse is not None:
-            self.fuse = Fuse(event.fuse)
-        self._use(event.policy, now)
+        self._use(event.policy, now, None if event.fuse is None else Fuse(event.fuse))
 
     def _statistics_changed(self, event: StatisticsChanged, now: float) -> None:
         if event.operator is not None and event.operator in self.measured.operators:
@@ -311,11 +311,12 @@ class Scheduler:
 
     # -- change ------------------------------------------------------------------------------------------------
 
-    def _use(self, policy: str | Policy, now: float) -> None:
-        """Let a policy decide from now on."""
+    def _use(self, policy: str | Policy, now: float, fuse: Fuse | None = None) -> None:
+        """Let a policy decide from now on; one that refuses the network changes nothing."""
         chosen = create(policy) if isinstance(policy, str) else policy
         chosen.check(self.network)
-        self.policy = chosen
+        self.policy = chosen if self._guard is None else self._guard(chosen)
+        self.fuse = self.fuse if fuse is None else fuse
         self.policy.seed(self.seed)
         self._choose = self.policy.choose
         self._tell = self.policy.ready

@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.model import Level, Query, QueryClass, Stream
+from headgate.model import Level, Query, QueryClass, Source, Stream
 from headgate.plan.network import Network
 from headgate.plan.segments import chains
 from headgate.plan.sharing import Place
+from headgate.spark.engine.shapes import keyed
+from headgate.spark.engine.steering import FINE
 from headgate.spark.jobs.inner import Inner
 from headgate.spark.jobs.pieces import Cutter, Piece
 from headgate.spark.jobs.schemas import FROM
@@ -21,8 +24,6 @@ from headgate.spark.jobs.waiting import log_schema
 from headgate.spark.store import logfiles
 from headgate.spark.store.files import safe_name
 from headgate.spark.store.log import StreamLog
-
-FINE = (Level.OPERATOR, Level.SEGMENT)  # levels at which rows wait inside a query
 
 
 def cut_places(
@@ -68,6 +69,15 @@ class Shape:
     @property
     def whole(self) -> bool:
         return self.level is None
+
+    @property
+    def leaves(self) -> dict[Place, Source]:
+        """All that its pieces read: streams, and what waits inside."""
+        return {place: source for piece in self.pieces for place, source in piece.leaves.items()}
+
+    def cut(self) -> dict[str, Any] | None:
+        """What a commit must tell so that it can be opened again."""
+        return None if self.level is None else {"level": self.level, "epoch": self.epoch, "base": keyed(self.base)}
 
     def close(self) -> None:
         for log in self.logs.values():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from headgate.model import Level
+from headgate.plan.network import Network
 from headgate.plan.sharing import Place
 from headgate.spark.cutting import Shape, Shaper
 from headgate.spark.jobs import waiting
@@ -16,7 +17,6 @@ from headgate.spark.jobs.rows import Leaf, Range
 from headgate.spark.retention import whole_from
 from headgate.spark.runner import Runner
 from headgate.spark.running import Logs, RunningQuery
-from headgate.spark.share import Share
 
 
 def cut_up(
@@ -43,21 +43,20 @@ def cut_up(
     return shape, positions, failures
 
 
-def left_inside(running: RunningQuery, logs: Logs) -> Iterator[Share]:
-    """What must still run before a query in pieces is whole: each share after those before it are committed."""
-    for piece in running.pieces:
-        taken = {}
-        for place, source in piece.leaves.items():
-            at, log = running.positions[place], running.shape.logs.get(source.stream)
-            taken[place] = Range(at, at if log is None else log.end)
-        if any(offsets.first < offsets.last for offsets in taken.values()):
-            yield Share.of(running, piece, taken, logs)
+def left_inside(running: RunningQuery, piece: Piece) -> dict[Place, Range] | None:
+    """What a piece must still take of the rows that wait before it, so that the query can be whole; None: nothing."""
+    taken = {}
+    for place, source in piece.leaves.items():
+        at, log = running.positions[place], running.shape.logs.get(source.stream)
+        taken[place] = Range(at, at if log is None else log.end)
+    return taken if any(offsets.first < offsets.last for offsets in taken.values()) else None
 
 
-def whole_positions(running: RunningQuery, queues: Mapping[Place, int]) -> dict[Place, int]:
-    """Where a query without rows inside stands in its streams; `queues` are those of its leaves when it is whole."""
-    at = {running.queues[place]: offset for place, offset in running.positions.items()}
-    return {place: at[queue] for place, queue in queues.items()}
+def whole_positions(running: RunningQuery, network: Network) -> dict[Place, int]:
+    """Where a query without rows inside stands in its streams; leaves that read the same stand at the same place."""
+    queues = network.inputs(running.name)
+    at = {queues[place]: offset for place, offset in running.positions.items() if place in queues}
+    return {place: at[queue] for place, queue in network.leaves(running.name).items()}
 
 
 def _fill(

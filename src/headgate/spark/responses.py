@@ -17,25 +17,24 @@ from headgate.spark.store.log import StreamLog
 SAMPLE = 1000  # response times that stand for those of a large result
 
 
-def response_times(
-    rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog], emission: float
-) -> list[float]:
-    """Seconds from each result's latest tuple, or from the tuple that closed its window, to its emission."""
-    arrivals = rows[ARRIVAL].to_pylist()
+def arrivals_of(rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> Sequence[float]:
+    """When each result's latest tuple came, or the tuple that closed its window.
+
+    Infinity where no tuple did that: a stream's end closes windows too, and such results come at once.
+    """
+    arrivals: list[float] = rows[ARRIVAL].to_pylist()
     if rows[CLOSES].null_count < rows.num_rows:
         ends = rows[CLOSES].cast(pa.int64()).to_pylist()
         distinct = [end for end in pc.unique(rows[CLOSES].cast(pa.int64())).to_pylist() if end is not None]
-        closing = {end: _closing(end, leaves, logs, emission) for end in distinct}
+        closing = {end: _closing(end, leaves, logs) for end in distinct}
         arrivals = [arrival if end is None else closing[end] for arrival, end in zip(arrivals, ends, strict=True)]
-    return [max(0.0, emission - arrival) for arrival in arrivals]
+    return arrivals
 
 
 Arrivals = Callable[[str, int, int], Sequence[tuple[float, int]]]  # of a stream's offsets: when how many came
 
 
-def response_times_of_train(
-    count: int, leaves: Mapping[Place, Leaf], arrivals: Arrivals, emission: float
-) -> list[float]:
+def arrivals_of_train(count: int, leaves: Mapping[Place, Leaf], arrivals: Arrivals) -> Sequence[float]:
     """The same for results that executors have written, whose rows nobody here sees, as a sample.
 
     Each came of a tuple of the train, or its window was closed by one: taken as spread evenly over the train.
@@ -47,13 +46,13 @@ def response_times_of_train(
     behind = np.cumsum([tuples for _, tuples in chunks])
     wanted = min(count, SAMPLE)
     places = np.searchsorted(behind, (np.arange(wanted) + 0.5) * behind[-1] / max(wanted, 1))
-    return [max(0.0, emission - chunks[place][0]) for place in places]
+    return [chunks[place][0] for place in places]
 
 
-def _closing(end: int, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog], emission: float) -> float:
+def _closing(end: int, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> float:
     """The arrival of the tuple with which all frontiers had passed an event time; a stream's end is no tuple."""
     latest = max(_passing(end, leaf, logs[leaf.stream]) for leaf in leaves.values())
-    return latest if math.isfinite(latest) else emission
+    return latest if math.isfinite(latest) else math.inf
 
 
 def _passing(end: int, leaf: Leaf, log: StreamLog) -> float:

@@ -19,13 +19,14 @@ from headgate.spark.running import Logs, RunningQuery, stream_leaves
 from headgate.spark.store.log import StreamLog
 
 
-def forget(queries: Iterable[RunningQuery], logs: Logs) -> None:
-    """Drop what none of these queries, which are all that read the streams, will read again."""
-    reading = list(queries)
-    if any(log.droppable for log in logs.values()):
-        for stream, offset in keep_from(reading, logs).items():
-            logs[stream].drop_before(offset)
-    for running in reading:
+def droppable(queries: Iterable[RunningQuery], logs: Logs) -> dict[str, int]:
+    """Where each stream may begin, if these queries are all that read; nothing, if no log has anything to drop."""
+    return keep_from(queries, logs) if any(log.droppable for log in logs.values()) else {}
+
+
+def forget_inside(queries: Iterable[RunningQuery], logs: Logs) -> None:
+    """Drop rows inside queries that none of their pieces will read again."""
+    for running in queries:
         for name, log in running.shape.logs.items():
             if log.droppable:
                 log.drop_before(inside_from(running, name, logs))

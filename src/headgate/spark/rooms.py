@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
 from headgate.spark.cutting import Shape, sweep, waiting_folder
-from headgate.spark.running import RunningQuery
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.ledger import Ledger
 from headgate.spark.store.log import StreamLog
 from headgate.spark.store.waitingrows import WaitingRows
 
 
 class Rooms:
-    """The logs of waiting rows that are open, by their names; commits fill them like sinks."""
+    """The logs of waiting rows that are open, by their names; commits fill them."""
 
     def __init__(self, directory: DataDirectory) -> None:
         self.folder = directory.waiting
         self.open: dict[str, StreamLog] = {}
 
+    def put(self, name: str, commit: int, rows: pa.Table) -> None:
+        """Let rows of a commit wait; the second time nothing happens."""
+        self.sink(name).roll_forward(commit, rows)
+
     def sink(self, name: str) -> WaitingRows:
         """What a commit's rows go to."""
         return WaitingRows(name, waiting_folder(self.folder, name), self.open.get(name))
 
-    def settle(self, ledger: Ledger) -> None:
-        """After recovery, which has filled rooms as commits said: let go of them, and sweep those no query is in."""
-        for name in [name for name in ledger.sinks if is_room(name)]:
-            ledger.sinks.pop(name).close()
-        sweep(self.folder, {name: told["cut"]["epoch"] for name, told in ledger.queries.items() if "cut" in told})
+    def sweep(self, queries: Mapping[str, Mapping[str, Any]]) -> None:
+        """Remove what waits for queries that are no more, or are cut otherwise now."""
+        sweep(self.folder, {name: told["cut"]["epoch"] for name, told in queries.items() if "cut" in told})
 
-    def take(self, running: RunningQuery, shape: Shape) -> None:
-        """Let a query be in these pieces from now on."""
-        running.shape = shape
+    def take(self, shape: Shape) -> None:
+        """A query is in these pieces from now on."""
         self.open.update(shape.logs)
 
-    def leave(self, shape: Shape, ledger: Ledger) -> None:
+    def leave(self, shape: Shape) -> None:
         """Nobody waits there any more."""
-        ledger.forward()
         for name in shape.logs:
             self.open.pop(name, None)
-            ledger.sinks.pop(name, None)
         shape.discard()
 
     def close(self) -> None:
-        for log in self.open.values():
+        for log in list(self.open.values()):
             log.close()
 
 

@@ -1,18 +1,18 @@
-"""A query in the engine: where it stands, what it holds back, how it has done."""
+"""A query at one moment: where it stands in its streams and in what waits inside it."""
 
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
-from headgate.model import OperatorId, Query, QueueId, Source
+from headgate.model import Query, QueueId, Source
 from headgate.plan.sharing import Place, below_window
 from headgate.spark.cutting import Shape
+from headgate.spark.engine.shapes import Standing
 from headgate.spark.jobs import waiting
 from headgate.spark.jobs.compile import Whole
-from headgate.spark.jobs.evaluate import Failure, Key
 from headgate.spark.jobs.inner import Inner
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.reading import node_at, sources
@@ -20,61 +20,34 @@ from headgate.spark.jobs.rows import Leaf, Range
 from headgate.spark.jobs.spans import Moment
 from headgate.spark.store.log import StreamLog
 
-KEPT = 100_000  # response times that percentiles are taken from
-
 Logs = Mapping[str, StreamLog]
 Taken = Mapping[Place, Range]
 
 
-@dataclass(slots=True)
-class Tally:
-    """What a query has done since the engine started."""
-
-    runs: int = 0
-    jobs: int = 0
-    tuples_in: int = 0
-    tuples_out: int = 0
-    dead_letters: int = 0
-    late: int = 0  # tuples that its windows passed over
-    responses: array[float] = field(default_factory=lambda: array("d"))
-
-    def note(self, response_times: list[float]) -> None:
-        self.responses.extend(response_times)
-        if len(self.responses) > 2 * KEPT:
-            del self.responses[:-KEPT]
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RunningQuery:
-    """A query, checked by Spark, and its offset before each leaf of its pieces."""
+    """Where a query stood at one moment, with what it takes to read its logs from there."""
 
     query: Query
+    shape: Shape
     one: Piece  # the query in one piece
-    starts: dict[Place, int] = field(default_factory=dict)  # the offsets of the streams from which it reads at all
-    positions: dict[Place, int] = field(default_factory=dict)  # what is committed: in streams, and in what waits inside
-    shape: Shape = field(default_factory=lambda: Shape(()))
-    queues: dict[Place, QueueId] = field(default_factory=dict)
-    bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
-    operators: dict[OperatorId, Piece] = field(default_factory=dict)
-    until: dict[Place, int] = field(default_factory=dict)  # of a one-time query: where its streams end for it
-    state: str = "running"  # scheduled, running, paused, suspended, done
-    error: str = ""
-    skipped: int = 0  # tuples that it lost its place over
-    busy: bool = False  # a run of it is under way that is not committed yet
-    tally: Tally = field(default_factory=Tally)
-    told: set[Key] = field(default_factory=set)  # what its expressions failed on, as long as it may be read again
+    starts: Mapping[Place, int] = field(default_factory=dict)  # the offsets of the streams from which it reads at all
+    positions: Mapping[Place, int] = field(default_factory=dict)  # committed: in streams, and in what waits inside
+    until: Mapping[Place, int] = field(default_factory=dict)  # of a one-time query: where its streams end for it
+    queues: Mapping[Place, QueueId] = field(default_factory=dict)
 
-    def has_told(self, failures: Iterable[Failure]) -> None:
-        """Failures are committed: what has not been told before counts."""
-        keys = {failure.key for failure in failures}
-        self.tally.dead_letters += len(keys - self.told)
-        self.told |= keys
-
-    def forget_told(self, logs: Logs) -> None:
-        """Let go of failures whose tuples are in no log any more: they cannot be met again."""
-        self.told = {
-            key for key in self.told if all(stream in logs and logs[stream].start <= at for stream, at in key[0])
-        }
+    @classmethod
+    def of(cls, standing: Standing) -> RunningQuery:
+        shape, one = cast(Shape, standing.shape), cast(Shape, standing.one)
+        return cls(
+            standing.query,
+            shape,
+            one.pieces[0],
+            standing.starts,
+            standing.positions,
+            standing.until,
+            standing.queues,
+        )
 
     @property
     def name(self) -> str:
@@ -87,19 +60,10 @@ class RunningQuery:
     @property
     def leaves(self) -> dict[Place, Source]:
         """All that its pieces read: streams, and what waits inside."""
-        return {place: source for piece in self.pieces for place, source in piece.leaves.items()}
+        return self.shape.leaves
 
     def log(self, stream: str, logs: Logs) -> StreamLog:
         return self.shape.logs[stream] if stream in self.shape.logs else logs[stream]
-
-    def taken(self, takes: Mapping[QueueId, tuple[int, int]], piece: Piece) -> dict[Place, Range]:
-        """The offsets that a run takes before each leaf of a piece."""
-        found = {}
-        for place in piece.leaves:
-            base, here = self.bases[self.queues[place]], self.positions[place]
-            first, last = takes.get(self.queues[place], (here - base, here - base))
-            found[place] = Range(base + first, base + last)
-        return found
 
     def read(self, piece: Piece, taken: Taken, logs: Logs) -> tuple[dict[Place, Leaf], Whole | None]:
         """A run's leaves as its piece knows them and, of a query in pieces, the whole at the cut they stand for."""
@@ -170,20 +134,6 @@ class RunningQuery:
         return Leaf(source.stream, offsets, old, new, self.starts[place])
 
     @property
-    def over(self) -> bool:
-        """Whether a one-time query has read all that it was to read."""
-        inside = all(
-            self.positions[place] == self.shape.logs[source.stream].end
-            for place, source in self.leaves.items()
-            if source.stream in self.shape.logs
-        )
-        return (
-            bool(self.until)
-            and inside
-            and all(self.positions[place] >= upto for place, upto in self.until.items() if place in self.positions)
-        )
-
-    @property
     def streams(self) -> set[str]:
         """The streams that it reads."""
         return set(stream_leaves(self.query).values())
@@ -204,12 +154,6 @@ class RunningQuery:
         }
         leaves, whole = self.read(piece, upto, logs)
         return piece.evaluation.closes(leaves, whole)
-
-    def readers(self, inner: Inner) -> Iterator[QueueId]:
-        """The queues that a piece's results go to."""
-        for place, source in self.leaves.items():
-            if source.stream == inner.name:
-                yield self.queues[place]
 
     def _reached(self, piece: Piece, taken: Taken, logs: Logs) -> dict[Place, Range]:
         """The offsets of the streams below a piece that its rows stand for, before and after a run."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from headgate.model import OperatorOutcome, Produced
 from headgate.plan.sharing import Place
 from headgate.spark.jobs import sealed, waiting
 from headgate.spark.jobs.compile import Whole
@@ -22,11 +21,6 @@ from headgate.spark.store.resultfiles import load
 from headgate.spark.store.sinks import parse_sink
 
 Told = dict[str, Any]  # a dead letter, as a commit tells it
-
-
-def key(place: Place) -> str:
-    """A place as commits write it."""
-    return ".".join(map(str, place))
 
 
 def letter(query: str, failure: Failure, now: float) -> tuple[str | None, Told]:
@@ -46,15 +40,14 @@ def letter(query: str, failure: Failure, now: float) -> tuple[str | None, Told]:
     return offsets[0][0] if offsets else None, {**told, "values": failure.row}
 
 
-def letters_of(failures: Iterable[tuple[RunningQuery, Failure]], now: float) -> dict[str, list[Told]]:
-    """Failures as dead letters by stream, each once: windows that overlap meet a tuple again."""
+def letters_of(
+    failures: Iterable[tuple[str, Failure]], otherwise: Mapping[str, str], now: float
+) -> dict[str, list[Told]]:
+    """Failures of queries as dead letters by stream; `otherwise` is the stream of a query whose failure names none."""
     found: dict[str, list[Told]] = {}
-    met = set()
-    for running, failure in failures:
-        if failure.key not in running.told and (running.name, failure.key) not in met:
-            met.add((running.name, failure.key))
-            stream, told = letter(running.name, failure, now)
-            found.setdefault(stream or min(running.streams), []).append(told)
+    for query, failure in failures:
+        stream, told = letter(query, failure, now)
+        found.setdefault(stream or otherwise[query], []).append(told)
     return found
 
 
@@ -72,6 +65,7 @@ class Share:
     result: Result = field(init=False)
     handed: pa.Table | None = None  # rows that wait for the next piece
     error: str = ""  # why there is no result
+    jobs: int = 0  # that Spark ran for it
 
     @classmethod
     def of(cls, running: RunningQuery, piece: Piece, taken: Taken, logs: Logs) -> Share:
@@ -89,6 +83,11 @@ class Share:
     @property
     def name(self) -> str:
         return self.running.name
+
+    @property
+    def chunks(self) -> tuple[tuple[float, int], ...]:
+        """When the tuples that are handed on came."""
+        return () if self.handed is None else waiting.arrivals(self.handed)
 
     @property
     def tuples(self) -> int:
@@ -121,6 +120,10 @@ class Share:
             return Output.written(aside, self.result.written.files) if self.result.count else None
         return Output.inline(self.rows) if self.rows.num_rows else None
 
+    def inside(self) -> Output | None:
+        """The rows for the next piece as a commit holds them; None where there are none."""
+        return None if self.handed is None or self.piece.feeds is None else Output.inline(self.handed)
+
     def tables(self, aside: Path) -> list[pa.Table]:
         """The query's results for those who follow it; what executors wrote is read back, before it is committed."""
         if self.result.written is None:
@@ -137,23 +140,6 @@ class Share:
         if result.rows.num_rows or self._tells():
             old, new = [each.first for each in reached], [each.last for each in reached]
             self.handed = waiting.written(feeds, result.rows, old, new, now)
-
-    def positions(self) -> dict[Place, int]:
-        return {place: offsets.last for place, offsets in self.taken.items()}
-
-    def produced(self) -> Iterator[Produced]:
-        """What waits for the next piece now, as the scheduler wants it."""
-        if self.handed is not None and self.piece.feeds is not None:
-            chunks = waiting.arrivals(self.handed)
-            for queue in self.running.readers(self.piece.feeds):
-                yield Produced(queue, chunks)
-
-    def outcome(self, seconds: float) -> Iterator[OperatorOutcome]:
-        """A job's time cannot be split, so the first operator of a piece stands for all of it."""
-        numbers = (number for number, piece in self.running.operators.items() if piece is self.piece)
-        first = min(numbers, default=None)
-        if first is not None and self.tuples:
-            yield OperatorOutcome(first, self.tuples, self.result.count, seconds)
 
     def _tells(self) -> bool:
         """Whether operators above must know how far this run has read, though it gives no rows."""

@@ -19,7 +19,7 @@ from headgate.spark.store.log import StreamLog
 
 KEPT = 200  # groups whose jobs are kept ready
 
-Done = Callable[[Share, Result, int], None]  # a share, what came of it, and how many jobs that took
+Now = Callable[[], float]
 
 
 class Together:
@@ -28,8 +28,8 @@ class Together:
     The culprit is found by halving: a share that fails alone keeps its error, the others have their results.
     """
 
-    def __init__(self, runner: Runner, logs: Mapping[str, StreamLog], aside: Path, done: Done) -> None:
-        self._runner, self._logs, self._aside, self._done = runner, logs, aside, done
+    def __init__(self, runner: Runner, logs: Mapping[str, StreamLog], aside: Path, now: Now) -> None:
+        self._runner, self._logs, self._aside, self._now = runner, logs, aside, now
         self._groups: OrderedDict[tuple[int, ...], tuple[Fused, list[Evaluation]]] = OrderedDict()
 
     def evaluate(self, shares: Sequence[Share], label: str) -> None:
@@ -45,6 +45,10 @@ class Together:
     def _stays_alone(self, share: Share) -> bool:
         """It is in pieces, or even the equalities of its join may fail: those are the same for a whole group."""
         return share.piece.evaluation.care is Care.JOIN_KEYS or not share.running.shape.whole
+
+    def _done(self, share: Share, result: Result, jobs: int) -> None:
+        share.done(result, self._now())
+        share.jobs = jobs
 
     def _fused(self, shares: Sequence[Share], label: str) -> None:
         """Run shares that are all small or all large."""

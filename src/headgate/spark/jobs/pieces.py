@@ -36,6 +36,11 @@ class Piece:
     def plan(self) -> Operator:
         return self.evaluation.plan
 
+    @property
+    def feeds_name(self) -> str | None:
+        """Under which name its results wait; None: they are the query's."""
+        return None if self.feeds is None else self.feeds.name
+
     def local(self, place: Place) -> Place:
         """A place of the query's plan as the piece knows it."""
         return place[len(self.place) :]

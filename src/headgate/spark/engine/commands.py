@@ -1,0 +1,426 @@
+"""Commands: what callers ask of queries, classes and streams. Each happens whole, or it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from headgate.core import Declared, PriorityChanged, QueryMoved
+from headgate.model import HeadgateError, check_known, check_relation, folded, relation
+from headgate.spark.engine import messages as m
+from headgate.spark.engine.delivering import Delivering
+from headgate.spark.engine.limits import Limits
+from headgate.spark.engine.lives import Life, State, check_possible
+from headgate.spark.engine.preparing import Known, Preparing
+from headgate.spark.engine.running import Running
+from headgate.spark.engine.scheduling import Scheduling
+from headgate.spark.engine.shapes import Facts, announced, keyed
+from headgate.spark.engine.tasks import Check, Checked, Discard, OpenStream, Reach, Recall, Write
+from headgate.spark.engine.windows import streams_of
+
+_PLACE = ("query", "whole", "shape", "starts", "positions", "until", "ends")  # what a command may have to put back
+
+
+class Commands:
+    """Carries commands out."""
+
+    def __init__(
+        self,
+        scheduling: Scheduling,
+        running: Running,
+        preparing: Preparing,
+        delivering: Delivering,
+        limits: Limits,
+        facts: Facts,
+    ) -> None:
+        self.known: dict[str, Known] = {}  # queries of former lives that have not come back
+        self._desk = scheduling.desk
+        self._scheduling, self._running, self._preparing = scheduling, running, preparing
+        self._delivering, self._limits, self._facts = delivering, limits, facts
+        self._relations: dict[str, str] = {}  # streams and tables, by their names as SQL reads them
+        self.handlers: Mapping[type, Callable[[Any], None]] = {
+            m.DeclareStream: self._declare_stream,
+            m.DeclareTable: self._declare_table,
+            m.DeclareClass: self._declare_class,
+            m.AddQuery: self._add,
+            m.Pause: self._pause,
+            m.Resume: self._resume,
+            m.Replace: self._replace,
+            m.Stop: self._stop,
+            m.Move: self._move,
+            m.SetPriority: self._set_priority,
+        }
+
+    # -- what there is -----------------------------------------------------------------------------------------
+
+    def _declare_stream(self, asked: m.DeclareStream) -> None:
+        stream = asked.stream
+        check_relation("stream", stream.name, self._relations)
+        self._relations[folded(stream.name)] = relation("stream", stream.name)
+
+        def opened(answer: m.Answer) -> None:
+            if answer.error is not None:
+                del self._relations[folded(stream.name)]
+            else:
+                self._scheduling.ends[stream.name] = answer.value
+                self._scheduling.tell(Declared(stream=stream))
+            self._desk.reply(asked.ticket, error=answer.error)
+
+        self._desk.give(OpenStream(stream), opened)
+
+    def _declare_table(self, asked: m.DeclareTable) -> None:
+        check_relation("table", asked.name, self._relations)
+        self._relations[folded(asked.name)] = relation("table", asked.name)
+        self._desk.reply(asked.ticket)
+
+    def _declare_class(self, asked: m.DeclareClass) -> None:
+        made = asked.query_class
+        known = self._scheduling.scheduler.network.classes.get(made.name)
+        if known is not None and known != made:
+            hint = "change its priority with set_priority, or choose another name"
+            raise HeadgateError(f"class '{made.name}' exists already, with priority {known.priority:g}", hint=hint)
+        if known is None:
+            self._scheduling.tell(Declared(query_class=made))
+            self._limits.changed()
+        self._desk.reply(asked.ticket)
+
+    def _set_priority(self, asked: m.SetPriority) -> None:
+        check_known("class", asked.query_class, self._scheduling.scheduler.network.classes)
+        self._scheduling.tell(PriorityChanged(asked.query_class, asked.priority))
+        self._desk.reply(asked.ticket)
+
+    # -- a query begins ----------------------------------------------------------------------------------------
+
+    def _add(self, asked: m.AddQuery) -> None:
+        query, network = asked.query, self._scheduling.scheduler.network
+        if query.name in self._desk.lives:
+            raise HeadgateError(f"query '{query.name}' exists already", hint="stop it first, or choose another name")
+        check_known("class", query.query_class, network.classes)
+        known = self.known.get(query.name)
+        if known is not None and known.said.get("sql") != query.sql:
+            raise HeadgateError(
+                f"query '{query.name}' is in the data directory with other SQL",
+                hint="give it another name, replace the SQL after starting it, or choose another directory",
+            )
+        life = Life(query)
+        self._desk.begun(life)
+
+        def checked(answer: m.Answer) -> None:
+            if answer.error is not None:
+                self._refused(life, asked.ticket, answer.error)
+                return
+            self._put(life, answer.value)
+            self._limits.changed()
+            self._delivering.open(life, query.sink or "parquet", asked.lane, asked.behind)
+            if known is not None and asked.recall:
+                self._desk.give(Recall(query.name, query.sink or "parquet"), recalled)
+            else:
+                start()
+
+        def recalled(answer: m.Answer) -> None:
+            if answer.error is not None:
+                self._refused(life, asked.ticket, answer.error)
+                return
+            assert life.outlet is not None
+            for commit, results, size in answer.value:
+                life.outlet.put(commit, results, size, self._desk.now)
+            self._delivering.pump(life.outlet)
+            start()
+
+        def start() -> None:
+            if asked.end is not None:
+                self._desk.at(asked.end, lambda: self._stop_if_there(life))
+            if asked.start is not None and asked.start > self._desk.now:
+                self._desk.move(life, State.SCHEDULED, "its start lies ahead")
+                self._desk.at(asked.start, lambda: self._begin_if_there(life))
+                self._desk.reply(asked.ticket, life.name)
+            else:
+                self._begin(life, asked.ticket)
+
+        self._desk.give(Check(query, known is not None), checked)
+
+    def _put(self, life: Life, checked: Checked) -> None:
+        life.whole, life.columns = checked.whole, checked.columns
+        life.told = set(checked.told) | life.told
+
+    def _refused(self, life: Life, ticket: int | None, error: Exception) -> None:
+        """A query that could not begin is as if it had never been."""
+        if life.state is not State.STOPPED:
+            self._desk.move(life, State.STOPPED, "refused", self._desk.explain(error))
+        if life.outlet is not None:
+            self._delivering.close(life)
+        self._desk.gone(life, "refused")
+        self._limits.changed()
+        self._desk.reply(ticket, error=error)
+
+    def _begin(self, life: Life, ticket: int | None = None) -> None:
+        """Start a query where it stood, if the directory knows it."""
+        found = self.known.get(life.name)
+        known = found or Known()
+        try:
+            self._scheduling.scheduler.policy.check(self._scheduling.scheduler.network.add(life.query))
+            self._preparing.place(life, known)
+        except HeadgateError as error:
+            self._refused(life, ticket, error)
+            return
+        if known.said.get("done"):
+            self.known.pop(life.name, None)
+            self._desk.move(life, State.DONE, "it was done before")
+            self._desk.reply(ticket, life.name)
+            return
+
+        def ended(error: Exception | None) -> None:
+            if error is None:
+                self.known.pop(life.name, None)
+                self._desk.reply(ticket, life.name)
+            elif found is not None:
+                self._refused(life, ticket, error)
+            else:
+                self._remove(life, ticket, error)  # a commit may have told of it already
+
+        self._preparing.prepare(life, "begins", ended, known=known, announce=found is None)
+
+    def _begin_if_there(self, life: Life) -> None:
+        if self._desk.lives.get(life.name) is life and life.state is State.SCHEDULED:
+            self._desk.when_settled(life, lambda: self._begin(life) if life.state is State.SCHEDULED else None)
+
+    # -- a query is steered ------------------------------------------------------------------------------------
+
+    def _when_settled(self, asked: Any, act: Callable[[Life], None]) -> None:
+        """Do something with a query once nothing of it is under way; it may be gone by then."""
+
+        def late() -> None:
+            try:
+                act(self._desk.life(asked.name))
+            except HeadgateError as error:
+                self._desk.reply(asked.ticket, error=error)
+
+        self._desk.when_settled(self._desk.life(asked.name), late)
+
+    def _pause(self, asked: m.Pause) -> None:
+        life = self._desk.life(asked.name)
+        if life.busy and life.state is State.RUNNING and not life.deferred:
+            self._pause_now(asked, life)  # the run that is under way still counts
+        else:
+            self._when_settled(asked, lambda life: self._pause_now(asked, life))
+
+    def _pause_now(self, asked: m.Pause, life: Life) -> None:
+        check_possible("pause", life.name, life.state)
+        if life.state is not State.PAUSED:
+            self._scheduling.leave(life)
+            life.failures = 0
+            self._desk.move(life, State.PAUSED, "paused")
+        self._desk.reply(asked.ticket)
+
+    def _resume(self, asked: m.Resume) -> None:
+        def resume(life: Life) -> None:
+            check_possible("resume", life.name, life.state)
+            if life.state is State.SCHEDULED:
+                self._begin(life, asked.ticket)
+            elif life.state in (State.RUNNING, State.DONE):
+                self._desk.reply(asked.ticket)  # it does, or it has nothing left to do
+            elif self._delivering.offer_again(life):
+                life.failures = 0
+                if life.state is not State.WAITING:
+                    self._desk.move(life, State.WAITING, "first its sink takes what it refused")
+                self._desk.reply(asked.ticket)
+            else:
+                life.failures = 0
+                self._preparing.prepare(life, "resumed", lambda error: self._resumed(life, asked.ticket, error))
+
+        self._when_settled(asked, resume)
+
+    def _resumed(self, life: Life, ticket: int | None, error: Exception | None) -> None:
+        if error is not None:
+            self._desk.move(life, State.SUSPENDED, "could not go on", self._desk.explain(error))
+        self._desk.reply(ticket)
+
+    def _move(self, asked: m.Move) -> None:
+        def move(life: Life) -> None:
+            check_possible("move", life.name, life.state)
+            check_known("class", asked.query_class, self._scheduling.scheduler.network.classes)
+            if life.entered:
+                self._scheduling.tell(QueryMoved(life.name, asked.query_class))
+            life.query = replace(life.query, query_class=asked.query_class)
+            self._limits.changed()
+            self._desk.reply(asked.ticket)
+
+        life = self._desk.life(asked.name)
+        if life.state is State.RUNNING and not life.deferred:
+            move(life)
+        else:
+            self._when_settled(asked, move)
+
+    # -- a query gets other SQL --------------------------------------------------------------------------------
+
+    def _replace(self, asked: m.Replace) -> None:
+        life = self._desk.life(asked.query.name)
+        check_possible_later("replace", life)
+        by_name = m.Stop(asked.ticket, asked.query.name)  # it has a name and a ticket, which is all that is needed
+
+        def checked(answer: m.Answer) -> None:
+            if answer.error is not None:
+                self._desk.reply(asked.ticket, error=answer.error)
+                return
+            try:
+                self._when_settled(by_name, lambda life: self._replace_now(asked, life, answer.value))
+            except HeadgateError as error:  # it has been stopped meanwhile
+                self._desk.reply(asked.ticket, error=error)
+
+        self._desk.give(Check(asked.query), checked)
+
+    def _replace_now(self, asked: m.Replace, life: Life, checked: Checked) -> None:
+        check_possible("replace", life.name, life.state)
+        if checked.columns != life.columns:
+            raise HeadgateError(
+                f"query '{life.name}' gives {_listed(life.columns)}, the new SQL {_listed(checked.columns)}",
+                hint="give the same columns, or stop it and start another one",
+            )
+        query = replace(asked.query, query_class=life.query.query_class)
+        if life.state is State.SCHEDULED:
+            life.query, life.whole = query, checked.whole
+            self._desk.reply(asked.ticket)
+            return
+        assert life.shape is not None
+        former, error = life.state, life.error
+        self._scheduling.leave(life)
+        self._desk.move(life, State.CUTTING, "gets other SQL")
+        life.error = error
+        if life.shape.whole:
+            self._take_place(asked, life, query, checked, dict(life.positions), former)
+            return
+
+        def reached(answer: m.Answer) -> None:
+            if answer.error is not None:
+                self._back(life, former, asked.ticket, answer.error)
+            else:
+                self._take_place(asked, life, query, checked, answer.value, former)
+
+        self._desk.give(Reach(life.standing()), reached)
+
+    def _take_place(
+        self, asked: m.Replace, life: Life, query: Any, checked: Checked, stands: Mapping[Any, int], former: State
+    ) -> None:
+        assert life.whole is not None
+        before = {name: getattr(life, name) for name in _PLACE}
+        streams = {place: source.stream for place, source in life.whole.leaves.items()}
+        positions = {}
+        for leaf, source in checked.whole.leaves.items():
+            reached = [offset for place, offset in stands.items() if streams[place] == source.stream]
+            positions[leaf] = min(reached, default=self._scheduling.ends[source.stream])
+        old = life.shape
+        life.query, life.whole, life.shape = query, checked.whole, checked.whole
+        life.positions, life.starts, life.until, life.ends = positions, dict(positions), {}, {}
+        life.told |= set(checked.told)
+        discard = old if old is not None and not old.whole else None
+
+        def ended(error: Exception | None) -> None:
+            if error is None:
+                self._desk.reply(asked.ticket)
+                return
+            for name, value in before.items():
+                setattr(life, name, value)
+            self._back(life, former, asked.ticket, error)
+
+        if former is State.RUNNING:
+            self._preparing.prepare(life, "", ended, announce=True, discard=discard)
+        else:
+            self._announce(life, former, discard, ended)
+
+    def _announce(self, life: Life, state: State, discard: Any, ended: Callable[[Exception | None], None]) -> None:
+        """Let a commit tell of a query that does not run; then it is in a state as before."""
+
+        def written(answer: m.Answer) -> None:
+            if answer.error is None:
+                if discard is not None:
+                    self._desk.give(Discard(discard), lambda answer: None)
+                self._desk.move(life, state, "", life.error)
+            ended(answer.error)
+
+        task = Write(queries={life.name: announced(life.standing())}, positions={life.name: keyed(life.positions)})
+        self._desk.give(task, written)
+
+    def _back(self, life: Life, former: State, ticket: int | None, error: Exception) -> None:
+        """A command failed: the query is as it was before."""
+        self._desk.reply(ticket, error=error)
+        if former is State.RUNNING:
+            self._preparing.prepare(life, "goes on as before")
+        else:
+            self._desk.move(life, former, "as before", life.error)
+
+    def skip(self, life: Life) -> None:
+        """Skip the backlog: jump to the ends of its streams and count the skipped tuples."""
+        assert life.whole is not None
+        ends = self._scheduling.ends
+        skipped = sum(self._scheduling.lag(life, stream) for stream in streams_of(life))
+        before = {name: getattr(life, name) for name in _PLACE}
+        former, old = life.state, life.shape
+        self._scheduling.leave(life)
+        error = life.error
+        self._desk.move(life, State.CUTTING, f"lags too far: skips {skipped} tuples")
+        life.error = error
+        life.shape, life.ends = life.whole, {}
+        life.positions = {leaf: ends[source.stream] for leaf, source in life.whole.leaves.items()}
+        life.starts = dict(life.positions)
+        discard = old if old is not None and not old.whole else None
+
+        def ended(failed: Exception | None) -> None:
+            if failed is None:
+                life.skipped += skipped
+                return
+            for name, value in before.items():
+                setattr(life, name, value)
+            self._back(life, former, None, failed)
+
+        if former is State.RUNNING:
+            self._preparing.prepare(life, "", ended, announce=True, discard=discard)
+        else:
+            self._announce(life, former, discard, ended)
+
+    # -- a query ends ------------------------------------------------------------------------------------------
+
+    def _stop(self, asked: m.Stop) -> None:
+        def stop(life: Life) -> None:
+            check_possible("stop", life.name, life.state)
+            self._scheduling.leave(life)
+            self._remove(life, asked.ticket)
+
+        self._when_settled(asked, stop)
+
+    def _stop_if_there(self, life: Life) -> None:
+        if self._desk.lives.get(life.name) is life:
+            self._stop(m.Stop(0, life.name))
+
+    def _remove(self, life: Life, ticket: int | None, refused: Exception | None = None) -> None:
+        """Let a commit forget a query; `refused` is why, if it is one that could not begin."""
+        former, error = life.state, life.error
+        self._desk.move(life, State.STOPPED, "stopped" if refused is None else "refused")
+
+        def written(answer: m.Answer) -> None:
+            if answer.error is not None and refused is None:
+                self._desk.reply(ticket, error=answer.error)
+                if former is State.RUNNING:
+                    self._preparing.prepare(life, "could not be stopped")
+                else:
+                    self._desk.move(life, former, "could not be stopped", error)
+                return
+            if life.shape is not None and not life.shape.whole:
+                self._desk.give(Discard(life.shape), lambda answer: None)
+            self.known.pop(life.name, None)
+            self._delivering.close(life)
+            self._desk.gone(life, "stopped" if refused is None else "refused")
+            self._limits.changed()
+            self._desk.reply(ticket, error=refused)
+
+        self._desk.give(Write(queries={life.name: None}, over=(life.name,)), written)
+
+
+def check_possible_later(command: str, life: Life) -> None:
+    """Refuse a command that will not fit either once what is under way has ended."""
+    if life.settled:
+        check_possible(command, life.name, life.state)
+
+
+def _listed(columns: Any) -> str:
+    return ", ".join(f"{column.name} {column.type}" for column in columns)

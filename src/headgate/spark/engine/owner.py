@@ -1,0 +1,186 @@
+"""The thread that owns the state machine, and the threads that carry out its tasks."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from itertools import count
+from math import inf
+from typing import Any
+
+from headgate.model import HeadgateError, closed
+from headgate.spark.engine.desk import Notice
+from headgate.spark.engine.lives import Transition
+from headgate.spark.engine.machine import Machine
+from headgate.spark.engine.messages import Answer, Command, GiveUp, Message, TimePassed
+from headgate.spark.engine.tasks import AIDE, COMMIT, FILES, TIDY, WORKER, LetGo, Reply, Task, Write
+
+AIDES = 4  # threads that check queries, open streams and look at windows
+GROUP = 64  # commits that share one fsync at most
+SINK = "sink-"  # how the lanes of sinks begin that run somebody's code
+
+
+class Lane:
+    """Threads that carry out tasks in the order in which they come."""
+
+    def __init__(self, name: str, threads: int, perform: Callable[[Sequence[Task]], None], group: int = 1) -> None:
+        self._queue: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self._perform, self._group = perform, group
+        self.threads = [
+            threading.Thread(target=self._work, name=f"headgate-{name}-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def put(self, task: Task) -> None:
+        self._queue.put(task)
+
+    def end(self) -> None:
+        """Let the threads end after what they have been given."""
+        for _ in self.threads:
+            self._queue.put(None)
+
+    def _work(self) -> None:
+        while (task := self._queue.get()) is not None:
+            tasks = [task]
+            while len(tasks) < self._group and not self._queue.empty():
+                further = self._queue.get()
+                if further is None:
+                    self._queue.put(None)
+                    break
+                tasks.append(further)
+            self._perform(tasks)
+
+
+class Owner:
+    """Hands messages to the state machine one by one, and tasks to those who carry them out.
+
+    `perform` carries out one task, `write` several commits with one fsync; `noted` hears of transitions and notices.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        perform: Callable[[Task], Any],
+        write: Callable[[Sequence[Write]], Sequence[Any]],
+        now: Callable[[], float],
+        noted: Callable[[Transition | Notice], None],
+        workers: int,
+    ) -> None:
+        self._machine, self._perform, self._write, self._now, self._noted = machine, perform, write, now, noted
+        self._mailbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._tickets = count(1)
+        self._futures: dict[int, Future[Any]] = {}
+        self._ended = threading.Event()
+        self.holds = False  # whether a source may have to wait for a query
+        self._lanes = {
+            WORKER: Lane("worker", workers, self._carry_out),
+            AIDE: Lane("aide", AIDES, self._carry_out),
+            COMMIT: Lane("commit", 1, self._commit, GROUP),
+            TIDY: Lane("tidy", 1, self._carry_out),
+            FILES: Lane("files", 1, self._carry_out),
+        }
+        self._thread = threading.Thread(target=self._own, name="headgate-owner", daemon=True)
+        self._thread.start()
+
+    # -- for callers -------------------------------------------------------------------------------------------
+
+    def tell(self, message: Message) -> None:
+        """Something has happened; nobody waits for an answer."""
+        self._mailbox.put(message)
+
+    def ask(self, kind: Callable[..., Command], *given: Any, timeout: float | None = None, **more: Any) -> Any:
+        """Give a command and wait for the answer, here, outside of the owner. None of it holds up anyone else."""
+        ticket, future = next(self._tickets), Future[Any]()
+        self._futures[ticket] = future
+        self._mailbox.put(kind(ticket, *given, **more))
+        if self._ended.is_set():
+            self._refuse_all()
+        try:
+            return future.result(timeout)
+        except TimeoutError:
+            self._futures.pop(ticket, None)
+            self._mailbox.put(GiveUp(ticket))
+            raise
+
+    def end(self) -> None:
+        """Stop all threads; one that somebody's code holds up is left behind."""
+        self._mailbox.put(None)
+        self._thread.join()
+        for lane in self._lanes.values():
+            lane.end()
+        for name, lane in self._lanes.items():
+            for thread in lane.threads:
+                thread.join(0.1 if name.startswith(SINK) else None)
+
+    # -- the owner ---------------------------------------------------------------------------------------------
+
+    def _own(self) -> None:
+        while (message := self._next()) is not None:
+            try:
+                out = self._machine.handle(message, self._now())
+            except Exception as error:  # a fault of ours: it must not take the others with it
+                out = self._machine.failed(message, error)
+            for each in out:
+                self._send(each)
+            self.holds = self._machine.limits.waits
+        self._ended.set()
+        self._refuse_all()
+
+    def _next(self) -> Message | None:
+        due = self._machine.due
+        try:
+            wait = None if due == inf else max(0.0, due - self._now())
+            return self._mailbox.get(timeout=None if wait is None else min(wait, threading.TIMEOUT_MAX))
+        except queue.Empty:
+            return TimePassed()
+
+    def _send(self, each: Task | Reply | Transition | Notice) -> None:
+        if isinstance(each, Reply):
+            future = self._futures.pop(each.ticket, None)
+            if future is None:
+                return
+            if each.error is None:
+                future.set_result(each.value)
+            else:
+                future.set_exception(each.error)
+        elif isinstance(each, Task):
+            self._lane(each.lane).put(each)
+            if isinstance(each, LetGo) and each.lane.startswith(SINK):
+                self._lanes.pop(each.lane).end()
+        else:
+            self._noted(each)
+
+    def _lane(self, name: str) -> Lane:
+        if name not in self._lanes:
+            self._lanes[name] = Lane(name, 1, self._carry_out)
+        return self._lanes[name]
+
+    def _refuse_all(self) -> None:
+        while self._futures:
+            _, future = self._futures.popitem()
+            future.set_exception(closed())
+
+    # -- who carries tasks out ---------------------------------------------------------------------------------
+
+    def _carry_out(self, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            try:
+                answer = Answer(task, self._perform(task))
+            except Exception as error:
+                answer = Answer(task, error=error)
+            except BaseException as error:  # somebody's code wants the program to end; only its query does
+                answer = Answer(task, error=HeadgateError(f"{type(error).__name__} was raised: {error}"))
+            self._mailbox.put(answer)
+
+    def _commit(self, tasks: Sequence[Task]) -> None:
+        writes = [task for task in tasks if isinstance(task, Write)]
+        try:
+            answers = [Answer(*each) for each in zip(writes, self._write(writes), strict=True)]
+        except Exception as error:
+            answers = [Answer(task, error=error) for task in writes]
+        for answer in answers:
+            self._mailbox.put(answer)

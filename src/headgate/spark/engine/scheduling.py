@@ -1,0 +1,208 @@
+"""The talk with the scheduler: queries enter and leave it, tuples arrive, windows let theirs go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+
+from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler, StatisticsChanged
+from headgate.model import HeadgateError, Produced, QueueId
+from headgate.plan.network import Network
+from headgate.plan.sharing import Place
+from headgate.spark.engine.desk import Desk
+from headgate.spark.engine.lives import Life, State
+from headgate.spark.engine.messages import Answer
+from headgate.spark.engine.shapes import Chunks, Facts, Piece
+from headgate.spark.engine.tasks import Look
+from headgate.spark.engine.windows import Windows
+from headgate.stats.average import ExponentialAverage
+
+RATES = 1.0  # seconds over which a stream's rate is counted
+
+
+@dataclass(slots=True)
+class _Counting:
+    since: float
+    tuples: int = 0
+    rate: ExponentialAverage = field(default_factory=ExponentialAverage)
+
+
+class Scheduling:
+    """What the scheduler knows of the streams and queries of an engine."""
+
+    def __init__(self, desk: Desk, scheduler: Scheduler, facts: Facts) -> None:
+        self.scheduler = scheduler
+        self.ends: dict[str, int] = {}  # how much of each stream's log the scheduler knows of
+        self.desk = self._desk = desk
+        self._facts = facts
+        self._windows = Windows(facts)
+        self._counting: dict[str, _Counting] = {}
+
+    def tell(self, event: Event) -> None:
+        self.scheduler.event(event, self._desk.now)
+
+    # -- tuples ------------------------------------------------------------------------------------------------
+
+    def appended(self, stream: str, end: int, chunks: Chunks) -> None:
+        """A log has grown."""
+        known = self.ends[stream]
+        if end <= known:
+            return
+        self.ends[stream] = end
+        self._measure(stream, end - known)
+        for arrival, count in chunks:
+            self.tell(Arrived(stream, arrival, count))
+        for life in self._desk.lives.values():
+            if stream in life.missed:
+                life.missed[stream].append(chunks)
+        for life in self._windows.due(stream, self.ends):
+            assert life.shape is not None
+            if life.shape.whole or self._facts.ended(stream):
+                for piece in life.pieces:  # one of its windows has closed since it was looked at last, or all have
+                    self._let_go(life, piece.held)
+            else:
+                self.release(life)
+
+    def release(self, life: Life) -> None:
+        """Let a window's tuples wait once it can close; until then they are held."""
+        if life.until or not life.entered or not any(piece.held for piece in life.pieces):
+            return  # a one-time query takes what is there, in whatever portions
+        assert life.shape is not None
+        if not life.shape.whole:
+            self._look(life)
+            return
+        for piece in life.pieces:
+            if piece.held and self._can_close(life, piece):
+                self._let_go(life, piece.held)
+
+    def _can_close(self, life: Life, piece: Piece) -> bool:
+        try:
+            return self._facts.can_close(life.standing(), piece, self.ends)
+        except HeadgateError:
+            return True  # a log lacks what tells: the run will say so, and only its query is suspended
+
+    def _look(self, life: Life) -> None:
+        """How far rows inside reach into the streams is in files: somebody else looks there."""
+        if life.looking:
+            life.look_again = True
+            return
+        life.looking = True
+        self._desk.give(Look(life.standing(), life.entry, {**self.ends, **life.ends}), self._looked)
+
+    def _looked(self, answer: Answer) -> None:
+        task = answer.task
+        assert isinstance(task, Look)
+        life = self._desk.lives.get(task.standing.name)
+        if life is None:
+            return
+        life.looking = False
+        again, life.look_again = life.look_again, False
+        if life.entry == task.entry and life.entered:
+            held = (place for piece in life.pieces for place in piece.held)
+            self._let_go(life, held if answer.error else answer.value)
+            if again:
+                self.release(life)
+
+    def _let_go(self, life: Life, places: Iterable[Place]) -> None:
+        assert life.shape is not None
+        for place in places:
+            queue = life.queues[place]
+            end = life.end(life.shape.leaves[place].stream, self.ends)
+            self.tell(Frontier(queue, end - life.bases[queue]))
+
+    # -- queries -----------------------------------------------------------------------------------------------
+
+    def enter(self, life: Life, backlog: Mapping[Place, Chunks]) -> None:
+        """Give a query to the scheduler, with what waits for it."""
+        self.wire(life)
+        assert life.shape is not None
+        given: dict[QueueId, Produced] = {}
+        for place, source in life.shape.leaves.items():
+            queue = life.queues[place]
+            life.bases[queue] = life.positions[place]
+            chunks = [*backlog.get(place, ()), *(one for part in life.missed.get(source.stream, ()) for one in part)]
+            if chunks:
+                given[queue] = Produced(queue, tuple(chunks))
+        life.missed = {}
+        self.tell(QueryAdded(life.query, tuple(given.values())))
+        life.entered = True
+        for queue in life.bases:
+            if queue not in given:  # it reads the stream's common log, from that one's end
+                life.bases[queue] -= self.scheduler.queue(queue).position
+        if life.until:
+            for place, upto in life.until.items():
+                if (held := life.queues.get(place)) is not None:
+                    self.tell(Frontier(held, upto - life.bases[held]))
+            return
+        for place in (place for piece in life.pieces for place in piece.held):
+            queue = life.queues[place]
+            self.tell(Frontier(queue, self.scheduler.queue(queue).position))
+        self.release(life)
+        if any(piece.held for piece in life.pieces):
+            self._windows.enter(life, self.ends)
+
+    def leave(self, life: Life) -> None:
+        """Take a query out of the scheduler; a run of it may be under way."""
+        if life.entered:
+            life.entered = False
+            self._windows.leave(life)
+            self.tell(QueryRemoved(life.name))
+
+    def wire(self, life: Life) -> Network:
+        """Find out which queue stands before each leaf, and which piece each operator is in."""
+        assert life.shape is not None
+        network = self.scheduler.network.add(life.query)
+        queues, places = network.inputs(life.name), network.places(life.name)
+        life.queues = {place: queues[place] for place in life.shape.leaves}
+        life.bases = {}
+        homes = {piece.place: piece for piece in life.pieces}
+        life.operators = {}
+        for place, number in sorted(places.items()):
+            depth = next(depth for depth in range(len(place), -1, -1) if place[:depth] in homes)
+            life.operators.setdefault(number, homes[place[:depth]])
+        return network
+
+    # -- how much waits ----------------------------------------------------------------------------------------
+
+    def waiting(self, life: Life) -> tuple[int, float]:
+        """How many tuples wait for a query, and for how long the oldest has."""
+        if not life.entered:
+            return 0, 0.0
+        queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(life.queues.values())]
+        oldest = min((queue.head for queue in queues), default=inf)
+        count = sum(map(len, queues)) if life.busy else self.behind(life)
+        return count, max(0.0, self._desk.now - oldest) if oldest < inf else 0.0
+
+    def behind(self, life: Life) -> int:
+        """How many tuples a query that runs has yet to take, in its streams and inside it, but for those held.
+
+        It is told by the logs and by what is committed, not by what the scheduler believes to wait.
+        """
+        if not life.entered or life.state is not State.RUNNING:
+            return 0
+        assert life.shape is not None
+        found = {}
+        for place, source in life.shape.leaves.items():
+            queue = self.scheduler.queue(life.queues[place])
+            end = life.end(source.stream, self.ends)
+            found[queue.id] = end - life.positions[place] - (queue.log.end - queue.limit)
+        return sum(found.values())
+
+    def lag(self, life: Life, stream: str) -> int:
+        """How many tuples of a stream a query has not taken, whether it runs or not."""
+        if life.shape is None:
+            return 0
+        behind = [life.positions[place] for place, source in life.shape.leaves.items() if source.stream == stream]
+        return self.ends[stream] - min(behind, default=self.ends[stream])
+
+    def _measure(self, stream: str, tuples: int) -> None:
+        """Let the scheduler know a stream's rate, every so often."""
+        now = self._desk.now
+        counting = self._counting.setdefault(stream, _Counting(now))
+        counting.tuples += tuples
+        seconds = now - counting.since
+        if seconds >= RATES:
+            rate = counting.rate.add(counting.tuples / seconds)
+            counting.since, counting.tuples = now, 0
+            self.tell(StatisticsChanged(stream=stream, rate=rate))

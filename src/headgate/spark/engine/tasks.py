@@ -1,0 +1,265 @@
+"""What the owner hands out: work that takes time, each piece of it answered with one message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from headgate.model import Level, Query, Stream
+from headgate.plan.sharing import Place
+from headgate.spark.engine.shapes import Chunks, Offsets, Piece, Shape, Standing
+
+WORKER, AIDE, COMMIT, TIDY, FILES = "worker", "aide", "commit", "tidy", "files"  # who carries tasks out
+
+
+class SparkGoneError(Exception):
+    """Spark's process does not live any more: what failed would not have failed otherwise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A piece of work; `lane` says by whom: tasks of one lane are begun in order."""
+
+    lane: ClassVar[str] = AIDE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenStream(Task):
+    """Open a stream's log, or make it. Answered with its end."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check(Task):
+    """Let Spark look at a query. Answered with `Checked`."""
+
+    query: Query
+    known: bool = False  # from a former life
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A query that can run."""
+
+    whole: Shape
+    told: frozenset[Any] = frozenset()  # what its expressions failed on in a former life
+    columns: Any = None  # of its results
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach(Task):
+    """Find where a query in pieces stands in its streams: the first tuples that have not gone all the way."""
+
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recall(Task):
+    """Find committed results that a callback may not have been given before a crash."""
+
+    query: str
+    sink: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepare(Task):
+    """Bring a query into the form that a level asks for, tell a commit of it, and see what waits for it.
+
+    `known` is what commits said of it before, if it is opened again in the pieces it was in.
+    """
+
+    standing: Standing
+    level: Level | None
+    ends: Mapping[str, int]  # of its streams
+    known: Mapping[str, Any] | None = None
+    at: Mapping[str, int] = field(default_factory=dict)  # where it stood then, as commits write it
+    announce: bool = False  # whether commits are told even if nothing is cut
+    owed: Sequence[Any] = ()  # committed rows that must be put inside first
+    discard: Shape | None = None  # a former shape whose waiting rows nobody reads any more
+    by: str = AIDE
+
+    @property
+    def lane(self) -> str:  # type: ignore[override]
+        return self.by
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Portion:
+    """What one piece of a query takes in a run."""
+
+    standing: Standing
+    piece: Piece
+    taken: Mapping[Place, Offsets]
+
+    @property
+    def name(self) -> str:
+        return self.standing.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluate(Task):
+    """Run portions as Spark jobs, each group in one where it can be. Answered with a `Result` for each portion."""
+
+    label: str
+    groups: tuple[tuple[Portion, ...], ...]
+
+    lane: ClassVar[str] = WORKER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """What came of a portion."""
+
+    portion: Portion
+    error: str = ""
+    output: Any = None  # the query's results as a commit holds them; None where there are none
+    size: int = 0  # bytes of them
+    inside: Any = None  # rows for the next piece, as a commit holds them
+    inside_rows: int = 0
+    chunks: Chunks = ()  # of those rows
+    failures: tuple[Any, ...] = ()
+    count: int = 0  # rows that it gave
+    tuples: int = 0  # that it took
+    arrived: int = 0  # of those, how many came from streams
+    late: int = 0
+    jobs: int = 0
+    arrivals: Sequence[float] = ()  # of each result, or of a sample: when the last thing that it needed came
+    seen: tuple[Any, ...] = ()  # tables for those who follow the query
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Write(Task):
+    """Commit. Answered with `Written` once it is durable."""
+
+    run: int = 0
+    units: tuple[str, ...] = ()
+    positions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    inside: Mapping[str, Any] = field(default_factory=dict)  # rows that wait, by name
+    queries: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    failures: Sequence[tuple[str, str, Any]] = ()  # (query, one of its streams, failure), to become dead letters
+    seen: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    over: tuple[str, ...] = ()  # queries whose followers are told that there is no more
+
+    lane: ClassVar[str] = COMMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A commit is durable."""
+
+    number: int
+    at: float
+    letters: Mapping[str, Any] = field(default_factory=dict)  # dead letters by stream, as it holds them
+    owed: Mapping[str, tuple[int, Any]] = field(default_factory=dict)  # rows that could not be put inside
+    error: Exception | None = None  # why
+
+
+@dataclass(slots=True)
+class Prepared:
+    """Where a query stands now; `error` where the rest of the way could not be gone."""
+
+    shape: Shape
+    positions: dict[Place, int]
+    inside: dict[str, int]  # how much waits inside, by name
+    backlog: dict[Place, Chunks]  # what waits for it
+    steps: list[tuple[Result, Written]] = field(default_factory=list)  # what was run and committed on the way
+    letters: list[Written] = field(default_factory=list)  # further commits with dead letters
+    keys: set[Any] = field(default_factory=set)  # what expressions failed on, committed
+    owed: list[Any] = field(default_factory=list)
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deliver(Task):
+    """Bring committed results, in rising order of their commits, to a sink."""
+
+    outlet: int
+    query: str
+    sink: str
+    batch: Sequence[tuple[int, Any]]
+    by: str = FILES
+
+    @property
+    def lane(self) -> str:  # type: ignore[override]
+        return self.by
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeepLetters(Task):
+    """Bring dead letters of commits to a stream's file."""
+
+    stream: str
+    batch: Sequence[tuple[int, Any]]
+
+    lane: ClassVar[str] = FILES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LetGo(Task):
+    """A sink gets no more."""
+
+    outlet: int
+    query: str
+    by: str = FILES
+
+    @property
+    def lane(self) -> str:  # type: ignore[override]
+        return self.by
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look(Task):
+    """See whether windows inside a query in pieces can close. Answered with the leaves that can let go."""
+
+    standing: Standing
+    entry: int
+    ends: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tidy(Task):
+    """Merge small files, and forget commits up to a number, which the sinks have.
+
+    Answered with the first offset of each stream that these queries may still read, if it is asked for.
+    """
+
+    upto: int
+    standings: tuple[Standing, ...] | None = None
+    last: bool = False
+
+    lane: ClassVar[str] = TIDY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drop(Task):
+    """Drop what is before these offsets of streams. Answered with where each stream starts now."""
+
+    before: Mapping[str, int]
+
+    lane: ClassVar[str] = TIDY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Discard(Task):
+    """Remove rows that wait in pieces which are no more."""
+
+    shape: Shape
+
+    lane: ClassVar[str] = TIDY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Revive(Task):
+    """Start Spark again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to a command."""
+
+    ticket: int
+    value: Any = None
+    error: Exception | None = None

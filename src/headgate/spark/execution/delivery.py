@@ -1,0 +1,115 @@
+"""Delivery: committed results go into the sinks that queries name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from headgate.spark.engine.tasks import Deliver, LetGo
+from headgate.spark.rooms import is_room
+from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.filesink import FileSink
+from headgate.spark.store.records import Output
+from headgate.spark.store.sinks import Call, Memory, Sink, is_file, open_sink, parse_sink
+
+CallOf = Callable[[str, str], Call | None]  # what a query's sink calls, given its name and its sink
+
+
+class Sinks:
+    """The sinks that are open. Those of files are one for each query's folder, whichever query writes there."""
+
+    def __init__(self, directory: DataDirectory, call_of: CallOf) -> None:
+        self._directory, self._call_of = directory, call_of
+        self.files: dict[str, FileSink] = {}
+        self._others: dict[int, Sink] = {}
+        self.memory: dict[str, Memory] = {}  # the newest results of queries that keep them in memory
+
+    def deliver(self, task: Deliver) -> None:
+        """Bring a query's results of several commits, in rising order, to its sink; the second time does nothing."""
+        sink, aside = self._sink(task), self._directory.aside
+        inline: list[tuple[int, Any]] = []
+        for number, output in task.batch:
+            if output.files:
+                sink.roll_forward_all(inline)
+                inline = []
+                self._adopt(sink, number, output, aside)
+            elif output.data:
+                inline.append((number, output.table()))
+        sink.roll_forward_all(inline)
+
+    def _adopt(self, sink: Sink, number: int, output: Output, aside: Path) -> None:
+        files = [aside / name for name in output.files]
+        sink.adopt(number, files)
+        for folder in {aside / name.split("/")[0] for name in output.files}:
+            if not any(folder.rglob("*.parquet")):  # others of the same job may have theirs there still
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _sink(self, task: Deliver) -> Sink:
+        if is_file(task.sink):
+            return self.file_sink(task.query, parse_sink(task.sink).name)
+        if task.outlet not in self._others:
+            sink = open_sink(task.sink, self._directory.result(task.query), self._call_of(task.query, task.sink))
+            self._others[task.outlet] = sink
+            if isinstance(sink, Memory):
+                self.memory[task.query] = sink
+        return self._others[task.outlet]
+
+    def file_sink(self, query: str, kind: str) -> FileSink:
+        """The files of a query."""
+        found = self.files.get(query)
+        if found is None or found.kind != kind:
+            if found is not None:
+                found.close()
+            found = self.files[query] = FileSink(self._directory.result(query), kind)
+        return found
+
+    def let_go(self, task: LetGo) -> None:
+        """Close a sink that gets no more."""
+        other = self._others.pop(task.outlet, None)
+        if other is not None:
+            other.close()
+        elif (files := self.files.pop(task.query, None)) is not None:
+            files.sync()  # commits may forget its results from now on
+            files.close()
+
+    def tidy(self, upto: int) -> None:
+        """Merge small files of commits up to a number, and make sure that all files are on disk."""
+        for query, sink in list(self.files.items()):
+            try:
+                sink.compact(upto)
+                sink.sync()
+            except FileNotFoundError:
+                if query in self.files and os.path.isdir(sink.folder):
+                    raise
+
+    def close(self) -> None:
+        for sink in [*self.files.values(), *self._others.values()]:
+            sink.close()
+
+
+def stored_sinks(directory: DataDirectory, call_of: CallOf, room: Callable[[str], Sink]) -> Callable[..., Sink]:
+    """Sinks as commits name them, for recovery; what has no function goes nowhere, and can be recalled later."""
+
+    def sink_of(query: str, told: Any) -> Sink:
+        if is_room(query):
+            return room(query)
+        text = str(told.get("sink", "parquet"))
+        call = call_of(query, text)
+        if call is None and parse_sink(text).name in ("callback", "table"):
+            text = "blackhole"
+        return open_sink(text, directory.result(query), call)
+
+    return sink_of
+
+
+def sizes(outputs: Sequence[tuple[int, Output]]) -> list[tuple[int, Output, int]]:
+    """Results with the bytes that they take in memory."""
+    return [(number, output, size_of(output)) for number, output in outputs]
+
+
+def size_of(output: Output) -> int:
+    """Bytes of results that wait in memory; those in files take none, but are not free either."""
+    return len(output.data) + 1024 * len(output.files)

@@ -1,0 +1,106 @@
+"""Evaluation on Spark: queries are checked, cut, and run as jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headgate.model import Query, Stream
+from headgate.spark.cutting import Shape, Shaper
+from headgate.spark.engine.tasks import Evaluate, Portion, Result
+from headgate.spark.execution.delivery import size_of
+from headgate.spark.followers import Followers
+from headgate.spark.jobs.evaluate import Evaluation, evaluation
+from headgate.spark.jobs.pieces import Piece
+from headgate.spark.jobs.problems import one_line
+from headgate.spark.jobs.rows import Range
+from headgate.spark.responses import arrivals_of, arrivals_of_train
+from headgate.spark.runner import Runner
+from headgate.spark.running import Logs, RunningQuery
+from headgate.spark.share import Share
+from headgate.spark.tablesink import check_sink
+from headgate.spark.together import Together
+
+
+class SparkEvaluator:
+    """Runs portions of queries as Spark jobs; several threads may."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        runner: Runner,
+        logs: Logs,
+        streams: Mapping[str, Stream],
+        tables: Mapping[str, DataFrame],
+        waiting: Path,
+        aside: Path,
+        followers: Followers,
+        now: Callable[[], float],
+    ) -> None:
+        self.spark, self.runner = spark, runner
+        self._logs, self._streams, self._tables = logs, streams, tables
+        self._waiting, self._aside, self._followers = waiting, aside, followers
+        self._together = Together(runner, logs, aside, now)
+
+    def check(self, query: Query) -> tuple[Shape, Evaluation]:
+        """Refuse a query that could not run; nothing has been started yet."""
+        checked = evaluation(self.spark, query.plan, self._streams, self._tables)
+        check_sink(self.spark, query.sink, checked.schema)
+        return Shape((Piece((), checked),)), checked
+
+    def shaper(self) -> Shaper:
+        return Shaper(self.spark, self._streams, self._tables, self._waiting)
+
+    def evaluate(self, task: Evaluate) -> list[Result]:
+        """Each group in one job, where its queries are of one form."""
+        return [result for group in task.groups for result in self._group(group, task.label)]
+
+    def _group(self, group: Sequence[Portion], label: str) -> Iterator[Result]:
+        shares: dict[Portion, Share] = {}
+        for portion in group:
+            try:
+                shares[portion] = self.share(portion)
+            except Exception as error:  # its log lacks what it was to read
+                yield Result(portion, one_line(error))
+        self._together.evaluate(list(shares.values()), label)
+        # Members of a group have read the same, and to look up a long train takes a while.
+        arrivals = cache(lambda stream, first, last: self._logs[stream].arrivals(first, last))
+        for portion, share in shares.items():
+            try:
+                yield self._result(portion, share, arrivals)
+            except Exception as error:
+                yield Result(portion, one_line(error))
+
+    def share(self, portion: Portion) -> Share:
+        taken = {place: Range(*offsets) for place, offsets in portion.taken.items()}
+        return Share.of(RunningQuery.of(portion.standing), cast(Piece, portion.piece), taken, self._logs)
+
+    def _result(self, portion: Portion, share: Share, arrivals: Callable[..., Sequence[tuple[float, int]]]) -> Result:
+        if share.error:
+            return Result(portion, share.error)
+        output = share.output(self._aside)
+        times: Sequence[float] = ()
+        if share.result.written is not None:
+            times = arrivals_of_train(share.result.count, share.streams_read, arrivals)
+        elif share.piece.feeds is None:
+            times = arrivals_of(share.result.rows, share.streams_read, self._logs)
+        return Result(
+            portion,
+            output=output,
+            size=0 if output is None else size_of(output),
+            inside=share.inside(),
+            inside_rows=0 if share.handed is None else share.handed.num_rows,
+            chunks=share.chunks,
+            failures=share.result.failures,
+            count=share.result.count,
+            tuples=share.tuples,
+            arrived=share.arrived,
+            late=share.late,
+            jobs=share.jobs,
+            arrivals=times,
+            seen=tuple(share.tables(self._aside)) if self._followers.has(share.name) else (),
+        )
