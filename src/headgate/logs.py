@@ -141,12 +141,6 @@ def _program_listens() -> bool:
 
 
 def _level(word: str, what: str) -> int:
-    """The level of a word.
-
-    >>> _level("loud", "HEADGATE_LOG")
-    Traceback (most recent call last):
-    headgate.model.errors.HeadgateError: HEADGATE_LOG must be debug, info, warning or error, found 'loud'; write for example HEADGATE_LOG=info
-    """
     found = LEVELS.get(word.strip().lower())
     if found is None:
         example = f"{VARIABLE}=info" if what == VARIABLE else "info"

@@ -1,15 +1,22 @@
-"""Failing runs say what is wrong in their query's status and in dead letters, not on the program's stderr."""
+"""Failing runs say what is wrong in their query's status and in dead letters, not on the program's stderr.
+
+Spark's own log goes to a file, if Spark is ours.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
+
+from headgate.spark.jobs.tuning import LOG_SIZE
 
 THREADS = "headgate-"  # how the names of our threads begin
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")  # each error, with its stack, as a line of JSON
@@ -18,6 +25,8 @@ _FAILING_TASKS = (
     "org.apache.spark.scheduler.TaskSetManager",
     "org.apache.spark.util.Utils",
 )
+_APPENDER = "headgate"
+_PATTERN = "%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %p %c{1}: %m%n%ex"
 _ours = threading.local()
 
 
@@ -50,7 +59,67 @@ def quietly() -> Iterator[None]:
 def quiet_spark(spark: SparkSession) -> None:
     """Let a Spark that is ours alone log what is wrong with itself, and not the tasks that fail on some value."""
     spark.sparkContext.setLogLevel("ERROR")
+    _pass_over_failing_tasks(_log4j(spark))
+
+
+def spark_log_to(spark: SparkSession, path: Path) -> Callable[[], None]:
+    """Let a Spark that is ours alone write its log, warnings and worse, to a file and no longer to stderr.
+
+    At 5 MB the file is renamed to end in ".1", in place of the one that was renamed before, and a new one begins. Called
+    again, another file takes the place of the first.
+
+    The function that is returned undoes it, for a program that goes on with a Spark of its own in the same Java. Call
+    it when Spark has stopped.
+    """
+    log4j = _log4j(spark)
+    context = log4j.LogManager.getContext(False)
+    configuration = context.getConfiguration()
+    root = configuration.getRootLogger()
+    level = root.getLevel()
+    former = [each for each in root.getAppenders().values() if _is_replaced(each)]
+    appender = _rolling_file(log4j.core, configuration, str(path.absolute()))
+    appender.start()
+    root.addAppender(appender, None, None)
+    for each in former:
+        root.removeAppender(each.getName())
+    root.setLevel(log4j.Level.WARN)
+    _pass_over_failing_tasks(log4j)
+    context.updateLoggers()
+
+    def undo() -> None:
+        with suppress(Py4JError, OSError):  # a Java that is gone logs nothing
+            context.reconfigure()  # as its own file says
+            log4j.core.config.Configurator.setRootLevel(level)
+            appender.stop()
+
+    return undo
+
+
+def _log4j(spark: SparkSession) -> Any:
     jvm: Any = spark._jvm
-    log4j = jvm.org.apache.logging.log4j
+    return jvm.org.apache.logging.log4j
+
+
+def _pass_over_failing_tasks(log4j: Any) -> None:
     for name in _FAILING_TASKS:
         log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
+
+
+def _is_replaced(appender: Any) -> bool:
+    """The console, and a file of ours; what else a log4j2.properties asks for stays."""
+    return bool(appender.getClass().getSimpleName() == "ConsoleAppender" or appender.getName().startswith(_APPENDER))
+
+
+def _rolling_file(core: Any, configuration: Any, path: str) -> Any:
+    rolling = core.appender.rolling
+    layout = core.layout.PatternLayout.newBuilder().withPattern(_PATTERN).withConfiguration(configuration).build()
+    strategy = rolling.DefaultRolloverStrategy.newBuilder().withMax("1").withConfig(configuration).build()
+    made = core.appender.RollingFileAppender.newBuilder()
+    made.setName(f"{_APPENDER} {path}")  # a name of its own: it is added before the one it replaces is removed
+    made.setConfiguration(configuration)
+    made.setLayout(layout)
+    made.withFileName(path)
+    made.withFilePattern(f"{path}.%i")
+    made.withPolicy(rolling.SizeBasedTriggeringPolicy.createPolicy(str(LOG_SIZE)))
+    made.withStrategy(strategy)
+    return made.build()

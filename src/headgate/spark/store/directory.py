@@ -26,7 +26,16 @@ from headgate.spark.store.killpoints import at
 
 VERSION = 2
 FORMER = (1,)  # read as they are: taking one over is writing the new version
-FOLDERS = ("streams", "deadletters", "commits", "aside", "waiting", "results", "journal")  # the last is made when it is needed
+# Older directories have no folder for the journal: who writes to it makes it.
+FOLDERS = (
+    "streams",
+    "deadletters",
+    "commits",
+    "aside",
+    "waiting",
+    "results",
+    "journal",
+)
 FILES = ("lock", "spark.log", "spark.log.1")  # those that may be there before the version is: Spark starts first
 
 
