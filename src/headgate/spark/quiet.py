@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ _FAILING_TASKS = (
     "org.apache.spark.scheduler.TaskSetManager",
     "org.apache.spark.util.Utils",
 )
-_APPENDER = "headgate"
 _PATTERN = "%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %p %c{1}: %m%n%ex"
 _ours = threading.local()
 
@@ -65,34 +64,39 @@ def quiet_spark(spark: SparkSession) -> None:
 def spark_log_to(spark: SparkSession, path: Path) -> Callable[[], None]:
     """Let a Spark that is ours alone write its log, warnings and worse, to a file and no longer to stderr.
 
-    At 5 MB the file is renamed to end in ".1", in place of the one that was renamed before, and a new one begins. Called
-    again, another file takes the place of the first.
-
-    The function that is returned undoes it, for a program that goes on with a Spark of its own in the same Java. Call
-    it when Spark has stopped.
+    At 5 MB the file is renamed to end in ".1", in place of the one that was renamed before, and a new one begins.
+    The function that is returned undoes all this, for a program that goes on with a Spark of its own in the same Java:
+    call it when ours has stopped.
     """
     log4j = _log4j(spark)
     context = log4j.LogManager.getContext(False)
     configuration = context.getConfiguration()
     root = configuration.getRootLogger()
     level = root.getLevel()
-    former = [each for each in root.getAppenders().values() if _is_replaced(each)]
-    appender = _rolling_file(log4j.core, configuration, str(path.absolute()))
-    appender.start()
-    root.addAppender(appender, None, None)
-    for each in former:
-        root.removeAppender(each.getName())
+    replaced = [each for each in root.getAppenders().values() if _is_replaced(each)]
+    file = _rolling_file(log4j.core, configuration, str(path.absolute()))
+    file.start()
+    _exchange(root, replaced, [file])
     root.setLevel(log4j.Level.WARN)
-    _pass_over_failing_tasks(log4j)
-    context.updateLoggers()
+    _pass_over_failing_tasks(log4j)  # this also makes the loggers take the changes before
 
     def undo() -> None:
         with suppress(Py4JError, OSError):  # a Java that is gone logs nothing
-            context.reconfigure()  # as its own file says
-            log4j.core.config.Configurator.setRootLevel(level)
-            appender.stop()
+            _exchange(root, [file], replaced)
+            root.setLevel(level)
+            for name in _FAILING_TASKS:
+                configuration.removeLogger(name)
+            context.updateLoggers()
+            file.stop()
 
     return undo
+
+
+def _exchange(logger: Any, former: Iterable[Any], following: Iterable[Any]) -> None:
+    for each in following:
+        logger.addAppender(each, None, None)
+    for each in former:
+        logger.removeAppender(each.getName())
 
 
 def _log4j(spark: SparkSession) -> Any:
@@ -106,8 +110,8 @@ def _pass_over_failing_tasks(log4j: Any) -> None:
 
 
 def _is_replaced(appender: Any) -> bool:
-    """The console, and a file of ours; what else a log4j2.properties asks for stays."""
-    return bool(appender.getClass().getSimpleName() == "ConsoleAppender" or appender.getName().startswith(_APPENDER))
+    """The console only; what else a log4j2.properties asks for stays."""
+    return bool(appender.getClass().getSimpleName() == "ConsoleAppender")
 
 
 def _rolling_file(core: Any, configuration: Any, path: str) -> Any:
@@ -115,7 +119,7 @@ def _rolling_file(core: Any, configuration: Any, path: str) -> Any:
     layout = core.layout.PatternLayout.newBuilder().withPattern(_PATTERN).withConfiguration(configuration).build()
     strategy = rolling.DefaultRolloverStrategy.newBuilder().withMax("1").withConfig(configuration).build()
     made = core.appender.RollingFileAppender.newBuilder()
-    made.setName(f"{_APPENDER} {path}")  # a name of its own: it is added before the one it replaces is removed
+    made.setName(f"headgate {path}")
     made.setConfiguration(configuration)
     made.setLayout(layout)
     made.withFileName(path)
