@@ -148,13 +148,14 @@ def _write_or_undo(file: FileIO, size: int, data: bytes) -> None:
 
 
 def _contents(folder: Path) -> Iterator[bytes]:
-    """The former and the current file, opened at a moment when they were each other's neighbours."""
+    """The former and the current file, opened while none of them was renamed."""
+    paths = (folder / _CURRENT, folder / _FORMER)
     for attempt in range(1, _ATTEMPTS + 1):
         with ExitStack() as stack:
-            current, former = (_open_if_there(folder / name, stack) for name in (_CURRENT, _FORMER))
-            # An open file keeps its number, so if it still has its name it had it all the while.
-            if _identity(folder / _CURRENT) == _identity(current) or attempt == _ATTEMPTS:
-                yield from (file.read() for file in (former, current) if file is not None)
+            files = [_open_if_there(path, stack) for path in paths]
+            # The number of an open file is not given to another, so what has its name still had it all the while.
+            if list(map(_number, files)) == list(map(_number, paths)) or attempt == _ATTEMPTS:
+                yield from (file.read() for file in reversed(files) if file is not None)
                 return
 
 
@@ -164,7 +165,7 @@ def _open_if_there(path: Path, stack: ExitStack) -> FileIO | None:
     return None
 
 
-def _identity(file: Path | FileIO | None) -> int | None:
+def _number(file: Path | FileIO | None) -> int | None:
     with suppress(FileNotFoundError):
         return None if file is None else os.stat(file if isinstance(file, Path) else file.fileno()).st_ino
     return None
