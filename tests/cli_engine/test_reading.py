@@ -86,7 +86,7 @@ def test_letters_that_are_being_written_or_replayed(headgate: Headgate, director
     assert reasons == ["late", "broken"]
 
 
-@pytest.mark.parametrize("command", ["run", "results", "dead"])
+@pytest.mark.parametrize("command", ["run", "results", "dead", "journal"])
 @pytest.mark.parametrize("columns", [80, 140])
 def test_help_has_examples(headgate: Headgate, command: str, columns: int) -> None:
     result = headgate(command, "--help", columns=columns)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from headgate import __version__
-from headgate.cli import compare, dead, explain, fresh, policies, results, simulate, sweep, trace
+from headgate import __version__, logs
+from headgate.cli import compare, dead, explain, fresh, journal, policies, results, simulate, sweep, trace
 from headgate.cli import run as engine
 from headgate.cli.console import INTERRUPTED, examples, note
 from headgate.model import HeadgateError
@@ -59,6 +59,7 @@ app.command("why", epilog=trace.WHY_EXAMPLES)(trace.why)
 app.command("run", epilog=engine.EXAMPLES)(engine.run)
 app.command("results", epilog=results.EXAMPLES)(results.results)
 app.command("dead", epilog=dead.EXAMPLES)(dead.dead)
+app.command("journal", epilog=journal.EXAMPLES)(journal.journal)
 app.add_typer(fresh.app, name="fresh")
 
 
@@ -73,8 +74,18 @@ def front(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, show_default=False, help="Log what happens to stderr; -vv every detail."
+        ),
+    ] = 0,
 ) -> None:
     """Which continuous query runs next, and on how many tuples: simulate, compare, explain and run it."""
+    if verbose:
+        logs.configure("info" if verbose == 1 else "debug")
+    else:
+        logs.configure_from_environment()
 
 
 def run() -> None:

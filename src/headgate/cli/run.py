@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 import shlex
 import signal
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -20,12 +17,12 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from headgate import logs
 from headgate.cli import options
 from headgate.cli.console import INTERRUPTED, examples, note, show, show_json
 from headgate.cli.tables import status_table
 from headgate.cli.units import duration as duration_text
 from headgate.cli.units import read_duration
-from headgate.model import HeadgateError
 from headgate.plan.grouping import Fuse
 
 if TYPE_CHECKING:
@@ -47,6 +44,8 @@ EXECUTORS = 20.0  # seconds within which a cluster should give one
 _BESIDE = (
     7  # lines of a picture that are neither rows nor workers: title, three of heading, what is left out, two empty
 )
+
+_logger = logs.logger("cli")
 
 PolicyOption = Annotated[
     str | None,
@@ -204,16 +203,14 @@ class Interrupts:
 
 def start_spark(master: str, log: Path) -> SparkSession:
     """Start Spark; what it and its Java have to say goes to a file."""
-    from headgate.spark.jobs.tuning import builder
+    from headgate.spark.jobs.tuning import start
+    from headgate.spark.quiet import spark_log_to
 
     note("starting Spark …")
-    try:
-        with _stderr_to(log):
-            spark = builder(master).config("spark.log.level", "ERROR").getOrCreate()
-    except Exception as error:
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise HeadgateError(f"Spark did not start: {reason}", hint=f"see {log}") from None
-    spark.sparkContext.setLogLevel("ERROR")
+    began = time.monotonic()
+    spark = start(master, log)
+    spark_log_to(spark, log)
+    _logger.info("spark started", master=master, seconds=time.monotonic() - began, log=log)
     if not master.startswith("local"):
         _tell_if_alone(spark, master)
     return spark
@@ -232,20 +229,6 @@ def _tell_if_alone(spark: SparkSession, master: str) -> None:
             )
             return
         time.sleep(0.1)
-
-
-@contextmanager
-def _stderr_to(path: Path) -> Iterator[None]:
-    """Let processes that are started now write their errors to a file, for as long as they live."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with path.open("wb") as log:
-            os.dup2(log.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 def _show(workload: Workload, status: Status) -> None:

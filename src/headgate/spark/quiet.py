@@ -1,15 +1,22 @@
-"""Failing runs say what is wrong in their query's status and in dead letters, not on the program's stderr."""
+"""Failing runs say what is wrong in their query's status and in dead letters, not on the program's stderr.
+
+Spark's own log goes to a file, if Spark is ours.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
+
+from headgate.spark.jobs.tuning import LOG_SIZE
 
 THREADS = "headgate-"  # how the names of our threads begin
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")  # each error, with its stack, as a line of JSON
@@ -18,6 +25,7 @@ _FAILING_TASKS = (
     "org.apache.spark.scheduler.TaskSetManager",
     "org.apache.spark.util.Utils",
 )
+_PATTERN = "%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %p %c{1}: %m%n%ex"
 _ours = threading.local()
 
 
@@ -50,7 +58,72 @@ def quietly() -> Iterator[None]:
 def quiet_spark(spark: SparkSession) -> None:
     """Let a Spark that is ours alone log what is wrong with itself, and not the tasks that fail on some value."""
     spark.sparkContext.setLogLevel("ERROR")
+    _pass_over_failing_tasks(_log4j(spark))
+
+
+def spark_log_to(spark: SparkSession, path: Path) -> Callable[[], None]:
+    """Let a Spark that is ours alone write its log, warnings and worse, to a file and no longer to stderr.
+
+    At 5 MB the file is renamed to end in ".1", in place of the one that was renamed before, and a new one begins.
+    The function that is returned undoes all this, for a program that goes on with a Spark of its own in the same Java:
+    call it when ours has stopped.
+    """
+    log4j = _log4j(spark)
+    context = log4j.LogManager.getContext(False)
+    configuration = context.getConfiguration()
+    root = configuration.getRootLogger()
+    level = root.getLevel()
+    replaced = [each for each in root.getAppenders().values() if _is_replaced(each)]
+    file = _rolling_file(log4j.core, configuration, str(path.absolute()))
+    file.start()
+    _exchange(root, replaced, [file])
+    root.setLevel(log4j.Level.WARN)
+    _pass_over_failing_tasks(log4j)  # this also makes the loggers take the changes before
+
+    def undo() -> None:
+        with suppress(Py4JError, OSError):  # a Java that is gone logs nothing
+            _exchange(root, [file], replaced)
+            root.setLevel(level)
+            for name in _FAILING_TASKS:
+                configuration.removeLogger(name)
+            context.updateLoggers()
+            file.stop()
+
+    return undo
+
+
+def _exchange(logger: Any, former: Iterable[Any], following: Iterable[Any]) -> None:
+    for each in following:
+        logger.addAppender(each, None, None)
+    for each in former:
+        logger.removeAppender(each.getName())
+
+
+def _log4j(spark: SparkSession) -> Any:
     jvm: Any = spark._jvm
-    log4j = jvm.org.apache.logging.log4j
+    return jvm.org.apache.logging.log4j
+
+
+def _pass_over_failing_tasks(log4j: Any) -> None:
     for name in _FAILING_TASKS:
         log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
+
+
+def _is_replaced(appender: Any) -> bool:
+    """The console only; what else a log4j2.properties asks for stays."""
+    return bool(appender.getClass().getSimpleName() == "ConsoleAppender")
+
+
+def _rolling_file(core: Any, configuration: Any, path: str) -> Any:
+    rolling = core.appender.rolling
+    layout = core.layout.PatternLayout.newBuilder().withPattern(_PATTERN).withConfiguration(configuration).build()
+    strategy = rolling.DefaultRolloverStrategy.newBuilder().withMax("1").withConfig(configuration).build()
+    made = core.appender.RollingFileAppender.newBuilder()
+    made.setName(f"headgate {path}")
+    made.setConfiguration(configuration)
+    made.setLayout(layout)
+    made.withFileName(path)
+    made.withFilePattern(f"{path}.%i")
+    made.withPolicy(rolling.SizeBasedTriggeringPolicy.createPolicy(str(LOG_SIZE)))
+    made.withStrategy(strategy)
+    return made.build()

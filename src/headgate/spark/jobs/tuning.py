@@ -1,14 +1,24 @@
-"""Settings of a Spark session that runs many small jobs."""
+"""Settings of a Spark session that runs many small jobs, and its start."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
+
+from headgate.model import HeadgateError
+from headgate.spark.jobs.problems import first_line
+
+LOG_SIZE = 5_000_000  # bytes of Spark's log; as many are kept of what was before
 
 SETTINGS = MappingProxyType(
     {
@@ -75,3 +85,51 @@ def builder(master: str = "local[*]", name: str = "headgate") -> SparkSession.Bu
     for key, value in SETTINGS.items():
         made = made.config(key, value)
     return made
+
+
+def start(master: str, log: Path, name: str = "headgate") -> SparkSession:
+    """Start a Spark of our own; what its Java prints goes to the end of a file, not to stderr.
+
+    That is what Java says where Spark's log is not there to say it: while Spark starts, and when Java dies.
+    """
+    made = builder(master, name)
+    try:
+        began = _begin(log)
+    except OSError as error:
+        raise HeadgateError(
+            f"Spark's log cannot be written: {error.strerror}", where=str(log), hint="choose another directory"
+        ) from error
+    try:
+        _start_java(made, log)
+        return made.getOrCreate()
+    except Exception as error:
+        reason = (isinstance(error, PySparkRuntimeError) and _complaint(log, began)) or first_line(error)
+        hint = f"look at the master and whether Java is there; all that Spark said is in {log}"
+        raise HeadgateError(f"Spark did not start: {reason}", where=f"master {master}", hint=hint) from error
+
+
+def _begin(log: Path) -> int:
+    """Make room in the log; where in it the new lines begin."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > LOG_SIZE:
+        log.replace(f"{log}.1")
+    log.touch()
+    return log.stat().st_size
+
+
+def _start_java(made: Any, log: Path) -> None:
+    """Start the Java that PySpark talks to, unless there is one: PySpark would let it share our stderr."""
+    context: Any = SparkContext
+    if context._gateway is None:
+        conf = SparkConf(loadDefaults=False).setAll([(key, str(value)) for key, value in made._options.items()])
+        with log.open("ab") as file:
+            context._ensure_initialized(gateway=launch_gateway(conf, {"stderr": file}))  # type: ignore[no-untyped-call]
+
+
+def _complaint(log: Path, began: int) -> str:
+    """Why Java did not start, of which PySpark knows only that: the first line that looks like it, else the last."""
+    with log.open("rb") as file:
+        file.seek(began)
+        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+    telling = (line for line in lines if re.search("error|exception|unrecognized|no such|not set", line, re.IGNORECASE))
+    return next(telling, lines[-1] if lines else "")

@@ -8,6 +8,8 @@ commits/            what runs have done
 aside/              files that executors write before they are committed
 waiting/QUERY/      rows that wait between the operators of a query
 results/QUERY/      what a query has produced
+journal/            how the states of queries have changed
+spark.log           what Spark says, if it is Headgate's own; spark.log.1 is the part before
 """
 
 from __future__ import annotations
@@ -24,7 +26,17 @@ from headgate.spark.store.killpoints import at
 
 VERSION = 2
 FORMER = (1,)  # read as they are: taking one over is writing the new version
-FOLDERS = ("streams", "deadletters", "commits", "aside", "waiting", "results")
+# Older directories have no folder for the journal: who writes to it makes it.
+FOLDERS = (
+    "streams",
+    "deadletters",
+    "commits",
+    "aside",
+    "waiting",
+    "results",
+    "journal",
+)
+FILES = ("lock", "spark.log", "spark.log.1")  # those that may be there before the version is: Spark starts first
 
 
 class DataDirectory:
@@ -76,6 +88,14 @@ class DataDirectory:
     def results(self) -> Path:
         return self.path / "results"
 
+    @property
+    def journal(self) -> Path:
+        return self.path / "journal"
+
+    @property
+    def spark_log(self) -> Path:
+        return self.path / "spark.log"
+
     def stream(self, name: str) -> Path:
         """The folder of a stream's log."""
         return self.path / "streams" / safe_name(name)
@@ -125,7 +145,7 @@ class DataDirectory:
             if found != VERSION:
                 self._take_over(file)
             return
-        strangers = sorted(path.name for path in self.path.iterdir() if path.name not in (*FOLDERS, "lock"))
+        strangers = sorted(path.name for path in self.path.iterdir() if path.name not in (*FOLDERS, *FILES))
         if strangers:
             raise HeadgateError(
                 f"the folder is not a data directory and not empty: it holds '{strangers[0]}'",

@@ -1,0 +1,76 @@
+"""`headgate journal`: how the states of the queries of a run have changed, and why."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from headgate.cli import options
+from headgate.cli.console import examples, note, show
+from headgate.cli.results import known_queries
+from headgate.cli.tables import plain_table
+from headgate.model import HeadgateError, unknown
+from headgate.model.errors import printable
+
+if TYPE_CHECKING:
+    from headgate.spark.store.journal import Entry
+
+EXAMPLES = examples("journal out/plant", "journal out/plant --query fire --last 5", "journal out/plant --json")
+MOST_LINES = 20
+
+OfQuery = Annotated[str | None, typer.Option("--query", help="This query only.", show_default=False, metavar="NAME")]
+Last = Annotated[int | None, typer.Option("--last", help="How many, the newest ones.", show_default=False, metavar="N")]
+AsLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per change, and nothing else, to stdout.")]
+
+
+def journal(directory: options.Directory, query: OfQuery = None, last: Last = None, as_json: AsLines = False) -> None:
+    """List the changes of queries' states: when, from which state to which, and why; also while the engine runs.
+
+    The newest 20 as a table, the newest of all last, or all of them as JSON lines; --last says otherwise. The journal
+    is kept within bounds: the oldest changes are gone after some ten thousand.
+    """
+    from headgate.spark.store.journal import read_journal
+
+    if last is not None and last < 0:
+        raise HeadgateError(f"--last must be at least 0, found {last}", hint="leave it out, or write for example 100")
+    options.check_directory(directory)
+    found = read_journal(directory)
+    if query is not None:
+        _check_query(query, directory, found)
+        found = [entry for entry in found if entry.query == query]
+    most = last if last is not None or as_json else MOST_LINES
+    newest = found if most is None else found[max(0, len(found) - most) :]
+    if as_json:
+        for entry in newest:
+            typer.echo(json.dumps(entry.to_json(), ensure_ascii=False))
+    elif not found:
+        note("no changes of states yet")
+    else:
+        _show(newest, len(found))
+
+
+def _check_query(query: str, directory: Path, found: list[Entry]) -> None:
+    """A query may have results and no line any more: the journal forgets."""
+    known = {entry.query for entry in found} | set(known_queries(directory))
+    if query not in known:
+        raise unknown("query", query, known, where=str(directory))
+
+
+def _show(newest: list[Entry], found: int) -> None:
+    table = plain_table("time", "query", "change", "reason")
+    for entry in newest:
+        change = f"{entry.before} → {entry.after}"
+        table.add_row(_moment(entry.at), *(Text(printable(text)) for text in (entry.query, change, entry.reason)))
+    show(table)
+    if len(newest) < found:
+        note(f"the newest {len(newest):,} of {found:,} changes; --last says how many, --json prints all")
+
+
+def _moment(at: float) -> str:
+    """A time as the clock on the wall here shows it."""
+    return datetime.fromtimestamp(at).isoformat(sep=" ", timespec="milliseconds")

@@ -1,0 +1,171 @@
+"""The journal: every change of a query's state, one line of JSON each, for people who ask what has happened.
+
+current.jsonl     the newest lines
+former.jsonl      the lines before them; when `current` is full it takes this place, and what was here is gone
+
+Nothing is recovered from the journal, so a line is not forced to disk: a power cut may take the last ones. For the same
+reason a disk that is full stops nobody: the lines are counted as lost, and the log says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from io import FileIO
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from headgate import logs
+
+FOLDER = "journal"
+LIMIT = 1 << 20  # bytes of each of the two files
+LONGEST_REASON = 2000  # characters; one error message must not push all else out
+_CURRENT, _FORMER = "current.jsonl", "former.jsonl"
+_ATTEMPTS = 10  # to open both files while none of them is renamed
+
+_logger = logs.logger("journal")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A query went from one state to another, at a time in seconds since 1970.
+
+    >>> Entry(1767265200.25, "fire", "scheduled", "paused", "asked for").to_json()
+    {'at': 1767265200.25, 'query': 'fire', 'from': 'scheduled', 'to': 'paused', 'reason': 'asked for'}
+    """
+
+    at: float
+    query: str
+    before: str
+    after: str
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"at": self.at, "query": self.query, "from": self.before, "to": self.after, "reason": self.reason}
+
+
+class Journal:
+    """Appends entries to the files in a folder, which have at most `limit` bytes each.
+
+    One thread writes; whoever likes reads meanwhile with `read_journal`, also in another process.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     Journal(Path(directory) / "journal").write([Entry(0.0, "fire", "checking", "scheduled")])
+    ...     [entry.after for entry in read_journal(directory)]
+    ['scheduled']
+    """
+
+    def __init__(self, folder: Path, limit: int = LIMIT) -> None:
+        self.lost = 0
+        self._folder = folder
+        self._limit = limit
+        self._failing = False
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Append entries. What the disk refuses is not raised: `lost` counts the lines that are not written."""
+        lines = [_line(entry) for entry in entries]
+        try:
+            while lines:
+                lines = lines[self._append(lines) :]
+            self._failing = False
+        except OSError as error:
+            self.lost += len(lines)
+            if not self._failing:  # once, not for every change while the disk is full
+                _logger.error("journal not written", folder=self._folder, lost=self.lost, error=error)
+            self._failing = True
+
+    def _append(self, lines: Sequence[bytes]) -> int:
+        """Append as many lines as the current file has room for, and return their number.
+
+        A full file is put aside first. A line that is larger than a file may be has one of its own.
+        """
+        current = self._folder / _CURRENT
+        with self._opened(current) as file:
+            size = file.seek(0, os.SEEK_END)
+            torn = size > 0 and _last_byte(file) != b"\n"  # a crash in the middle of a line, which ends here
+            room = self._limit - size - torn
+            fitting = sum(end <= room for end in accumulate(map(len, lines)))
+            if fitting or not size:
+                count = max(1, fitting)
+                _write_or_undo(file, size, b"\n" * torn + b"".join(lines[:count]))
+                return count
+        os.replace(current, self._folder / _FORMER)
+        return 0
+
+    def _opened(self, path: Path) -> FileIO:
+        with suppress(FileNotFoundError):
+            return open(path, "a+b", buffering=0)
+        self._folder.mkdir(exist_ok=True)  # directories of earlier versions lack it
+        return open(path, "a+b", buffering=0)
+
+
+def read_journal(directory: str | os.PathLike[str], query: str | None = None, last: int | None = None) -> list[Entry]:
+    """What the journal of a data directory has, oldest first: of one query, and only the newest `last`, if given.
+
+    Lines that are not whole are left out: the one that is just being written, and those that a crash has cut off.
+    """
+    lines = b"\n".join(_contents(Path(directory) / FOLDER)).split(b"\n")
+    found = [entry for entry in map(_parsed, lines) if entry is not None and query in (None, entry.query)]
+    return found if last is None else found[max(0, len(found) - last) :]
+
+
+def _line(entry: Entry) -> bytes:
+    kept = entry.to_json()
+    if len(entry.reason) > LONGEST_REASON:
+        kept["reason"] = entry.reason[: LONGEST_REASON - 1] + "…"
+    text = json.dumps(kept, separators=(",", ":"), ensure_ascii=False)
+    return f"{text}\n".encode(errors="backslashreplace")  # half of a surrogate pair becomes JSON's \udXXX
+
+
+def _parsed(line: bytes) -> Entry | None:
+    try:
+        found = json.loads(line)
+        texts = [found[name] for name in ("query", "from", "to", "reason")]
+        return Entry(float(found["at"]), *texts) if all(isinstance(text, str) for text in texts) else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _last_byte(file: FileIO) -> bytes:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1)
+
+
+def _write_or_undo(file: FileIO, size: int, data: bytes) -> None:
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError:
+        with suppress(OSError):
+            file.truncate(size)
+        raise
+
+
+def _contents(folder: Path) -> Iterator[bytes]:
+    """The former and the current file, opened while none of them was renamed."""
+    paths = (folder / _CURRENT, folder / _FORMER)
+    for attempt in range(1, _ATTEMPTS + 1):
+        with ExitStack() as stack:
+            files = [_open_if_there(path, stack) for path in paths]
+            # The number of an open file is not given to another, so what has its name still had it all the while.
+            if list(map(_number, files)) == list(map(_number, paths)) or attempt == _ATTEMPTS:
+                yield from (file.read() for file in reversed(files) if file is not None)
+                return
+
+
+def _open_if_there(path: Path, stack: ExitStack) -> FileIO | None:
+    with suppress(FileNotFoundError):
+        return stack.enter_context(open(path, "rb", buffering=0))
+    return None
+
+
+def _number(file: Path | FileIO | None) -> int | None:
+    with suppress(FileNotFoundError):
+        return None if file is None else os.stat(file if isinstance(file, Path) else file.fileno()).st_ino
+    return None
