@@ -290,9 +290,7 @@ def test_rows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("undone", [True, False])
-def test_a_failed_write_leaves_the_log_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undone: bool
-) -> None:
+def test_a_failed_write_leaves_the_log_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undone: bool) -> None:
     log = opened(tmp_path)
     log.append(rows([1]), 0.0)
 

@@ -28,7 +28,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote
@@ -48,6 +48,11 @@ T = TypeVar("T")
 Piece = Path | Output  # a file of results, or results that the commit log has
 
 
+@lru_cache
+def _in_files(sink: str | None) -> bool:
+    return is_file(sink)
+
+
 @dataclass(slots=True)
 class Logged:
     """What the commit log says of results that go to files."""
@@ -60,7 +65,7 @@ class Logged:
         """Take note of a commit; a query's sink is what was said of it by then."""
         for query, output in commit.outputs.items():
             told = commit.queries.get(query) or before.queries.get(query) or {}
-            if output.rows and "#" not in query and is_file(told.get("sink")):  # else rows that wait inside a query
+            if output.rows and "#" not in query and _in_files(told.get("sink")):  # with "#": rows that wait inside one
                 self.outputs[query][number] = output
         self.newest = number
 
@@ -78,11 +83,20 @@ def read_committed(directory_path: Path, query: str, schema: pa.Schema | None = 
     return _tried(attempt, folder)
 
 
+def known_queries(directory_path: Path) -> list[str]:
+    """The queries whose results go to files, whether or not there are any yet, and those that have left some."""
+    return _known(directory_path, read_log(directory_path / "commits"))
+
+
 def count_committed(directory_path: Path) -> dict[str, int]:
-    """How many rows `read_committed` would find, by query; also of queries that have no results yet."""
+    """How many rows `read_committed` would find for each of the known queries."""
     logged = read_log(directory_path / "commits")
-    folders = {unquote(folder.name) for folder in (directory_path / "results").iterdir() if folder.is_dir()}
-    return {query: _count(directory_path, query, logged) for query in sorted(folders | logged.queries)}
+    return {query: _count(directory_path, query, logged) for query in _known(directory_path, logged)}
+
+
+def _known(directory_path: Path, logged: Logged) -> list[str]:
+    folders = (directory_path / "results").iterdir()
+    return sorted(logged.queries | {unquote(folder.name) for folder in folders if folder.is_dir()})
 
 
 def _count(directory_path: Path, query: str, logged: Logged) -> int:
@@ -97,15 +111,20 @@ def _count(directory_path: Path, query: str, logged: Logged) -> int:
 
 def _tried(attempt: Callable[[], T], folder: Path) -> T:
     """Try until no file has gone away meanwhile."""
-    for turn in range(ATTEMPTS):
+    missing: str | None = None
+    for _ in range(ATTEMPTS):
         with ExitStack() as stack:
             try:
-                if turn and folder.is_dir():
+                if missing is not None and folder.is_dir():
                     stack.enter_context(unchanged(folder))
                 return attempt()
-            except FileNotFoundError:
-                continue
-    raise HeadgateError("files vanish faster than they can be read", where=str(folder), hint="try again")
+            except FileNotFoundError as error:
+                missing = str(error.filename or error)
+    raise HeadgateError(
+        f"a file of results is missing: {missing}",
+        where=str(folder),
+        hint="try again, or restore the data directory from a copy",
+    )
 
 
 def read_log(folder: Path, query: str | None = None) -> Logged:
@@ -123,17 +142,21 @@ def read_log(folder: Path, query: str | None = None) -> Logged:
 
 def _read_log(folder: Path, query: str | None) -> Logged:
     logged = Logged()
-    generations = sorted(folder.glob("*.log"))
+    generations = sorted(folder.glob("*.log"))  # a few names, which the system lists at one moment
     if not generations:
         return logged
     frames = read_frames(generations[-1])
-    state = decode_state(next(frames))
+    first = next(frames, None)
+    if first is None:
+        hint = "restore it from a copy"
+        raise HeadgateError("the first record is missing", where=str(generations[-1]), hint=hint)
+    state = decode_state(first)
     logged.newest = state.number
     for payload in frames:
         number, commit = decode(payload, None if query is None else {query})
         logged.add(number, commit if query is not None else _without_data(commit), state)
         state.apply(commit)
-    files = {name for name, told in state.queries.items() if is_file(told.get("sink"))}
+    files = {name for name, told in state.queries.items() if _in_files(told.get("sink"))}
     logged.queries = files | logged.outputs.keys()
     return logged
 

@@ -11,9 +11,9 @@ import math
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +23,7 @@ from headgate.model.values import found, located
 from headgate.spark.store.files import read_json, remove_temporary, write_json
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.jsonlines import line
+from headgate.spark.store.records import Output
 from headgate.workload.fields import read_span
 
 _SETTINGS = {
@@ -52,6 +53,22 @@ class Sink(Protocol):
     def sync(self) -> None: ...
     def compact(self, upto: int | None = None) -> None: ...
     def close(self) -> None: ...
+
+
+SinkOf = Callable[[str, Mapping[str, Any]], Sink]  # a query's name and what commits say of it
+
+
+def deliver(sink: Sink, outputs: Sequence[tuple[int, Output]], aside: Path) -> None:
+    """Bring one query's results of several commits, in rising order, to its sink; `aside` has the files they name."""
+    inline: list[tuple[int, pa.Table]] = []
+    for number, output in outputs:
+        if output.files:
+            sink.roll_forward_all(inline)
+            inline = []
+            sink.adopt(number, [aside / name for name in output.files])
+        elif output.data:
+            inline.append((number, output.table()))
+    sink.roll_forward_all(inline)
 
 
 def parse_sink(text: str) -> Spec:
