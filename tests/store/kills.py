@@ -29,7 +29,6 @@ from headgate.spark.store import filesink
 from headgate.spark.store.deadletters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.killpoints import POINTS, VARIABLE
-from headgate.spark.store.ledger import Ledger
 from headgate.spark.store.log import StreamLog
 from headgate.spark.store.resultfiles import read
 
@@ -37,6 +36,7 @@ STEPS = 2000  # more than any life gets to live
 FAVOURED = {
     "log.seal": "seal",
     "log.drop": "drop",
+    "commit.append": "group",
     "commit.compact": "checkpoint",
     "sink.compact": "checkpoint",
     "sink.forward": "forward",
@@ -184,13 +184,13 @@ def differences(name: str, found: Counter[int], wanted: list[int]) -> list[str]:
 def forget_too_early() -> None:
     """Break the engine on purpose, in a way that only a crash shows: commits go before their results have arrived."""
 
-    def checkpoint(self: Ledger) -> None:
+    def checkpoint(self: Life) -> None:
         self.commits.compact()
         self.forward()
         for sink in self.sinks.values():
             sink.compact()
 
-    Ledger.checkpoint = checkpoint  # type: ignore[method-assign]
+    Life.checkpoint = checkpoint  # type: ignore[method-assign]
 
 
 def main(arguments: list[str]) -> int:

@@ -21,12 +21,17 @@ import pyarrow.parquet as pq
 from tests.store.builders import SCHEMA, rows
 
 from headgate.model import Stream
-from headgate.spark.replay import complete, replay
+from headgate.spark.replay import complete as complete_replay
+from headgate.spark.replay import replay
+from headgate.spark.store.commit import CommitLog
+from headgate.spark.store.committed import read_committed
 from headgate.spark.store.deadletters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log import StreamLog
 from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.recovery import recover
+from headgate.spark.store.recovery import complete, stored_sinks
+from headgate.spark.store.resultfiles import read
+from headgate.spark.store.sinks import Sink, deliver
 
 STREAM = Stream(name="s", event_time="ts", watermark=2e-5)
 SINKS = {"even": "parquet", "third": "jsonl", "all": "parquet"}
@@ -41,6 +46,12 @@ def batch(index: int) -> pa.Table:
         None if chance.random() < 0.03 else 10 * index + chance.randrange(-35, 10) for _ in range(chance.randrange(12))
     ]
     return rows(times, 100 * index)
+
+
+def ids_of(table: pa.Table) -> list[int]:
+    """The ids of results; there may be no result yet, and no column either."""
+    found: list[int] = table["id"].to_pylist() if table.num_rows else []
+    return found
 
 
 def wanted(query: str, table: pa.Table) -> pa.Table:
@@ -70,14 +81,21 @@ class Life:
     def __init__(self, folder: Path, promises: Promises, seed: int) -> None:
         self.promises, self.chance = promises, random.Random(seed)
         self.directory = DataDirectory(folder)
-        self.ledger = recover(self.directory)
+        before = {query: ids_of(read_committed(folder, query)) for query in SINKS}
+        self.commits = CommitLog(self.directory.commits)
+        assert complete(self.directory, self.commits, stored_sinks(self.directory)) == {}
+        for query, told in before.items():  # what was committed is known to readers before it is in files
+            folder_of = self.directory.result(query)
+            assert told == (ids_of(read(folder_of)) if folder_of.exists() else []), query
+        self.sinks: dict[str, Sink] = {}
+        self.pending: list[tuple[int, Commit]] = []
         self.log = StreamLog.open(self.directory.stream("s"), STREAM, SCHEMA, memory_budget=20_000, seal_rows=30)
         self.letters = DeadLetters(self.directory.letters("s"))
-        self.runs = count(self.ledger.commits.state.run + 1)
+        self.runs = count(self.commits.state.run + 1)
         self._check_promises()
-        complete(self.log, self.letters, 0.0)
-        if not self.ledger.queries:
-            self.ledger.commit(Commit(queries={query: {"sink": sink} for query, sink in SINKS.items()}))
+        complete_replay(self.log, self.letters, 0.0)
+        if not self.commits.state.queries:
+            self.commits.append(Commit(queries={query: {"sink": sink} for query, sink in SINKS.items()}))
         sent = [int(name[1:]) for name in self.log.batches if name.startswith("b")]
         self.next = sent[-1] if sent else 0  # not known whether the source has heard of the last one: it is sent again
 
@@ -85,7 +103,8 @@ class Life:
         """Do this and that; one kind of action much more often, if the life is to end in it."""
         actions: list[tuple[str, Callable[[], None], int]] = [
             ("append", self.append, 10),
-            ("run", self.run, 10),
+            ("run", self.run, 7),
+            ("group", self.run_group, 3),
             ("forward", self.forward, 4),
             ("checkpoint", self.checkpoint, 2),
             ("seal", self.log.seal, 1),
@@ -100,8 +119,11 @@ class Life:
     def drain(self) -> None:
         """Run every query to the end of the log."""
         for query in SINKS:
-            self.run(query, whole=True)
-        self.ledger.close()
+            self.commit(self.run_of(query, whole=True))
+        self.forward()
+        for sink in self.sinks.values():
+            sink.close()
+        self.commits.close()
         self.directory.close()
 
     def append(self) -> None:
@@ -109,25 +131,49 @@ class Life:
         self.promises.note(self.log.end, self.promises.read()[1])
         self.next += 1
 
-    def run(self, query: str | None = None, *, whole: bool = False) -> None:
-        query = query or self.chance.choice(list(SINKS))
-        first = self.ledger.positions.get(query, {}).get("s", 0)
+    def run(self) -> None:
+        self.commit(self.run_of(self.chance.choice(list(SINKS))))
+
+    def run_group(self) -> None:
+        """Runs of different queries that end together."""
+        self.commit(*map(self.run_of, self.chance.sample(list(SINKS), k=self.chance.randint(2, 3))))
+
+    def run_of(self, query: str, *, whole: bool = False) -> Commit:
+        first = self.position(query)
         last = self.log.end if whole else self.chance.randint(first, self.log.end)
         result = wanted(query, self.log.read(first, last))
         number = next(self.runs)
         output = self._aside(number, result) if self.chance.random() < 0.3 else Output.inline(result)
-        committed = self.ledger.commit(Commit(number, (query,), {query: {"s": last}}, {query: output}))
-        self.promises.note(self.promises.read()[0], committed)
+        return Commit(number, (query,), {query: {"s": last}}, {query: output})
+
+    def commit(self, *commits: Commit) -> None:
+        numbers = self.commits.append_all(commits)
+        self.pending += zip(numbers, commits, strict=True)
+        self.promises.note(self.promises.read()[0], numbers[-1])
+
+    def position(self, query: str) -> int:
+        return self.commits.state.positions.get(query, {}).get("s", 0)
 
     def forward(self) -> None:
-        self.ledger.forward()
+        """What is committed goes to the sinks, several commits at a time."""
+        sink_of = stored_sinks(self.directory)
+        for query in SINKS:
+            outputs = [(number, commit.outputs[query]) for number, commit in self.pending if query in commit.outputs]
+            if query not in self.sinks:
+                self.sinks[query] = sink_of(query, self.commits.state.queries[query])
+            deliver(self.sinks[query], outputs, self.directory.aside)
+        self.pending = []
 
     def checkpoint(self) -> None:
-        self.ledger.checkpoint()
+        """Merge small files, and shorten the commit log by what is in files for certain."""
+        self.forward()
+        for sink in self.sinks.values():
+            sink.compact()
+            sink.sync()
+        self.commits.compact()
 
     def drop(self) -> None:
-        standing = [self.ledger.positions.get(query, {}).get("s", 0) for query in SINKS]
-        self.log.drop_before(min(standing))
+        self.log.drop_before(min(map(self.position, SINKS)))
 
     def replay(self) -> None:
         """Rejected rows are tried again, and are rejected again: there must be as many as before."""
@@ -145,9 +191,9 @@ class Life:
 
     def _check_promises(self) -> None:
         end, commits = self.promises.read()
-        if self.log.end < end or self.ledger.commits.number < commits:
+        if self.log.end < end or self.commits.number < commits:
             raise AssertionError(
-                f"{end} and {commits} were acknowledged, found {self.log.end} and {self.ledger.commits.number}"
+                f"{end} and {commits} were acknowledged, found {self.log.end} and {self.commits.number}"
             )
-        for leaves in self.ledger.positions.values():
+        for leaves in self.commits.state.positions.values():
             self.log.require(leaves["s"])

@@ -289,17 +289,22 @@ def test_rows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert log.end == 0
 
 
-def test_after_a_failed_write_nothing_more_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("undone", [True, False])
+def test_a_failed_write_leaves_the_log_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undone: bool) -> None:
     log = opened(tmp_path)
     log.append(rows([1]), 0.0)
 
     def fail(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "pwrite", fail)
+    for name in ("pwrite",) if undone else ("pwrite", "ftruncate"):
+        monkeypatch.setattr(os, name, fail)
     with pytest.raises(HeadgateError, match=r"cannot write: No space left"):
         log.append(rows([2]), 0.0)
     monkeypatch.undo()
-    with pytest.raises(HeadgateError, match="an earlier write failed"):
-        log.append(rows([2]), 0.0)
-    assert opened(tmp_path).append(rows([2], 1), 0.0).first == 1
+    if undone:
+        assert log.append(rows([2], 1), 0.0).first == 1
+    else:
+        with pytest.raises(HeadgateError, match="an earlier write failed and could not be undone"):
+            log.append(rows([2]), 0.0)
+        assert opened(tmp_path).append(rows([2], 1), 0.0).first == 1

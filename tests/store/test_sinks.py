@@ -14,7 +14,7 @@ from headgate.model import HeadgateError
 from headgate.spark.store import filesink, resultfiles
 from headgate.spark.store.filesink import FAN, FileSink
 from headgate.spark.store.resultfiles import read
-from headgate.spark.store.sinks import Memory, open_sink, parse_sink
+from headgate.spark.store.sinks import Memory, behind_of, is_file, open_sink, parse_sink
 
 KINDS = pytest.mark.parametrize("kind", ["parquet", "jsonl"])
 UTC = datetime.UTC
@@ -136,12 +136,34 @@ def test_newer_results_come_while_files_are_merged(tmp_path: Path, monkeypatch: 
     assert len(sink._parts) == 4
 
 
-def test_a_listing_that_lacks_files_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    FileSink(tmp_path, "parquet").roll_forward(1, table(1))
-    whole = resultfiles.parts(tmp_path)
-    listings = iter([[], whole, whole])
-    monkeypatch.setattr(resultfiles, "parts", lambda folder: next(listings))
-    assert found(tmp_path) == [1]
+@KINDS
+def test_files_stay_while_somebody_relies_on_them(tmp_path: Path, kind: str) -> None:
+    sink = FileSink(tmp_path, kind)
+    for number in range(1, FAN + 1):
+        sink.roll_forward(number, table(number))
+    with resultfiles.unchanged(tmp_path):
+        small = sorted(tmp_path.glob(f"*.{kind}"))
+        for _ in range(2):
+            sink.compact()
+            FileSink(tmp_path, kind)
+            assert sorted(tmp_path.glob(f"*.{kind}")) == small
+        assert found(tmp_path) == list(range(1, FAN + 1))
+    sink.compact()
+    assert [path.name for path in tmp_path.glob("*-*")] == [f"merged-{1:012}-{FAN:012}.{kind}"]
+    assert found(tmp_path) == list(range(1, FAN + 1))
+
+
+def test_files_of_another_kind_are_not_merged(tmp_path: Path) -> None:
+    """A query was removed, and another one of its name has another sink."""
+    number = 0
+    for kind in ("parquet", "jsonl", "parquet"):
+        sink = FileSink(tmp_path, kind)
+        for _ in range(FAN):
+            number += 1
+            sink.roll_forward(number, table(number))
+            sink.compact()
+        assert found(tmp_path) == list(range(1, number + 1))
+    assert len(list(tmp_path.glob("merged-*"))) == 3
 
 
 def test_reading_without_rows_or_without_results(tmp_path: Path) -> None:
@@ -218,6 +240,15 @@ def test_console_and_blackhole(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("memory, row=3", "unknown setting 'row' of 'memory'"),
         ("memory, rows=0", "rows must be a whole number from 1, found 0"),
         ("memory, rows=1.5", "found 1.5"),
+        ("parquet, behind=x", "behind: it is not a duration, found 'x'"),
+        ("parquet, behind=[1]", "behind: is not a duration, found a list"),
+        ("parquet, behind=true", "behind: is not a duration, found true"),
+        ("jsonl, behind=-1 ms", "behind: must not be negative, found -0.001"),
+        ('jsonl, behind="-1 ms"', "behind: must not be negative"),
+        ("jsonl, behind=inf", "behind: must be finite, found inf"),
+        ("jsonl, behind=1e999", "behind: must be finite, found inf"),
+        ("jsonl, behind=5 parsecs", "unknown unit 'parsecs'"),
+        ("memory, behind=1", "unknown setting 'behind' of 'memory'"),
         ("callback", "needs a function"),
         ("table, name=t", "needs a function"),
         ("table", 'a table sink needs the name of a table; write "table, name=db.alerts"'),
@@ -232,3 +263,21 @@ def test_wrong_sinks_are_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(HeadgateError, match=says):
         open_sink(text, tmp_path)
     assert parse_sink("parquet").name == "parquet"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [("", 1.0), (", behind=0", 0.0), (", behind=2", 2.0), (", behind=500ms", 0.5), (', behind="2 min"', 120.0)],
+)
+def test_how_far_files_may_be_behind(tmp_path: Path, kind: str, given: str, seconds: float) -> None:
+    assert behind_of(kind + given) == seconds
+    assert is_file(kind + given)
+    sink = open_sink(kind + given, tmp_path)
+    assert isinstance(sink, FileSink)
+    assert sink.kind == kind
+
+
+@pytest.mark.parametrize("text", ["memory, rows=3", "console", "blackhole", "callback", "table, name=t"])
+def test_what_is_not_in_files_is_not_behind(text: str) -> None:
+    assert behind_of(text) == 0.0

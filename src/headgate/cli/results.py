@@ -7,7 +7,6 @@ import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import unquote
 
 import typer
 from rich.text import Text
@@ -37,7 +36,7 @@ def results(
     as_json: AsLines = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Print what a query has produced, from its files, also while the engine runs.
+    """Print what a query has produced: all that is committed, also while the engine runs.
 
     The newest 20 rows as a table, or all of them as JSON lines or CSV; --rows says otherwise.
     """
@@ -45,15 +44,10 @@ def results(
         raise HeadgateError("--json and --csv are both given", hint="leave one of them out")
     options.check_rows(rows)
     options.check_directory(directory)
-    known = known_queries(directory)
     if query is None:
-        _show_known(known, as_json)
+        _show_known(directory, as_json)
         return
-    if query not in known:
-        names = ", ".join(sorted(known))
-        hint = f"known: {names}" if known else "no query has written files here"
-        raise HeadgateError(f"unknown query '{query}'", where=str(directory), hint=hint)
-    table = _read(known[query])
+    table = _read(directory, query)
     most = rows if rows is not None or as_json or as_csv else MOST_ROWS
     newest = table if most is None else table.slice(max(0, table.num_rows - most))
     if as_json:
@@ -64,20 +58,20 @@ def results(
         _show(newest, table.num_rows)
 
 
-def known_queries(directory: Path) -> dict[str, Path]:
-    """The folders of results by query."""
-    folders = (directory / "results").iterdir()
-    return {unquote(folder.name): folder for folder in sorted(folders) if folder.is_dir()}
+def _read(directory: Path, query: str) -> pa.Table:
+    from headgate.spark.store.committed import known_queries, read_committed
+
+    known = known_queries(directory)
+    if query not in known:
+        hint = f"known: {', '.join(known)}" if known else "no query has written files here"
+        raise HeadgateError(f"unknown query '{query}'", where=str(directory), hint=hint)
+    return read_committed(directory, query)
 
 
-def _read(folder: Path) -> pa.Table:
-    from headgate.spark.store import resultfiles
+def _show_known(directory: Path, as_json: bool) -> None:
+    from headgate.spark.store.committed import count_committed
 
-    return resultfiles.read(folder)
-
-
-def _show_known(known: dict[str, Path], as_json: bool) -> None:
-    counted = {name: _read(folder).num_rows for name, folder in known.items()}
+    counted = count_committed(directory)
     if as_json:
         for name, count in counted.items():
             typer.echo(json.dumps({"query": name, "rows": count}, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""What runs have done, in order: one record and one fsync per run.
+"""What runs have done, in order: one record per run, and one fsync for all runs that are committed together.
 
     commits/GENERATION.log      frames; the first holds the state so far, each further one is a commit
 
@@ -9,7 +9,7 @@ generations the newest counts. What a record is: `records`; what is torn and wha
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from headgate.model import HeadgateError
@@ -43,10 +43,20 @@ class CommitLog:
 
     def append(self, commit: Commit) -> int:
         """Make a run count; it is durable on return, which is the commit's number."""
+        return self.append_all([commit])[0]
+
+    def append_all(self, commits: Sequence[Commit]) -> list[int]:
+        """Make several runs count with one write and one fsync; gives their numbers.
+
+        All of them are durable on return, and none of them counts after an error. Only if the process dies meanwhile
+        may some count and others not: those at the beginning, each of them whole.
+        """
         with self._lock:
-            self._file.append(encode(commit, self.state.number + 1))
-            self.state.apply(commit)
-            return self.state.number
+            numbers = [self.state.number + place for place in range(1, len(commits) + 1)]
+            self._file.append_all([encode(commit, number) for commit, number in zip(commits, numbers, strict=True)])
+            for commit in commits:
+                self.state.apply(commit)
+            return numbers
 
     def commits(self) -> Iterator[tuple[int, Commit]]:
         """The commits since the last compaction with their numbers."""

@@ -1,8 +1,12 @@
 """A query's results into files, exactly once.
 
 The commit's number in a file's name makes rolling forward idempotent: what is there, alone or in a merged file, is not
-written again. Files are written whole under another name, forced to disk and renamed. Merging puts the merged file in
-place before it removes the small ones.
+written again. Files are written whole under another name, forced to disk and renamed.
+
+Merging never shows a row twice to those who list `*.parquet` or `*.jsonl`, such as DuckDB: the merged file is complete
+and durable under a name that such a listing does not match, then the small files go, then it gets its name. Between the
+last two steps such a listing lacks the rows; Headgate's own readers know both names and lack nothing. Whoever opens the
+sink next completes what a crash has left.
 """
 
 from __future__ import annotations
@@ -17,9 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
-from headgate.spark.store.files import remove_temporary, sync_folder, write_atomic
+from headgate.spark.store.files import remove_temporary, sync_folder, write_atomic, writing
 from headgate.spark.store.killpoints import at
-from headgate.spark.store.resultfiles import SCHEMA, Part, dump, joined, live, load, parts, read
+from headgate.spark.store.resultfiles import NEW, SCHEMA, Part, changing, dump, joined, live, load, parts, read
 
 FAN = 16  # so many small files become one
 TIERS = (16 << 10, 256 << 10, 2 << 20)  # bytes up to which a file counts as small
@@ -37,10 +41,8 @@ class FileSink:
         self._closed = False
         folder.mkdir(parents=True, exist_ok=True)
         remove_temporary(folder)
-        found = parts(folder)
-        self._parts = live(found)
-        for leftover in set(found) - set(self._parts):
-            leftover.path.unlink()
+        self._parts = live(parts(folder))
+        self._replace_merged()
 
     def roll_forward(self, number: int, table: pa.Table) -> None:
         """Put what a commit produced into place; the second time nothing happens."""
@@ -79,10 +81,11 @@ class FileSink:
     def compact(self, upto: int | None = None) -> None:
         """Merge small files, where enough of a size have gathered; of commits up to a number, which are whole here.
 
-        One thread may merge while another puts newer results into place.
+        One thread may merge while another puts newer results into place. While somebody reads the files, the small
+        ones stay until the next time.
         """
         with self._merging:
-            if not self._closed:
+            if not self._closed and self._replace_merged():
                 self._compact(upto)
 
     def _compact(self, upto: int | None) -> None:
@@ -92,15 +95,36 @@ class FileSink:
         if not chosen:
             return
         at("sink.compact.before")
-        path = self._merged_path(chosen[0].first, chosen[-1].last)
-        write_atomic(path, self._merge(chosen), point="sink.compact")
+        target = self._merged_path(chosen[0].first, chosen[-1].last)
+        merged = Part(chosen[0].first, chosen[-1].last, True, target.with_name(target.name + NEW))
+        write_atomic(merged.path, self._merge(chosen), point="sink.compact")
         at("sink.compact.written")
         with self._lock:
             place = self._parts.index(chosen[0])
-            self._parts[place : place + len(chosen)] = [Part(chosen[0].first, chosen[-1].last, True, path)]
-        for part in chosen:
+            self._parts[place : place + len(chosen)] = [merged]
+        self._replace_merged()
+
+    def _replace_merged(self) -> bool:
+        """Remove files whose rows are in merged ones, which then get their names; False if somebody reads them."""
+        with changing(self.folder) as allowed, writing(self.folder):
+            found = parts(self.folder)
+            kept = live(found)
+            if len(kept) < len(found) or any(part.path != part.target for part in kept):
+                if not allowed:
+                    return False
+                self._replace(sorted(set(found) - set(kept)), [part for part in kept if part.path != part.target])
+        return True
+
+    def _replace(self, covered: Sequence[Part], merged: Sequence[Part]) -> None:
+        for part in covered:
             part.path.unlink()
             at("sink.compact.some")
+        sync_folder(self.folder)  # else a power cut might bring them back beside the merged file
+        at("sink.compact.removed")
+        for part in merged:
+            os.replace(part.path, part.target)
+            with self._lock:
+                self._parts[self._parts.index(part)] = Part(part.first, part.last, True, part.target)
         at("sink.compact.after")
 
     def read(self) -> pa.Table:
@@ -156,11 +180,15 @@ class FileSink:
     def _mergeable(self, settled: list[Part]) -> list[Part]:
         """The smallest first, so that a row is rewritten once per tier and not once per merge."""
         for size in TIERS:
-            large = (n for n, part in enumerate(reversed(settled)) if part.path.stat().st_size >= size)
+            large = (n for n, part in enumerate(reversed(settled)) if self._stays(part, size))
             chosen = self._whole(settled, settled[len(settled) - next(large, len(settled)) :])
             if len(chosen) >= FAN:
                 return chosen
         return []
+
+    def _stays(self, part: Part, size: int) -> bool:
+        """Whether a file is too large to be merged, or of another kind: of a former query of this name."""
+        return part.kind != self.kind or part.path.stat().st_size >= size
 
     def _whole(self, settled: list[Part], chosen: list[Part]) -> list[Part]:
         """Leave out a commit of which other files stay behind: a merged file has all of a commit."""

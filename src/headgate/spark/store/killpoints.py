@@ -29,6 +29,7 @@ POINTS = (
     "log.drop.after",
     "commit.append.before",
     "commit.append.half",
+    "commit.append.between",  # of several commits all but the last are in the file, and half of that one
     "commit.append.written",
     "commit.append.after",
     "commit.compact.before",
@@ -41,8 +42,9 @@ POINTS = (
     "sink.adopt.some",  # one of the files written aside is in place
     "sink.compact.before",
     "sink.compact.half",
-    "sink.compact.written",  # the merged file is in place, the small ones too
+    "sink.compact.written",  # the merged file is there under a name for Headgate alone, the small ones too
     "sink.compact.some",  # a small one is gone
+    "sink.compact.removed",  # all small ones are gone, the merged one does not have its name yet
     "sink.compact.after",
     "letters.keep.before",
     "letters.keep.half",

@@ -15,13 +15,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from headgate.spark.store.commit import CommitLog
 from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.sinks import Sink
+from headgate.spark.store.sinks import Sink, SinkOf, deliver
 
-SinkOf = Callable[[str, Mapping[str, Any]], Sink]  # a query's name and what commits say of it
 Failed = Callable[[str, Exception], object]  # a query's name and what its sink said
 Keep = Callable[[int, str, Sequence[Mapping[str, Any]]], object]  # a commit's number, a stream, its letters
 Letters = dict[int, dict[str, Sequence[Mapping[str, Any]]]]  # by commit and stream
@@ -88,7 +85,7 @@ class Ledger:
             self._keep_letters(letters, errors)
             for query, outputs in list(waiting.items()):
                 try:
-                    forward(self.sinks[query], outputs, self.aside)
+                    deliver(self.sinks[query], outputs, self.aside)
                     del waiting[query]
                 except Exception as error:
                     errors[query] = error
@@ -218,16 +215,3 @@ def _left(
     if not (outputs or removed or letters):
         return None
     return Commit(commit.run, outputs=outputs, queries=removed, letters=letters)
-
-
-def forward(sink: Sink, outputs: list[tuple[int, Output]], aside: Path) -> None:
-    """Bring one query's results of several commits, in rising order, to its sink."""
-    inline: list[tuple[int, pa.Table]] = []
-    for number, output in outputs:
-        if output.files:
-            sink.roll_forward_all(inline)
-            inline = []
-            sink.adopt(number, [aside / name for name in output.files])
-        elif output.data:
-            inline.append((number, output.table()))
-    sink.roll_forward_all(inline)

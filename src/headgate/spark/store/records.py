@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -116,14 +116,15 @@ def encode(commit: Commit, number: int) -> bytes:
     return b"".join((_headed(told), *(output.data for output in commit.outputs.values())))
 
 
-def decode(payload: bytes) -> tuple[int, Commit]:
-    """A commit and its number from the payload of a frame."""
+def decode(payload: bytes, only: Collection[str] | None = None) -> tuple[int, Commit]:
+    """A commit and its number from the payload of a frame; with `only`, without the results of other queries."""
     description = _head(payload)
     told = json.loads(description)
     outputs, position = {}, _LENGTH.size + len(description)
     for query, output in told["outputs"].items():
-        data = payload[position : position + output["bytes"]]
-        outputs[query] = Output(output["rows"], data, tuple(output["files"]))
+        if only is None or query in only:
+            data = payload[position : position + output["bytes"]]
+            outputs[query] = Output(output["rows"], data, tuple(output["files"]))
         position += output["bytes"]
     told.setdefault("letters", {})  # version 1 had none
     commit = Commit(told["run"], tuple(told["units"]), told["positions"], outputs, told["queries"], told["letters"])

@@ -1,29 +1,34 @@
 """Where results go: files exactly once, a callback and a table at least once, the rest as best they can.
 
 A sink is named by a string like everything else: `parquet`, `jsonl`, `memory, rows=10000`, `console`, `blackhole`,
-`table, name=db.alerts`, `callback`.
+`table, name=db.alerts`, `callback`. Files may be some time behind what is committed, so that results of several commits
+go into one: `parquet, behind=5s`.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError, Spec, unknown
+from headgate.model.values import found, located
 from headgate.spark.store.files import read_json, remove_temporary, write_json
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.jsonlines import line
+from headgate.spark.store.records import Output
+from headgate.workload.fields import read_span
 
 _SETTINGS = {
-    "parquet": (),
-    "jsonl": (),
+    "parquet": ("behind",),
+    "jsonl": ("behind",),
     "memory": ("rows",),
     "console": (),
     "blackhole": (),
@@ -32,6 +37,7 @@ _SETTINGS = {
 }
 _TABLE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}", re.ASCII)
 FILES = ("parquet", "jsonl")
+BEHIND = 1.0  # seconds that files may be behind what is committed
 Call = Callable[[pa.Table], object]
 Results = Sequence[tuple[int, pa.Table]]  # (commit number, rows), rising
 
@@ -49,11 +55,30 @@ class Sink(Protocol):
     def close(self) -> None: ...
 
 
+SinkOf = Callable[[str, Mapping[str, Any]], Sink]  # a query's name and what commits say of it
+
+
+def deliver(sink: Sink, outputs: Sequence[tuple[int, Output]], aside: Path) -> None:
+    """Bring one query's results of several commits, in rising order, to its sink; `aside` has the files they name."""
+    inline: list[tuple[int, pa.Table]] = []
+    for number, output in outputs:
+        if output.files:
+            sink.roll_forward_all(inline)
+            inline = []
+            sink.adopt(number, [aside / name for name in output.files])
+        elif output.data:
+            inline.append((number, output.table()))
+    sink.roll_forward_all(inline)
+
+
 def parse_sink(text: str) -> Spec:
     """Check a sink's name and settings.
 
     >>> parse_sink("memory, rows=500").settings
     {'rows': 500}
+    >>> parse_sink("parquet, behind=-1 s")
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: behind: must not be negative, found -1.0; write 0 or more
     """
     spec = Spec.parse(text)
     if spec.name not in _SETTINGS:
@@ -64,7 +89,28 @@ def parse_sink(text: str) -> Spec:
         raise HeadgateError(f"rows must be a whole number from 1, found {rows}", hint='write "memory, rows=10000"')
     if spec.name == "table":
         _check_table_name(spec.settings.get("name"))
+    if "behind" in spec.settings:
+        _behind(spec)
     return spec
+
+
+def behind_of(text: str | None) -> float:
+    """How many seconds results may wait before they are put into files; 0 for sinks that are not files.
+
+    >>> behind_of("parquet"), behind_of("parquet, behind=0"), behind_of('jsonl, behind="500 ms"'), behind_of("console")
+    (1.0, 0.0, 0.5, 0.0)
+    """
+    spec = parse_sink(text or "parquet")
+    return _behind(spec) if spec.name in FILES else 0.0
+
+
+def _behind(spec: Spec) -> float:
+    value = spec.settings.get("behind", BEHIND)
+    with located("behind"):
+        seconds = read_span(value)
+        if seconds == math.inf:
+            raise HeadgateError(f"must be finite, found {found(value)}", hint='write for example "5 s"')
+        return seconds
 
 
 def _check_table_name(name: object) -> None:
@@ -164,7 +210,7 @@ class Memory(Best):
         """What is there of commits after that number; with a timeout it waits for the first."""
         with self._changed:
             self._changed.wait_for(lambda: bool(self._tables) and self._tables[-1][0] > number, timeout)
-            return [(found, table) for found, table in self._tables if found > number]
+            return [(each, table) for each, table in self._tables if each > number]
 
     def tail(self, rows: int) -> pa.Table | None:
         """The newest rows, None before the first."""
