@@ -3,7 +3,7 @@
     python benchmarks/decisions_on_spark.py --queries 100 --queries 1000
 
 Half of the queries are filters, half window aggregates, in three classes. Counted is all talk with the scheduler:
-events, decisions, outcomes, windows that are let go; against the seconds that the workers had.
+all that the owner of the engine does; against the seconds that the workers had.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headgate.core import Scheduler
-from headgate.spark.dispatch import Dispatch
+from headgate.spark.engine.machine import Machine
 from headgate.spark.jobs.tuning import builder
 from headgate.spark.session import Session
 
-COUNTED: tuple[tuple[type, str], ...] = ((Scheduler, "next"), (Scheduler, "finished"), (Dispatch, "arrived"))
+COUNTED: tuple[tuple[type, str], ...] = ((Machine, "handle"),)
+WORKERS = 2
 CLASSES = {"high": 60, "middle": 30, "low": 10}
 
 
@@ -63,7 +63,7 @@ def main() -> None:
             seconds, calls, runs, began = clock.seconds, clock.calls, session.status().runs, time.perf_counter()
             time.sleep(options.seconds)
             spent, made = clock.seconds - seconds, clock.calls - calls
-            share = spent / (session.engine.workers * (time.perf_counter() - began))
+            share = spent / (WORKERS * (time.perf_counter() - began))
             print(f"{count:>8}{session.status().runs - runs:>8}{made:>10}{spent / made * 1e6:>12.0f}{share:>30.2%}")
     spark.stop()
 

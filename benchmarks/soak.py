@@ -65,7 +65,7 @@ def soak(session: Session, folder: Path, seconds: float, queries: int) -> tuple[
     times: list[float] = []
     rows: list[list[float]] = []
     while (now := time.monotonic() - began) < seconds:
-        names = list(session.engine.queries)
+        names = [line.name for line in session.status().queries]
         if len(names) < queries or chance.random() < 0.5:
             sql = KINDS[made % len(KINDS)].format(n=made % 10)
             session.query(f"q{made}", sql, query_class=chance.choice(("high", "middle", "low")))
@@ -75,7 +75,7 @@ def soak(session: Session, folder: Path, seconds: float, queries: int) -> tuple[
             session[gone].stop()
             shutil.rmtree(session.engine.directory.result(gone), ignore_errors=True)
         for name, act in ((chance.choice(names), chance.choice(("pause", "resume", "move"))) for _ in names[:2]):
-            if name in session.engine.queries:
+            if name in {line.name for line in session.status().queries}:
                 _do(session, name, act, chance)
         times.append(now)
         rows.append(measured(session, folder))

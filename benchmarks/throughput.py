@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
+from tests.engine.inside import still
 
 from headgate.spark.jobs.sealed import located
 from headgate.spark.jobs.tuning import builder, for_many_rows
@@ -58,16 +59,15 @@ def fill(session: Session, rows: int) -> list[str]:
 
 def in_headgate(session: Session, wanted: dict[str, str], turn: int) -> tuple[float, int]:
     """From when all queries are submitted until all results are in their files: seconds, and rows in those files."""
-    with session.engine.lock:  # so that the first does not start alone
+    with still(session):  # so that the first does not start alone
         handles = [
             session.query(f"{name}-{turn}", f"SELECT id, room, temp, ts FROM s WHERE {condition}", once=True)
             for name, condition in wanted.items()
         ]
     began = time.perf_counter()
     assert session.drain(PATIENCE)
-    session.engine.ledger.forward()
     took = time.perf_counter() - began
-    return took, sum(session.engine.query(handle.name).tally.tuples_out for handle in handles)
+    return took, sum(session.engine.query(handle.name).tuples_out for handle in handles)
 
 
 def in_batches(spark: SparkSession, files: list[str], wanted: dict[str, str], folder: Path) -> None:

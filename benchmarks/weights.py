@@ -43,7 +43,7 @@ def seconds(session: Session, form: str, cut: int, rows: int) -> float:
         text = FORMS[form].format(cut=cut, n=n).replace("FROM s", f"FROM {stream}")
         session.query(f"{stream}-{n}", text)
     found = []
-    core = session.engine.scheduler
+    core = session.engine._owner._machine.scheduling.scheduler
     finished = core.finished
 
     def noting(outcome: Outcome, now: float) -> None:

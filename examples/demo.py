@@ -46,15 +46,14 @@ class Half(NamedTuple):
 
 def half(session: Session, seconds: float) -> Half:
     """Watch for some seconds."""
-    queries = session.engine.queries.values()
-    seen = {running.name: len(running.tally.responses) for running in queries}
+    seen = {view.query.name: len(view.responses) for view in session.engine.overview().queries}
     longest, end = (0.0, ""), time.monotonic() + seconds
     while time.monotonic() < end:
         time.sleep(0.5)
         longest = max(longest, *((line.oldest_wait, line.name) for line in session.status().queries))
     times: dict[str, list[float]] = {line.name: [] for line in session.status().classes}
-    for running in queries:
-        times[session.engine.class_of(running.name)] += list(running.tally.responses[seen[running.name] :])
+    for view in session.engine.overview().queries:
+        times[view.query.query_class] += list(view.responses[seen[view.query.name] :])
     return Half(times, longest)
 
 

@@ -76,7 +76,7 @@ def main() -> None:
         states = {line.name: [line.state, line.error] for line in session.status().queries}
         files = [
             name
-            for _, commit in session.engine.ledger.commits.commits()
+            for _, commit in session.engine.commits.commits()
             for name, output in commit.outputs.items()
             if output.files
         ]

@@ -177,7 +177,7 @@ def state(session: Session) -> Any:
     """All that a refused call could have changed."""
     status, engine = session.status(), session.engine
     queries = [(line.name, line.query_class, line.state, line.error) for line in status.queries]
-    classes = dict(engine.scheduler.network.classes)
+    classes = dict(engine.overview().classes)
     ends = {name: (log.end, log.finished_at) for name, log in engine.logs.items()}
     folders = sorted(path.name for path in (session.directory / "streams").iterdir())
     return status.policy, queries, classes, ends, folders, sorted(engine.tables), session.feeding.ended
@@ -240,7 +240,7 @@ def test_durations_are_seconds_or_text(session: Session) -> None:
     assert session.engine.streams["delayed"].watermark == 0.5
     handle = session.query("later", COPY, start="1 h", end="2 h")
     assert handle.status.state == "scheduled"
-    assert (handle._running.query.start, handle._running.query.end) == (3600.0, 7200.0)
+    assert (handle._seen.query.start, handle._seen.query.end) == (3600.0, 7200.0)
     handle.stop()
     never = session.query("never", COPY, start=1e300)  # further away than a clock can wait
     assert never.status.state == "scheduled"

@@ -111,7 +111,7 @@ def test_a_run_with_bad_tuples_takes_no_more_jobs(opened: Open) -> None:
         session.append("a", rows(6 * step))
         session.append("b", rows(6 * step))
         assert session.drain(PATIENCE)
-        runs, jobs = session.engine.carrier.runs, session.engine.runner.jobs
+        runs, jobs = session.engine.overview().runs, session.engine.runner.jobs
         if step == 1:
             before = runs, jobs
     assert jobs - before[1] <= runs - before[0]

@@ -10,7 +10,7 @@ from typing import cast
 import pyarrow as pa
 import pytest
 
-from headgate.spark.engine import Engine
+from headgate.spark.engine.engine import Engine
 from headgate.spark.feeding import Feeding
 from headgate.spark.sources import Batch, Reader
 

@@ -9,6 +9,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 from tests.engine.conftest import Open
+from tests.engine.inside import names
 from tests.engine.test_steering import COPY, ids, rows
 from tests.engine.workload import CASES, PATIENCE, batches, declare, expected, found
 
@@ -70,7 +71,7 @@ def test_start_and_end(session: Session) -> None:
     eventually(lambda: late.status.state == "running")
     session.append("a", rows(5))
     assert session.drain(PATIENCE)
-    eventually(lambda: "late" not in session.engine.queries)
+    eventually(lambda: "late" not in names(session))
     assert ids(late) == list(range(5, 10))
     with pytest.raises(HeadgateError, match="let end be after start"):
         session.query("never", COPY, start=2.0, end=1.0)

@@ -44,7 +44,7 @@ def test_a_run_that_misses_tuples_suspends_its_query(opened: Open, policy: str, 
     handles = {name: session.query(name, sql) for name, sql in NEEDING.items()}
     copy = session.query("copy", COPY)
     give(session, "a", [at(0, 1, "s"), at(1, 2, "s")])
-    inner = [log for running in session.engine.queries.values() for log in running.shape.logs.values()]
+    inner = list(session.engine.rooms.open.values())
     logs = (session.engine.logs["a"], *inner)
     for log in logs:
         log.seal()

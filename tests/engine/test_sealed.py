@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from tests.engine.conftest import Open
+from tests.engine.inside import still
 from tests.engine.workload import CASES, PATIENCE, STREAMS, batches, declare, expected, found, start
 from tests.jobs.logs import counted
 
@@ -166,9 +167,9 @@ def test_executors_write_what_the_driver_would(opened: Open, tmp_path: Path, mon
     assert session.drain(PATIENCE)
     wanted = rows.filter(pa.compute.greater(rows["l"], 0))
     folder = session.engine.directory.result("large")
-    (commit,) = (one for _, one in session.engine.ledger.commits.commits() if "large" in one.outputs)
+    (commit,) = (one for _, one in session.engine.commits.commits() if "large" in one.outputs)
     assert commit.outputs["large"].files
-    (inline,) = (one for _, one in session.engine.ledger.commits.commits() if "lines" in one.outputs)
+    (inline,) = (one for _, one in session.engine.commits.commits() if "lines" in one.outputs)
     assert not inline.outputs["lines"].files
     assert large.read().schema.equals(large.schema)
     assert large.read().sort_by("ts").equals(wanted)
@@ -225,7 +226,7 @@ def test_a_group_reads_and_writes_large_trains_in_one_job(
         "share": "SELECT 12 DIV v AS part FROM s WHERE v > 0",
         "none": "SELECT id FROM s WHERE id > 1000",
     }
-    with session.engine.lock:  # nothing runs until all is there
+    with still(session):  # nothing runs until all is there
         session.append("s", first)
         session.engine.logs["s"].seal()
         queries = {name: session.query(name, text, since="start") for name, text in texts.items()}
@@ -234,7 +235,7 @@ def test_a_group_reads_and_writes_large_trains_in_one_job(
         session.engine.logs["s"].seal()
         session.append("s", pa.table({"id": [7], "v": pa.array([7], pa.int32())}))
     assert session.drain(PATIENCE)
-    commits = [one for _, one in session.engine.ledger.commits.commits() if one.outputs]
+    commits = [one for _, one in session.engine.commits.commits() if one.outputs]
     assert [sorted(one.outputs) for one in commits] == [["all", "late", "odd", "share"]]
     assert {bool(output.files) for output in commits[0].outputs.values()} == {many == 1}
     assert queries["all"].read().sort_by("id")["id"].to_pylist() == [1, 2, 3, 4, 5, 6, 7]

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tests.engine.conftest import Open
+from tests.engine.inside import names
 from tests.engine.test_steering import COPY, eventually, ids, rows
 from tests.engine.workload import PATIENCE, declare
 
 from headgate.model import HeadgateError
+from headgate.spark.execution.delivery import Sinks
 from headgate.spark.session import Session
 from headgate.spark.store import filesink
 from headgate.spark.store.files import write_atomic
-from headgate.spark.store.ledger import Ledger
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_a_table_that_does_not_fit_is_refused_with_both_schemas(session: Session
         session.query("q", COPY, query_class="low", sink="table, name=nowhere.t")
     with pytest.raises(HeadgateError, match="'a b' is not a name of a table"):
         session.query("q", COPY, query_class="low", sink="table, name=a b")
-    assert session.engine.queries == {}
+    assert names(session) == []
 
 
 def test_results_wait_for_a_table_that_takes_none(session: Session, database: str) -> None:
@@ -110,12 +111,14 @@ def test_results_wait_for_a_table_that_takes_none(session: Session, database: st
 def test_a_table_that_a_crash_kept_rows_from_gets_them_at_the_next_start(
     opened: Open, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def crash(sinks: Sinks, task: Any) -> None:
+        raise RuntimeError("the power is gone")
+
     session = opened()
     declare(session, ("a",))
     session.query("q", COPY, query_class="low", sink=f"table, name={database}.kept")
     with monkeypatch.context() as crashing:
-        crashing.setattr(Ledger, "forward", lambda ledger: None)
-        crashing.setattr(Ledger, "checkpoint", lambda ledger: None)
+        crashing.setattr(Sinks, "deliver", crash)
         session.append("a", rows(0))
         assert session.engine.drain(PATIENCE)
         session.close()

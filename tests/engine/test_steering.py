@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.engine.conftest import Open
+from tests.engine.inside import evaluation
 from tests.engine.workload import BASE, PATIENCE, STREAMS, declare, table
 
 from headgate.model import HeadgateError
@@ -51,16 +52,16 @@ class Slow:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, handle: Handle) -> None:
         self.entered, self.go = threading.Event(), threading.Event()
         self.failures = 0
-        plan, run = handle._running.one.evaluation, Evaluation.run
+        plan, run = evaluation(handle._session, handle.name), Evaluation.run
 
-        def slowly(evaluation: Evaluation, *read: Any) -> Result:
-            if evaluation is plan:
+        def slowly(found: Evaluation, *read: Any) -> Result:
+            if found is plan:
                 self.entered.set()
                 assert self.go.wait(PATIENCE)
                 if self.failures:
                     self.failures -= 1
                     raise RuntimeError("the disk is on fire")
-            return run(evaluation, *read)
+            return run(found, *read)
 
         monkeypatch.setattr(Evaluation, "run", slowly)
 
@@ -156,7 +157,7 @@ def test_stopping_waits_for_the_run_under_way(session: Session, monkeypatch: pyt
     slow.go.set()
     stopping.join(PATIENCE)
     assert ids(handle) == [0, 1]
-    assert "q" not in session.engine.ledger.positions
+    assert "q" not in session.engine.commits.state.positions
 
 
 def test_a_second_query_of_a_name_is_refused(session: Session) -> None:
@@ -181,7 +182,7 @@ def test_results_come_to_callbacks_memory_and_followers(session: Session) -> Non
     results = followed.results(timeout=PATIENCE)
     session.append("a", rows(0, 9))
     assert session.drain(PATIENCE)
-    ring = session.engine.ledger.sinks["ring"]
+    ring = session.engine.sinks.memory["ring"]
     assert isinstance(ring, Memory)
     newest = ring.tail(4)
     assert newest is not None
@@ -352,12 +353,12 @@ def test_of_a_group_only_the_culprit_is_suspended(opened: Open, monkeypatch: pyt
         return run(group, *given)
 
     monkeypatch.setattr(FusedRows, "run", fail)
-    plan, alone = handles["s"]._running.one.evaluation, Evaluation.run
+    plan, alone = evaluation(session, "s"), Evaluation.run
 
-    def fail_alone(evaluation: Evaluation, *read: Any) -> Result:
-        if evaluation is plan:
+    def fail_alone(found: Evaluation, *read: Any) -> Result:
+        if found is plan:
             raise RuntimeError("not even alone")
-        return alone(evaluation, *read)
+        return alone(found, *read)
 
     monkeypatch.setattr(Evaluation, "run", fail_alone)
     session.append("a", rows(0))

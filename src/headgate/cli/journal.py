@@ -12,7 +12,6 @@ from rich.text import Text
 
 from headgate.cli import options
 from headgate.cli.console import examples, note, show
-from headgate.cli.results import known_queries
 from headgate.cli.tables import plain_table
 from headgate.model import HeadgateError, unknown
 from headgate.model.errors import printable
@@ -56,6 +55,8 @@ def journal(directory: options.Directory, query: OfQuery = None, last: Last = No
 
 def _check_query(query: str, directory: Path, found: list[Entry]) -> None:
     """A query may have results and no line any more: the journal forgets."""
+    from headgate.spark.store.committed import known_queries
+
     known = {entry.query for entry in found} | set(known_queries(directory))
     if query not in known:
         raise unknown("query", query, known, where=str(directory))

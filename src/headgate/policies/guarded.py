@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from headgate.model import Choice, Idle, Outcome, QueueId, Run, Unit, Why, WorkerId
+from headgate.model import IDLE, Choice, Idle, Outcome, QueueId, Run, Unit, Why, WorkerId
 from headgate.plan.network import Network
 from headgate.policies.contract import Cut, Policy, View
 from headgate.stats import Stats
@@ -61,7 +61,7 @@ class Guarded(Policy):
         self._guard(self.inner.finished, None, view, run, outcome)
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        choice = self._guard(self.inner.choose, Idle(), view, worker)
+        choice: Choice | Idle = self._guard(self.inner.choose, IDLE, view, worker)
         if isinstance(choice, Idle):
             return choice
         try:
@@ -72,7 +72,7 @@ class Guarded(Policy):
                 raise LookupError("it chose nothing")
         except Exception as error:
             self.error = error
-            return Idle()
+            return IDLE
         return choice
 
     def explain(self, view: View, choice: Choice) -> Why:
@@ -88,11 +88,11 @@ class Guarded(Policy):
             text += f" ({inside[-1].filename}:{inside[-1].lineno}, in {inside[-1].name})"
         return f"policy '{self}' failed: {text}"
 
-    def _guard(self, call: Callable[..., R], otherwise: R, *given: Any) -> R:
+    def _guard(self, call: Callable[..., R], otherwise: Any, *given: Any) -> R:
         if self.error is not None:
-            return otherwise
+            return otherwise  # type: ignore[no-any-return]
         try:
             return call(*given)
         except Exception as error:
             self.error = error
-            return otherwise
+            return otherwise  # type: ignore[no-any-return]

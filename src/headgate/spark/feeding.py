@@ -6,7 +6,7 @@ import math
 import threading
 from dataclasses import dataclass, field
 
-from headgate.spark.engine import Engine
+from headgate.spark.engine.engine import Engine
 from headgate.spark.jobs.problems import one_line
 from headgate.spark.sources import Batch, Reader
 

@@ -11,13 +11,12 @@ import pyarrow as pa
 from headgate.model import HeadgateError
 from headgate.model.values import located, whole
 from headgate.spark import arguments
+from headgate.spark.engine.views import QueryView
 from headgate.spark.followers import BUFFER
 from headgate.spark.gate import Gate, gated
-from headgate.spark.running import RunningQuery
-from headgate.spark.status import Line
-from headgate.spark.store import resultfiles
+from headgate.spark.status import Line, query_line
+from headgate.spark.store.committed import read_committed
 from headgate.spark.store.files import disk_error
-from headgate.spark.store.sinks import is_file
 
 if TYPE_CHECKING:
     from headgate.spark.session import Session
@@ -26,34 +25,27 @@ if TYPE_CHECKING:
 class Handle:
     """A query of a session. On a closed session its name, its schema and the results in its files can still be read."""
 
-    def __init__(self, session: Session, running: RunningQuery) -> None:
+    def __init__(self, session: Session, seen: QueryView) -> None:
         self._session = session
-        self._last = running
+        self._seen = seen
 
     @property
     def gate(self) -> Gate:
         return self._session.gate
 
     @property
-    def _running(self) -> RunningQuery:
-        """As it is now, or as it was when it was stopped."""
-        self._last = self._session.engine.queries.get(self._last.name, self._last)
-        return self._last
-
-    @property
     def name(self) -> str:
-        return self._last.name
+        return self._seen.query.name
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of its results."""
-        return self._running.one.evaluation.schema
+        return self._seen.columns
 
     @property
     @gated
     def status(self) -> Line:
-        self._session.engine.query(self.name)  # says so if it has been stopped
-        return next(line for line in self._session.status().queries if line.name == self.name)
+        return query_line(self._session.engine.query(self.name))
 
     @gated
     def results(self, timeout: float | str | None = None, *, buffer: int = BUFFER) -> Iterator[pa.RecordBatch]:
@@ -69,20 +61,15 @@ class Handle:
         return (batch for table in tables for batch in table.to_batches())
 
     def read(self) -> pa.Table:
-        """All results that lie in its files."""
+        """All committed results of a query whose sink is files, whether or not they are in a file yet."""
         session = self._session
-        if not self.gate.closed:
-            session.engine.ledger.forward()
-        elif session.temporary:
+        if self.gate.closed and session.temporary:
             raise HeadgateError(
                 "the session is closed, and its results are gone with its temporary directory",
                 hint="give Session a directory=",
             )
-        folder = session.engine.directory.result(self.name)
         try:
-            if not folder.is_dir() and is_file(self._running.query.sink):
-                return self.schema.empty_table()  # there was no result yet
-            return resultfiles.read(folder)
+            return read_committed(session.engine.directory.path, self.name, self.schema)
         except OSError as error:
             raise disk_error(error) from error
 
@@ -107,5 +94,5 @@ class Handle:
     @gated
     def replace(self, sql: str) -> None:
         """Give it other SQL with the same columns; it goes on in its streams where it stands."""
-        self._session.engine.query(self.name)
-        self._session.engine.replace_query(replace(self._running.query, plan=self._session.plan(sql), sql=sql))
+        now = self._session.engine.query(self.name).query
+        self._session.engine.replace_query(replace(now, plan=self._session.plan(sql), sql=sql))

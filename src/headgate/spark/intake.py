@@ -28,6 +28,7 @@ class Intake:
         self.letters: dict[str, DeadLetters] = {}
         self._directory, self._now = directory, now
         self._appending: dict[str, threading.Lock] = {}  # a log and its dead letters change together
+        self._telling: dict[str, threading.Lock] = {}  # what has been appended is told in that order
         self._owing: set[str] = set()  # streams whose newest append has rejected rows that are not kept yet
         self._closed = False
 
@@ -45,7 +46,7 @@ class Intake:
         except BaseException:
             log.close()
             raise
-        self._appending[stream.name] = threading.Lock()
+        self._appending[stream.name], self._telling[stream.name] = threading.Lock(), threading.Lock()
         self.letters[stream.name], self.logs[stream.name] = letters, log
         self.streams[stream.name] = stream
         return log
@@ -86,6 +87,18 @@ class Intake:
         """Give a stream its dead letters again, all or those whose reason contains a text."""
         with self._changing(stream) as log:
             return replay(log, self.letters[stream], self._now(), reason)
+
+    @contextmanager
+    def changing(self, stream: str, grown: Callable[[str, int, int], None]) -> Iterator[None]:
+        """One change of a stream at a time; `grown` hears from where to where its log has grown, in order."""
+        log = self.log(stream)
+        with self._telling[stream]:
+            before = log.end
+            try:
+                yield
+            finally:
+                if log.end > before:
+                    grown(stream, before, log.end)
 
     @contextmanager
     def _changing(self, stream: str) -> Iterator[StreamLog]:

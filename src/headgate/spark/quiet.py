@@ -55,12 +55,6 @@ def quietly() -> Iterator[None]:
         _ours.depth -= 1
 
 
-def quiet_spark(spark: SparkSession) -> None:
-    """Let a Spark that is ours alone log what is wrong with itself, and not the tasks that fail on some value."""
-    spark.sparkContext.setLogLevel("ERROR")
-    _pass_over_failing_tasks(_log4j(spark))
-
-
 def spark_log_to(spark: SparkSession, path: Path) -> Callable[[], None]:
     """Let a Spark that is ours alone write its log, warnings and worse, to a file and no longer to stderr.
 

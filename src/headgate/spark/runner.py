@@ -24,6 +24,10 @@ class Runner:
         self._counting = threading.Lock()
         self._context = spark.sparkContext
 
+    def use(self, spark: SparkSession) -> None:
+        """Run on another Spark from now on."""
+        self._context = spark.sparkContext
+
     def run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
         """The result and how many Spark jobs it took. A failure that may pass is tried once more."""
         self._context.setJobGroup(group, description, interruptOnCancel=True)

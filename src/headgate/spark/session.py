@@ -17,20 +17,19 @@ import pyarrow as pa
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
+from headgate.logs import configure_from_environment
 from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known
 from headgate.model.values import located, text
 from headgate.plan.grouping import Fuse
 from headgate.plan.sql import plan_sql
 from headgate.policies.registry import create
 from headgate.spark import arguments
-from headgate.spark.alarms import Alarms
-from headgate.spark.engine import DEFAULT_POLICY, Engine
+from headgate.spark.engine.engine import DEFAULT_POLICY, Engine
 from headgate.spark.feeding import Feeding
 from headgate.spark.gate import Gate, gated
 from headgate.spark.handle import Handle
-from headgate.spark.jobs.problems import first_line
-from headgate.spark.jobs.tuning import SETTINGS, allow_null_elements, builder
-from headgate.spark.quiet import THREADS, quiet_python, quiet_spark, quietly
+from headgate.spark.jobs.tuning import SETTINGS, allow_null_elements, builder, start
+from headgate.spark.quiet import THREADS, quiet_python, quietly, spark_log_to
 from headgate.spark.replay import Replayed
 from headgate.spark.sources import open_source, to_table
 from headgate.spark.status import Status, status
@@ -39,6 +38,7 @@ from headgate.workload.arrivals import usual_ahead
 __all__ = ["Handle", "Session"]
 
 DEFAULT_CLASS = "default"
+SPARK_LOG = "spark.log"
 _SQL = "SELECT id FROM sensors WHERE temp > 90"
 
 
@@ -84,23 +84,22 @@ class Session:
         self._closing = threading.Lock()
         self._ended: Status | None = None
         self._seed = seed
+        configure_from_environment()
         quiet_python()
-        self._own_spark = given is None and not _spark_runs()
-        self.spark = given or _started(url)
         self.temporary = folder is None
         self.directory = Path(tempfile.mkdtemp(prefix="headgate-")) if folder is None else folder
+        self._own_spark = given is None and not _spark_runs()
+        self._url = url
+        self._unlog: Callable[[], None] = lambda: None
         try:
-            if self._own_spark:
-                quiet_spark(self.spark)
+            self.spark = given or self._started()
             self._tune()
             self.engine = Engine(self.spark, self.directory, **settings)
         except BaseException:
             self._let_go()
             raise
         self.feeding = Feeding(self.engine)
-        self._alarms = Alarms()
         self._began = self.engine.now()
-        self.engine.start()
 
     # -- what there is -----------------------------------------------------------------------------------------
 
@@ -219,16 +218,10 @@ class Session:
         """Start a query as the model knows it, at once or when its time has come."""
         arguments.life(query.start, query.end)
         arguments.check_callback(query.sink, callback)
-        running = self.engine.add_query(query, call=callback, at_once=query.start <= 0)
-        if query.start > 0:
-            self._alarms.after(query.start, lambda: self._if_there(self.engine.begin, query.name))
-        if query.end < inf:
-            self._alarms.after(query.end, lambda: self._if_there(self.engine.remove_query, query.name))
-        return Handle(self, running)
-
-    def _if_there(self, act: Callable[[str], None], name: str) -> None:
-        if name in self.engine.queries:  # else somebody has stopped it
-            act(name)
+        now = self.engine.now()
+        start = now + query.start if query.start > 0 else None
+        end = now + query.end if query.end < inf else None
+        return Handle(self, self.engine.add_query(query, call=callback, start=start, end=end))
 
     @gated
     def plan(self, sql: str) -> Operator:
@@ -240,7 +233,9 @@ class Session:
 
     @gated
     def __getitem__(self, name: str) -> Handle:
-        return Handle(self, self.engine.query(check_known("query", name, self.engine.queries)))
+        with located("query"):
+            text(name, "fire")
+        return Handle(self, self.engine.query(name))
 
     # -- data --------------------------------------------------------------------------------------------------
 
@@ -324,9 +319,8 @@ class Session:
     def _close(self) -> None:
         try:
             with quietly():
-                self._alarms.close()
                 self.feeding.close()
-                self.engine.close()
+                self._left = self.engine.close()
         finally:
             self._ended = self._status()
             self._let_go()
@@ -339,18 +333,28 @@ class Session:
     ) -> None:
         self.close()
 
+    def _started(self) -> SparkSession:
+        """The Spark that this program has, or one of our own, whose log is in the directory."""
+        if not self._own_spark:
+            return builder(self._url).getOrCreate()
+        log = self.directory / SPARK_LOG
+        spark = start(self._url, log)
+        self._unlog = spark_log_to(spark, log)
+        return spark
+
     def _let_go(self) -> None:
-        if self._own_spark:
+        if self._own_spark and hasattr(self, "spark"):
             self.spark.stop()
+            self._unlog()
         if self.temporary:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def _class(self, name: str) -> str:
-        return check_known("class", name, self.engine.scheduler.network.classes)
+        return check_known("class", name, self.engine.overview().classes)
 
     def _default(self) -> str:
         """A query without a class is of the class `default`, made when it is first needed."""
-        if DEFAULT_CLASS not in self.engine.scheduler.network.classes:
+        if DEFAULT_CLASS not in self.engine.overview().classes:
             self.engine.add_class(QueryClass(DEFAULT_CLASS))
         return DEFAULT_CLASS
 
@@ -370,11 +374,3 @@ def _spark_runs() -> bool:
     """Whether this program has a Spark already: then it is used, and not stopped at the end."""
     context: Any = SparkContext
     return context._active_spark_context is not None
-
-
-def _started(master: str) -> SparkSession:
-    try:
-        return builder(master).getOrCreate()
-    except Exception as error:
-        hint = "look at the master, and whether Java is there"
-        raise HeadgateError(f"Spark did not start: {first_line(error)}", where=f"master {master}", hint=hint) from error

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from headgate.spark.engine import Engine
-from headgate.spark.running import RunningQuery
+from headgate.spark.engine.engine import Engine
+from headgate.spark.engine.views import Overview, QueryView
+from headgate.spark.store.journal import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Line:
     late: int = 0  # tuples that came after their windows had closed
     skipped: int = 0  # tuples over which it lost its place
     sink: str = ""
+    undelivered: int = 0  # bytes of committed results that its sink has yet to take
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -75,6 +77,8 @@ class Status:
     doing: tuple[str, ...]  # what each worker runs now, "" for nothing
     dead_letters: dict[str, int]  # by stream
     source_errors: dict[str, str] = field(default_factory=dict)  # by stream: why its source was given up
+    policy_error: str = ""  # why the last policy that failed was taken out
+    journal: tuple[Entry, ...] = ()  # the newest changes of queries' states
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -94,6 +98,7 @@ class Status:
                 }
                 for line in self.queries
             },
+            **({"policy_error": self.policy_error} if self.policy_error else {}),
             "streams": {name: self._stream(name) for name in self.dead_letters},
         }
 
@@ -103,65 +108,64 @@ class Status:
 
 
 def status(engine: Engine, began: float) -> Status:
-    """Look at an engine; consistent, because nothing moves meanwhile."""
-    with engine.lock:
-        network = engine.scheduler.network
-        members: dict[str, list[RunningQuery]] = {name: [] for name in network.classes}
-        for running in engine.queries.values():
-            members[engine.class_of(running.name)].append(running)
-        ranked = sorted(network.classes.values(), key=lambda known: (-known.priority, known.name))
-        return Status(
-            policy=str(engine.scheduler.policy),
-            seconds=engine.now() - began,
-            runs=engine.carrier.runs,
-            spark_jobs=engine.runner.jobs,
-            classes=tuple(_class_line(engine, known.name, members[known.name]) for known in ranked),
-            queries=tuple(_query_line(engine, one) for known in ranked for one in members[known.name]),
-            doing=tuple(_doing(engine, worker) for worker in range(engine.workers)),
-            dead_letters={name: letters.count() for name, letters in engine.intake.letters.items()},
-        )
-
-
-def _query_line(engine: Engine, running: RunningQuery) -> Line:
-    tally = running.tally
-    waiting, oldest = engine.dispatch.waiting(running)
-    return Line(
-        name=running.name,
-        query_class=engine.class_of(running.name),
-        state=running.state,
-        error=running.error,
-        waiting=waiting,
-        oldest_wait=oldest,
-        response_time=ResponseTime.of(tally.responses),
-        runs=tally.runs,
-        tuples_in=tally.tuples_in,
-        tuples_out=tally.tuples_out,
-        dead_letters=tally.dead_letters,
-        late=tally.late,
-        skipped=running.skipped,
-        sink=running.query.sink or "parquet",
+    """Look at an engine; consistent, because all of it is of one moment."""
+    seen = engine.overview()
+    members: dict[str, list[QueryView]] = {name: [] for name in seen.classes}
+    for view in seen.queries:
+        members[view.query.query_class].append(view)
+    ranked = sorted(seen.classes.values(), key=lambda known: (-known.priority, known.name))
+    return Status(
+        policy=seen.policy,
+        seconds=engine.now() - began,
+        runs=seen.runs,
+        spark_jobs=engine.runner.jobs,
+        classes=tuple(_class_line(known.name, members[known.name]) for known in ranked),
+        queries=tuple(query_line(view) for known in ranked for view in members[known.name]),
+        doing=seen.doing,
+        dead_letters={name: letters.count() for name, letters in engine.intake.letters.items()},
+        policy_error=seen.policy_error,
+        journal=_journal(seen),
     )
 
 
-def _class_line(engine: Engine, name: str, members: Iterable[RunningQuery]) -> Line:
-    lines = [_query_line(engine, running) for running in members]
-    times = [time for running in members for time in running.tally.responses]
+def query_line(view: QueryView) -> Line:
+    """What there is to say of a query."""
+    return Line(
+        name=view.query.name,
+        query_class=view.query.query_class,
+        state=view.state,
+        error=view.error,
+        waiting=view.waiting,
+        oldest_wait=view.oldest_wait,
+        response_time=ResponseTime.of(view.responses),
+        runs=view.runs,
+        tuples_in=view.tuples_in,
+        tuples_out=view.tuples_out,
+        dead_letters=view.dead_letters,
+        late=view.late,
+        skipped=view.skipped,
+        sink=view.query.sink or "parquet",
+        undelivered=view.undelivered,
+    )
+
+
+def _class_line(name: str, members: Sequence[QueryView]) -> Line:
+    times = [time for view in members for time in view.responses]
     return Line(
         name=name,
         query_class=name,
         state="running",
         error="",
-        waiting=sum(line.waiting for line in lines),
-        oldest_wait=max((line.oldest_wait for line in lines), default=0.0),
+        waiting=sum(view.waiting for view in members),
+        oldest_wait=max((view.oldest_wait for view in members), default=0.0),
         response_time=ResponseTime.of(times),
-        runs=sum(line.runs for line in lines),
-        tuples_in=sum(line.tuples_in for line in lines),
-        tuples_out=sum(line.tuples_out for line in lines),
-        dead_letters=sum(line.dead_letters for line in lines),
-        late=sum(line.late for line in lines),
+        runs=sum(view.runs for view in members),
+        tuples_in=sum(view.tuples_in for view in members),
+        tuples_out=sum(view.tuples_out for view in members),
+        dead_letters=sum(view.dead_letters for view in members),
+        late=sum(view.late for view in members),
     )
 
 
-def _doing(engine: Engine, worker: int) -> str:
-    run = engine.doing.get(worker)
-    return "" if run is None else f"{', '.join(map(str, run.units))}: {run.tuples} tuples"
+def _journal(seen: Overview) -> tuple[Entry, ...]:
+    return tuple(Entry(one.at, one.query, one.before, one.after, one.reason) for one in seen.newest)

@@ -112,8 +112,9 @@ class Commands:
                 return
             self._put(life, answer.value)
             self._limits.changed()
-            self._delivering.open(life, query.sink or "parquet", asked.lane, asked.behind)
-            if known is not None and asked.recall:
+            self._delivering.open(life, query.sink or "parquet", asked.lane, asked.behind, asked.call)
+            self._delivering.inherit(life)
+            if known is not None and asked.call is not None:
                 self._desk.give(Recall(query.name, query.sink or "parquet"), recalled)
             else:
                 start()

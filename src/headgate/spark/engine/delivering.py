@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -27,12 +27,28 @@ class Delivering:
         self._letters: dict[str, Outlet] = {}
         self._desk = desk
 
-    def open(self, life: Life, sink: str, lane: str, behind: float) -> Outlet:
+    def open(self, life: Life, sink: str, lane: str, behind: float, call: Any = None) -> Outlet:
         """A way to the sink of a query."""
-        outlet = Outlet(self._desk.number(), life.name, sink, behind, lane)
+        outlet = Outlet(self._desk.number(), life.name, sink, behind, lane, call)
         self.outlets[outlet.id] = outlet
         life.outlet = outlet
         return outlet
+
+    def owe(self, query: str, sink: str, results: Sequence[tuple[int, Any, int]]) -> None:
+        """Results of a former life that the sink of a query has not taken: its files, since nobody is there to call."""
+        outlet = Outlet(self._desk.number(), query, sink, over=True)
+        self.outlets[outlet.id] = outlet
+        for commit, found, size in results:
+            outlet.put(commit, found, size, self._desk.now)
+
+    def inherit(self, life: Life) -> None:
+        """A query comes back: what its sink did not take in a former life is its own affair now."""
+        assert life.outlet is not None
+        for outlet in list(self.outlets.values()):
+            if outlet.query == life.name and outlet.over and not outlet.taking and outlet.lane == life.outlet.lane:
+                life.outlet.waiting.extendleft(reversed(outlet.waiting))
+                life.outlet.size += outlet.size
+                del self.outlets[outlet.id]
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
         """A commit has results for a query's sink."""
@@ -59,7 +75,7 @@ class Delivering:
             task: Task = (
                 KeepLetters(outlet.query, batch)
                 if outlet.sink == LETTERS
-                else Deliver(outlet.id, outlet.query, outlet.sink, batch, outlet.lane)
+                else Deliver(outlet.id, outlet.query, outlet.sink, batch, outlet.lane, outlet.call)
             )
             self._desk.give(task, lambda answer: self._delivered(outlet, answer))
         elif outlet.waiting and not outlet.taking and not outlet.error:

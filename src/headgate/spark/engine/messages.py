@@ -73,7 +73,7 @@ class AddQuery(Command):
     end: float | None = None
     lane: str = "files"  # who serves its sink
     behind: float = 0.0  # seconds that its sink may be behind, to take more at once
-    recall: bool = False  # its sink may have missed results before a crash
+    call: Any = None  # what its sink calls, if it calls something
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,11 @@ class SetPriority(Command):
 @dataclass(frozen=True, slots=True)
 class Drain(Command):
     """Answered when nothing waits and nothing runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class IsDrained(Command):
+    """Whether nothing waits and nothing runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class Outlet:
     sink: str
     behind: float = 0.0
     lane: str = "files"
+    call: Any = None  # what the sink calls, if it calls something
     full: int = FULL
     waiting: deque[tuple[int, Any, int, float]] = field(default_factory=deque)  # (commit, results, bytes, since when)
     size: int = 0

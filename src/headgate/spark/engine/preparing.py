@@ -25,6 +25,7 @@ class Known:
 
     said: Mapping[str, Any] = field(default_factory=dict)
     at: Mapping[str, int] = field(default_factory=dict)
+    owed: tuple[Any, ...] = ()  # committed rows that could not be put inside yet
 
 
 class Preparing:
@@ -49,7 +50,7 @@ class Preparing:
             if query.once:
                 until[leaf] = known.said.get("until", {}).get(key(leaf), ends[source.stream])
         life.positions, life.starts, life.until = positions, starts, until
-        life.shape = life.whole
+        life.shape, life.owed = life.whole, list(known.owed)
         self.placed += 1
 
     def start(self, stream: str) -> int:

@@ -181,6 +181,7 @@ class Deliver(Task):
     sink: str
     batch: Sequence[tuple[int, Any]]
     by: str = FILES
+    call: Any = None
 
     @property
     def lane(self) -> str:  # type: ignore[override]

@@ -79,6 +79,7 @@ class Views:
             m.Describe: self._describe,
             m.Survey: self._survey,
             m.Drain: lambda asked: self._waiting.drains.append(asked.ticket),
+            m.IsDrained: lambda asked: self._desk.reply(asked.ticket, self.drained),
             m.MakeRoom: self._make_room,
             m.WhoHolds: lambda asked: self._desk.reply(asked.ticket, self._limits.holder(asked.stream)),
             m.GiveUp: self._give_up,

@@ -15,14 +15,14 @@ from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.records import Output
 from headgate.spark.store.sinks import Call, Memory, Sink, is_file, open_sink, parse_sink
 
-CallOf = Callable[[str, str], Call | None]  # what a query's sink calls, given its name and its sink
+TableCall = Callable[[str], Call | None]  # what appends to the table that a sink names, if it names one
 
 
 class Sinks:
     """The sinks that are open. Those of files are one for each query's folder, whichever query writes there."""
 
-    def __init__(self, directory: DataDirectory, call_of: CallOf) -> None:
-        self._directory, self._call_of = directory, call_of
+    def __init__(self, directory: DataDirectory, table_call: TableCall) -> None:
+        self._directory, self._table_call = directory, table_call
         self.files: dict[str, FileSink] = {}
         self._others: dict[int, Sink] = {}
         self.memory: dict[str, Memory] = {}  # the newest results of queries that keep them in memory
@@ -51,7 +51,7 @@ class Sinks:
         if is_file(task.sink):
             return self.file_sink(task.query, parse_sink(task.sink).name)
         if task.outlet not in self._others:
-            sink = open_sink(task.sink, self._directory.result(task.query), self._call_of(task.query, task.sink))
+            sink = open_sink(task.sink, self._directory.result(task.query), task.call or self._table_call(task.sink))
             self._others[task.outlet] = sink
             if isinstance(sink, Memory):
                 self.memory[task.query] = sink
@@ -90,14 +90,14 @@ class Sinks:
             sink.close()
 
 
-def stored_sinks(directory: DataDirectory, call_of: CallOf, room: Callable[[str], Sink]) -> Callable[..., Sink]:
+def stored_sinks(directory: DataDirectory, table_call: TableCall, room: Callable[[str], Sink]) -> Callable[..., Sink]:
     """Sinks as commits name them, for recovery; what has no function goes nowhere, and can be recalled later."""
 
     def sink_of(query: str, told: Any) -> Sink:
         if is_room(query):
             return room(query)
         text = str(told.get("sink", "parquet"))
-        call = call_of(query, text)
+        call = table_call(text)
         if call is None and parse_sink(text).name in ("callback", "table"):
             text = "blackhole"
         return open_sink(text, directory.result(query), call)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from headgate.model import HeadgateError
+from headgate.plan.sharing import Place
 from headgate.spark.cutting import Shape
 from headgate.spark.engine import tasks as t
 from headgate.spark.execution.committing import Committer
@@ -12,6 +14,7 @@ from headgate.spark.execution.delivery import Sinks, sizes
 from headgate.spark.execution.evaluating import SparkEvaluator
 from headgate.spark.execution.recutting import Recutter
 from headgate.spark.intake import Intake
+from headgate.spark.jobs.problems import one_line
 from headgate.spark.retention import droppable, forget_inside
 from headgate.spark.rooms import Rooms
 from headgate.spark.running import RunningQuery, stream_leaves
@@ -51,8 +54,13 @@ class Performer:
         }
 
     def perform(self, task: t.Task) -> Any:
-        """Do it, here and now."""
-        return self._ways[type(task)](task)
+        """Do it, here and now. What goes wrong is told in words, since nobody else may ask Java what it meant."""
+        try:
+            return self._ways[type(task)](task)
+        except (HeadgateError, OSError):
+            raise
+        except Exception as error:
+            raise HeadgateError(one_line(error)) from error
 
     def _check(self, task: t.Check) -> t.Checked:
         shape, checked = self._evaluator.check(task.query)
@@ -73,9 +81,9 @@ class Performer:
         for number, letters in task.batch:
             self._intake.keep_committed(number, task.stream, letters)
 
-    def _look(self, task: t.Look) -> list[Any]:
+    def _look(self, task: t.Look) -> list[Place]:
         running = RunningQuery.of(task.standing)
-        found = []
+        found: list[Place] = []
         for piece in running.pieces:
             if piece.held and running.can_close(piece, task.ends, self._intake.logs):
                 found += piece.held

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,12 +12,11 @@ from hypothesis import strategies as st
 
 from headgate.model import Stream
 from headgate.plan.sql import plan_sql
-from headgate.spark import closing
-from headgate.spark.closing import Closing
+from headgate.plan.template import template
+from headgate.spark.engine.windows import AHEAD, Windows
 from headgate.spark.jobs.reading import Survey, sources
 from headgate.spark.jobs.rows import Leaf, Range
 from headgate.spark.jobs.spans import ALWAYS, Moment
-from headgate.spark.running import RunningQuery
 
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}
@@ -39,7 +39,10 @@ class Query:
 
     def __post_init__(self) -> None:
         self.query = SimpleNamespace(plan=plan_sql(TEXTS[self.name], STREAMS))
-        self.streams = {source.stream for _, source in sources(self.query.plan)}
+        self.whole = SimpleNamespace(leaves=dict(sources(self.query.plan)))
+
+    def standing(self) -> Query:
+        return self
 
     def closed(self, frontiers: dict[str, Moment]) -> tuple[Moment, ...]:
         return self._survey(frontiers, frontiers).closed_windows()
@@ -55,14 +58,21 @@ class Query:
         return Survey(self.query.plan, STREAMS, leaves, lambda *_: ALWAYS)
 
 
-class Log:
-    """A stream's frontier by offset: one more offset with every append."""
+class Logs:
+    """The streams' frontiers by offset: one more offset with every append."""
 
     def __init__(self) -> None:
-        self.frontiers: list[int | None] = [None]
+        self.frontiers: dict[str, list[float]] = {name: [-inf] for name in "ab"}
 
-    def frontier_at(self, offset: int) -> int | None:
-        return self.frontiers[offset]
+    def frontier(self, stream: str, offset: int) -> float:
+        return self.frontiers[stream][offset]
+
+    def window_key(self, query: Query) -> Any:
+        found = template(query.query.plan)
+        return query.name if found is None else found.form
+
+    def closed(self, query: Query, frontiers: dict[str, Moment]) -> tuple[Moment, ...]:
+        return query.closed(frontiers)
 
 
 STEPS = (0, 30_000, 70_000, 99_999, 150_000, 950_000)  # most are shorter than what a look looks ahead
@@ -71,17 +81,17 @@ STEPS = (0, 30_000, 70_000, 99_999, 150_000, 950_000)  # most are shorter than w
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(STEPS)), min_size=20, max_size=60))
 def test_a_query_hears_of_its_windows_exactly_when_they_close(appends: list[tuple[str, int]]) -> None:
-    logs, ends = {name: Log() for name in "ab"}, dict.fromkeys("ab", 0)
-    windows = Closing(cast(Any, logs))
+    logs, ends = Logs(), dict.fromkeys("ab", 0)
+    windows = Windows(cast(Any, logs))
     queries = [Query(name) for name in TEXTS]
     for query in queries:
-        windows.enter(cast(RunningQuery, query), ends)
+        windows.enter(cast(Any, query), ends)
     told = {query.name: dict.fromkeys("ab") for query in queries}  # the frontiers when each heard last
     for stream, step in appends:
-        log = logs[stream]
-        log.frontiers.append((log.frontiers[-1] or 0) + step)
+        mine = logs.frontiers[stream]
+        mine.append(max(mine[-1], 0) + step)
         ends[stream] += 1
-        now = {name: each.frontiers[-1] for name, each in logs.items()}
+        now = {name: None if each[-1] == -inf else each[-1] for name, each in logs.frontiers.items()}
         heard = {running.name for running in windows.due(stream, ends)}
         for query in queries:
             assert (query.name in heard) == query.closes(cast(Any, told[query.name]), cast(Any, now)), query.name
@@ -90,12 +100,12 @@ def test_a_query_hears_of_its_windows_exactly_when_they_close(appends: list[tupl
 
 
 def test_queries_that_left_hear_nothing() -> None:
-    logs, ends = {name: Log() for name in "ab"}, dict.fromkeys("ab", 0)
-    windows = Closing(cast(Any, logs))
+    logs, ends = Logs(), dict.fromkeys("ab", 0)
+    windows = Windows(cast(Any, logs))
     stays, goes = Query("tumbling"), Query("alike")
     for query in (stays, goes):
-        windows.enter(cast(RunningQuery, query), ends)
-    windows.leave(cast(RunningQuery, goes))
-    logs["a"].frontiers.append(closing.AHEAD + 5_000_000)
+        windows.enter(cast(Any, query), ends)
+    windows.leave(cast(Any, goes))
+    logs.frontiers["a"].append(AHEAD + 5_000_000)
     ends["a"] = 1
     assert [running.name for running in windows.due("a", ends)] == ["tumbling"]

@@ -1,0 +1,44 @@
+"""What tests see of an engine's inside, where callers see messages and answers only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from headgate.spark.engine.lives import Life
+from headgate.spark.engine.machine import Machine
+from headgate.spark.engine.messages import TimePassed
+from headgate.spark.session import Session
+
+
+def machine(session: Session) -> Machine:
+    return session.engine._owner._machine
+
+
+def life(session: Session, name: str) -> Life:
+    return machine(session).desk.lives[name]
+
+
+def evaluation(session: Session, name: str) -> Any:
+    """What runs of a query in one piece evaluate."""
+    whole = life(session, name).whole
+    assert whole is not None
+    return whole.pieces[0].evaluation
+
+
+def names(session: Session) -> list[str]:
+    """The queries that there are."""
+    return [line.name for line in session.status().queries]
+
+
+@contextmanager
+def still(session: Session) -> Iterator[None]:
+    """Nothing is begun meanwhile."""
+    running = machine(session).running
+    running.still = True
+    try:
+        yield
+    finally:
+        running.still = False
+        session.engine._owner.tell(TimePassed())
