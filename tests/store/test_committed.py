@@ -20,7 +20,7 @@ from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.frames import read_frames
 from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.resultfiles import load, read
+from headgate.spark.store.resultfiles import Part, listed, load, read
 from headgate.spark.store.segments import from_arrow
 from headgate.spark.store.sinks import deliver
 
@@ -195,6 +195,38 @@ def test_files_that_are_moved_while_they_are_read(directory: DataDirectory, monk
     monkeypatch.setattr(committed, "load", late)
     assert seen(directory) == list(range(9))
     assert [path.name for path in turns] == ["part-0.parquet", f"merged-{2:012}-{7:012}.parquet"]
+
+
+@pytest.mark.parametrize("moved", [1, 2, 3])
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_what_comes_between_reading_the_log_and_listing_the_files(
+    directory: DataDirectory, monkeypatch: pytest.MonkeyPatch, moved: int, forgotten: bool
+) -> None:
+    """Of a commit that the log did not have yet, some files are in place; the older ones are merged, or not."""
+    steps, passed = Steps(directory, "parquet"), 0
+    for _ in range(3):
+        steps.commit(1)
+        steps.deliver()
+
+    def die(point: str) -> None:
+        nonlocal passed
+        passed += point == "sink.adopt.some"
+        if passed == moved:
+            raise Died
+
+    def late(folder: Path) -> list[Part]:
+        if forgotten:
+            steps.merge()
+            steps.shorten()
+        steps.commit(apart=3)
+        with watched(die), pytest.raises(Died):
+            steps.deliver()
+        return listed(folder)
+
+    monkeypatch.setattr(committed, "listed", late)
+    assert seen(directory) == list(range(3))
+    monkeypatch.undo()
+    assert seen(directory) == list(range(9))
 
 
 def test_a_log_that_is_shortened_while_it_is_opened(directory: DataDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
