@@ -11,9 +11,11 @@ import pyarrow as pa
 import pytest
 from tests.cli_engine.conftest import Headgate
 
+from headgate.spark.store.commit import CommitLog
 from headgate.spark.store.deadletters import DeadLetters, Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.filesink import FileSink
+from headgate.spark.store.records import Commit, Output
 
 ROWS = 25
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -58,6 +60,25 @@ def test_which_queries_there_are(headgate: Headgate, directory: Path) -> None:
     ]
     assert headgate("results", directory, "quiet").stderr == "no results yet\n"
     assert headgate("results", directory, "quiet", "--json").stdout == ""
+
+
+def test_results_that_are_not_in_files_yet(headgate: Headgate, directory: Path) -> None:
+    """Somebody else has the directory open and has committed them."""
+    log = CommitLog(directory / "commits")
+    told = {"early": {"sink": "jsonl, behind=1h"}, "soon": {"sink": "parquet"}, "shown": {"sink": "console"}}
+    early = Output.inline(pa.table({"n": [1, 2]}))
+    log.append_all([Commit(queries=told), *[Commit(outputs={"early": early, "shown": early})] * 2])
+    lines = headgate("results", directory, "early", "--json").stdout.splitlines()
+    assert [json.loads(line)["n"] for line in lines] == [1, 2, 1, 2]
+    assert [line.split() for line in headgate("results", directory).stdout.splitlines()[2:]][1:] == [
+        ["early", "4"],
+        ["quiet", "0"],
+        ["soon", "0"],
+    ]
+    assert headgate("results", directory, "soon").stderr == "no results yet\n"
+    refused = headgate("results", directory, "shown")
+    assert refused.exit_code == 2
+    assert "unknown query 'shown'; known: a/b, early, quiet, soon" in refused.stderr
 
 
 def test_dead_letters_by_reason(headgate: Headgate, directory: Path) -> None:

@@ -106,13 +106,15 @@ class FileSink:
 
     def _replace_merged(self) -> bool:
         """Remove files whose rows are in merged ones, which then get their names; False if somebody reads them."""
-        with changing(self.folder) as allowed, writing(self.folder):
-            found = parts(self.folder)
-            kept = live(found)
-            if len(kept) < len(found) or any(part.path != part.target for part in kept):
+        found = parts(self.folder)
+        kept = live(found)
+        covered, merged = sorted(set(found) - set(kept)), [part for part in kept if part.path != part.target]
+        if covered or merged:
+            with changing(self.folder) as allowed, writing(self.folder):
                 if not allowed:
                     return False
-                self._replace(sorted(set(found) - set(kept)), [part for part in kept if part.path != part.target])
+                self._replace(covered, merged)
+            at("sink.compact.after")
         return True
 
     def _replace(self, covered: Sequence[Part], merged: Sequence[Part]) -> None:
@@ -125,7 +127,6 @@ class FileSink:
             os.replace(part.path, part.target)
             with self._lock:
                 self._parts[self._parts.index(part)] = Part(part.first, part.last, True, part.target)
-        at("sink.compact.after")
 
     def read(self) -> pa.Table:
         return read(self.folder)
