@@ -7,7 +7,6 @@ place before it removes the small ones.
 
 from __future__ import annotations
 
-import os
 import threading
 from bisect import insort
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
+from headgate.spark.store import disk
 from headgate.spark.store.files import remove_temporary, sync_folder, write_atomic
 from headgate.spark.store.killpoints import at
 from headgate.spark.store.resultfiles import SCHEMA, Part, dump, joined, live, load, parts, read
@@ -35,12 +35,12 @@ class FileSink:
         self._lock = threading.RLock()
         self._merging = threading.Lock()
         self._closed = False
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder)
         remove_temporary(folder)
         found = parts(folder)
         self._parts = live(found)
         for leftover in set(found) - set(self._parts):
-            leftover.path.unlink()
+            disk.unlink(leftover.path)
 
     def roll_forward(self, number: int, table: pa.Table) -> None:
         """Put what a commit produced into place; the second time nothing happens."""
@@ -99,7 +99,7 @@ class FileSink:
             place = self._parts.index(chosen[0])
             self._parts[place : place + len(chosen)] = [Part(chosen[0].first, chosen[-1].last, True, path)]
         for part in chosen:
-            part.path.unlink()
+            disk.unlink(part.path)
             at("sink.compact.some")
         at("sink.compact.after")
 
@@ -144,7 +144,7 @@ class FileSink:
             )
         self._save_schema(pq.read_schema(source))
         if self.kind == "parquet":
-            os.replace(source, target)
+            disk.replace(source, target)
         else:
             write_atomic(target, dump(pq.read_table(source, partitioning=None), self.kind), durable_name=False)
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headgate.model import HeadgateError
+from headgate.spark.store import disk
 from headgate.spark.store.files import damaged, disk_error
 from headgate.spark.store.killpoints import at
 
@@ -59,7 +60,7 @@ class FrameFile:
         self.path = path
         self._point = point
         self._failed = False
-        self._descriptor = os.open(path, os.O_RDWR)
+        self._descriptor = disk.open(path, os.O_RDWR)
         self._release = weakref.finalize(self, os.close, self._descriptor)
         self._holding = threading.Lock()
         self._holders, self._closed = 0, False
@@ -84,7 +85,7 @@ class FrameFile:
             at(f"{self._point}.half", first=lambda: self._write(data[: len(data) // 2], position))
             self._write(data, position)
             at(f"{self._point}.written")
-            os.fsync(self._descriptor)
+            disk.fsync(self._descriptor)
         except OSError as error:
             self._failed = True  # what is in the file now is known only after it is opened anew
             raise disk_error(error, self.path) from error
@@ -128,10 +129,7 @@ class FrameFile:
             self._descriptor = -1
 
     def _write(self, data: bytes, position: int) -> None:
-        view = memoryview(data)
-        while view:
-            written = os.pwrite(self._descriptor, view, position)
-            position, view = position + written, view[written:]
+        disk.write_all(self._descriptor, data, position)
 
     def _read(self, position: int, length: int) -> bytes:
         data = os.pread(self._descriptor, length, position)
@@ -153,8 +151,8 @@ class FrameFile:
         while end < size:
             place = self._place(end, size)
             if place is None:
-                os.ftruncate(self._descriptor, end)
-                os.fsync(self._descriptor)
+                disk.truncate(self._descriptor, end)
+                disk.fsync(self._descriptor)
                 break
             self.read(place)
             places.append(place)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.store import logfiles, segments
+from headgate.spark.store import disk, logfiles, segments
 from headgate.spark.store.eventtime import (
     Divided,
     Moment,
@@ -228,7 +228,7 @@ class StreamLog:
             at("log.seal.rotated")
             self._index.merge(parts, whole)
             self._tail_rows = 0
-            old.path.unlink()
+            disk.unlink(old.path)
             at("log.seal.after")
 
     def drop_before(self, offset: int) -> None:
@@ -250,7 +250,7 @@ class StreamLog:
         self._index.drop(gone, dropped)
         for segment in gone:
             if segment.path is not None:
-                segment.path.unlink()
+                disk.unlink(segment.path)
             at("log.drop.some")
         at("log.drop.after")
 

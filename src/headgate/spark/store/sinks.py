@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError, Spec, unknown
+from headgate.spark.store import disk
 from headgate.spark.store.files import read_json, remove_temporary, write_json
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.jsonlines import line
@@ -183,7 +184,7 @@ class Callback(Best):
 
     def __init__(self, folder: Path, call: Call) -> None:
         super().__init__(call)
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder)
         remove_temporary(folder)
         self._file = folder / "progress.json"
         self.progress: int = read_json(self._file) if self._file.exists() else 0
