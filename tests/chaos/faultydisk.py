@@ -157,6 +157,8 @@ class FaultyDisk(Disk):
             node.adopt(Path(path), deep=False)
         if node is not None:
             node.sync()
+        else:
+            super().fsync(descriptor)
 
     def replace(self, source: Name, target: Name) -> None:
         left, old = self._find(source)

@@ -1,13 +1,12 @@
 """Parts of the store at work on a disk, and what they have promised.
 
 A script opens its part, takes steps, and notes what was acknowledged; `check` opens the part again and holds it to
-that. What was begun and not acknowledged may be there or not, but never in half and never twice. A script outlives its
-process: it is what the world outside remembers.
+that. What was begun and not acknowledged may be there or not, but never in half and never twice; once
+it has been seen, it stays. A script outlives its process: it is what the world outside remembers.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -74,7 +73,9 @@ class Log:
         assert list(self.log.batches) == [f"b{number}" for number in range(self.log.end // 2)]
         if self.log.newest is not None:
             assert [reason for _, reason in self.log.newest.rejected] == [NO_EVENT_TIME]
-        self.append()
+        self.appended, self.dropped = self.log.end // 2, self.log.start  # it has been seen
+        if self.log.end < 12:
+            self.append()
 
 
 class Commits:
@@ -107,75 +108,88 @@ class Commits:
         kept = list(self.log.commits())
         assert [found for found, _ in kept] == list(range(self.log.base().number + 1, number + 1))
         assert all(commit.run == ids(commit.outputs["q"].table())[0] == found for found, commit in kept)
-        self.append()
+        self.committed = number  # it has been seen
 
 
 class Sink:
-    """Result files: of one commit and of several, taken over from `aside`, merged; what was synced is not sent again."""
+    """Result files: of one commit and of several, taken over from `aside`, merged; what was synced is not sent again.
+
+    Results go to the sink in the order of their commits, and nothing is merged while some are held back by an error,
+    as the ledger does it.
+    """
 
     def __init__(self, root: Path, kind: str) -> None:
         self.folder, self.aside, self.kind = root / "results" / "q", root / "aside", kind
-        self.committed: list[tuple[int, Output]] = []
-        self.safe = 0
+        self.committed: list[Output] = []
+        self.safe = 0  # so many of them need not be kept
 
     @property
     def steps(self) -> Sequence[Step]:
-        merge = lambda: self.sink.compact()  # noqa: E731
-        return (self.roll, self.roll_two, self.adopt, self.sync, self.roll, merge, self.adopt, self.roll, merge, self.sync)
+        first = (self.inline, self.two, self.adopted, self.sync)
+        return (*first, self.inline, self.merge, self.adopted, self.inline, self.merge, self.sync)
 
     def open(self) -> None:
         disk.make_folder(self.aside)
         self.sink = FileSink(self.folder, self.kind)
+        self.forwarded = self.safe
 
-    def roll(self) -> None:
-        self.forward(self.commit(Output.inline(self.next())))
+    def inline(self) -> None:
+        self.committed.append(Output.inline(self.next()))
+        self.forward()
 
-    def roll_two(self) -> None:
-        two = [(self.commit(Output.inline(self.next())), self.committed[-1][1].table()) for _ in range(2)]
-        self.sink.roll_forward_all(two)
+    def two(self) -> None:
+        for _ in range(2):
+            self.committed.append(Output.inline(self.next()))
+        if self.forwarded == len(self.committed) - 2:
+            numbers = range(self.forwarded + 1, self.forwarded + 3)
+            self.sink.roll_forward_all([(number, self.committed[number - 1].table()) for number in numbers])
+            self.forwarded += 2
 
-    def adopt(self) -> None:
+    def adopted(self) -> None:
         """As executors and the engine do: files aside, a commit that names them, the sink, and the folder goes."""
-        folder, table = f"run-{len(self.committed) + 1}", self.next()
+        folder, table = f"run-{len(self.committed)}", self.next()
         (self.aside / folder).mkdir()
         names = tuple(f"{folder}/{index}.parquet" for index in range(2))
         for index, name in enumerate(names):
             pq.write_table(table.slice(index, 1), self.aside / name)
-        self.forward(self.commit(Output.written(self.aside, names)))
+        self.committed.append(Output.written(self.aside, names))
+        self.forward()
         disk.rmtree(self.aside / folder)
 
+    def merge(self) -> None:
+        if self.forwarded == len(self.committed):
+            self.sink.compact(self.forwarded)
+
     def sync(self) -> None:
-        upto = len(self.committed)
-        for number in range(self.safe + 1, upto + 1):
-            self.forward(number)  # what an error has held back
+        self.forward()
         self.sink.sync()
-        self.safe = upto
+        self.safe = self.forwarded
 
     def check(self) -> None:
         self.open()
-        found = Counter(ids(self.sink.read())) if (self.folder / "schema.arrow").exists() else Counter()
+        found = Counter(self.read())
         assert all(found[each] == 1 for each in range(2 * self.safe)), found
         assert set(found.values()) <= {1}, found
         assert max(found, default=-1) < 2 * len(self.committed), found
-        for number in range(self.safe + 1, len(self.committed) + 1):
-            self.forward(number)
-        assert sorted(ids(self.sink.read()) if self.committed else []) == list(range(2 * len(self.committed)))
-        if self.committed:
-            self.sync()
+        self.forward()
+        assert sorted(self.read()) == list(range(2 * len(self.committed)))
+        self.sync()
+
+    def read(self) -> list[int]:
+        table = self.sink.read()
+        return ids(table) if table.num_columns else []
 
     def next(self) -> pa.Table:
         return pa.table({"id": [2 * len(self.committed), 2 * len(self.committed) + 1]})
 
-    def commit(self, output: Output) -> int:
-        self.committed.append((len(self.committed) + 1, output))
-        return len(self.committed)
-
-    def forward(self, number: int) -> None:
-        output = self.committed[number - 1][1]
-        if output.files:
-            self.sink.adopt(number, [self.aside / name for name in output.files])
-        else:
-            self.sink.roll_forward(number, output.table())
+    def forward(self) -> None:
+        while self.forwarded < len(self.committed):
+            number, output = self.forwarded + 1, self.committed[self.forwarded]
+            if output.files:
+                self.sink.adopt(number, [self.aside / name for name in output.files])
+            else:
+                self.sink.roll_forward(number, output.table())
+            self.forwarded = number
 
 
 class Letters:
@@ -231,7 +245,7 @@ class Directory:
 
     @property
     def steps(self) -> Sequence[Step]:
-        return self.use, self.append
+        return (self.use,)
 
     def open(self) -> None:
         with DataDirectory(self.path):
@@ -239,11 +253,8 @@ class Directory:
 
     def use(self) -> None:
         with DataDirectory(self.path) as directory:
-            self.log = self.log or Log(directory.path, os.path.relpath(directory.stream("s"), directory.path))
+            self.log = self.log or Log(directory.path)
             self.log.open()
-
-    def append(self) -> None:
-        if self.log is not None:
             self.log.append()
 
     def check(self) -> None:

@@ -77,9 +77,14 @@ class CommitLog:
             places = old.places[1 + state.number - known :]
             data = b"".join((frame(encode_state(state)), *map(old.raw, places)))
             path = self.folder / _name(int(old.path.stem) + 1)
-            write_atomic(path, data, point="commit.compact")
-            at("commit.compact.written")
-            self._file = FrameFile(path, point="commit.append")
+            try:
+                write_atomic(path, data, point="commit.compact")
+                at("commit.compact.written")
+                self._file = FrameFile(path, point="commit.append")
+            except BaseException:
+                if path.exists():  # it counts for whoever opens the log: nothing may be added to the old one
+                    old.refuse()
+                raise
             disk.unlink(old.path)
             at("commit.compact.after")
 

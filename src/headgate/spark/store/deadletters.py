@@ -20,6 +20,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -103,6 +104,8 @@ def _alone(method: Callable[Concatenate[DeadLetters, P], R]) -> Callable[Concate
     @functools.wraps(method)
     def alone(self: DeadLetters, /, *arguments: P.args, **named: P.kwargs) -> R:
         with self._lock:
+            if self._unsure:
+                self._load()
             return method(self, *arguments, **named)
 
     return alone
@@ -114,15 +117,30 @@ class DeadLetters:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
+        self._unsure = True
         disk.make_folder(path.parent)
         if not path.exists():
             self._write_all(path, Header(), ())
-        self._cut_torn_line()
-        self._header, letters = self._read(path)
+        self._load()
+
+    def _load(self) -> None:
+        """What the files say, at the start and after a write that failed; it is durable before anyone builds on it."""
+        with writing(self.path):
+            sync_folder(self.path.parent)
+            self._cut_torn_line()
+        self._header, letters = self._read(self.path)
         self._remove_unfinished()
         self._reasons = Counter(letter.reason for letter in letters)
         for letter in letters:
             self._header = self._header.with_letter(letter)
+        self._unsure = False
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """What the files say is not known if this breaks off."""
+        self._unsure = True
+        yield
+        self._unsure = False
 
     @_alone
     def keep(self, appended: Appended) -> int:
@@ -191,9 +209,10 @@ class DeadLetters:
         if not taken:
             return
         header = replace(self._header, takes=self._header.takes + 1)
-        self._write_all(self._taken_path(header.takes), Header(), taken)
-        at("letters.take.written")
-        self._write_all(self.path, header, rest)
+        with self._changing():
+            self._write_all(self._taken_path(header.takes), Header(), taken)
+            at("letters.take.written")
+            self._write_all(self.path, header, rest)
         at("letters.take.after")
         self._header, self._reasons = header, Counter(letter.reason for letter in rest)
 
@@ -218,7 +237,7 @@ class DeadLetters:
             return
         data = "".join(line(_told(letter)) + "\n" for letter in letters).encode()
         at("letters.keep.before")
-        with writing(self.path), disk.opened(self.path, os.O_WRONLY) as descriptor:
+        with self._changing(), writing(self.path), disk.opened(self.path, os.O_WRONLY) as descriptor:
             size = os.fstat(descriptor).st_size
             at("letters.keep.half", first=lambda: disk.write_all(descriptor, data[: len(data) // 2], size))
             try:
@@ -250,11 +269,12 @@ class DeadLetters:
         return self.path.with_name(f"{self.path.stem}.taken-{number:08}.jsonl")
 
     def _cut_torn_line(self) -> None:
-        """A line without its end was never acknowledged."""
+        """A line without its end was never acknowledged; the others may not have reached the disk either."""
         data = self.path.read_bytes()
-        if not data.endswith(b"\n"):
-            with disk.opened(self.path, os.O_WRONLY) as descriptor:
+        with disk.opened(self.path, os.O_WRONLY) as descriptor:
+            if not data.endswith(b"\n"):
                 disk.truncate(descriptor, data.rfind(b"\n") + 1)
+            disk.fsync(descriptor)
 
     def _read(self, path: Path) -> tuple[Header, list[Letter]]:
         try:

@@ -1,7 +1,7 @@
 """Writing files so that they are either there as a whole or not at all.
 
 A file is written under a name that ends in `.tmp`, forced to disk and renamed; whoever opens a folder removes what is
-left of such names. Small JSON files carry a checksum of their value.
+left of such names (`remove_temporary`). Small JSON files carry a checksum of their value.
 """
 
 from __future__ import annotations
@@ -82,9 +82,14 @@ def sync_file(path: Path) -> None:
 
 
 def remove_temporary(folder: Path) -> None:
-    """Remove what an interrupted write left behind."""
+    """Remove what an interrupted write left behind, and force the names that are there to disk.
+
+    A process that was killed may have renamed files without that. Whoever opens the folder sees them and builds on
+    them, so a power cut must not take them back.
+    """
     for path in folder.glob("*" + TEMPORARY):
         disk.unlink(path)
+    disk.sync(folder)
 
 
 def write_json(path: Path, value: Any, *, point: str = "") -> None:

@@ -70,6 +70,8 @@ class FileSink:
                     self._move(source, target)
                     insort(self._parts, Part(number, number, False, target))
                 at("sink.adopt.some")
+            if self.kind != "parquet":  # copies, and their sources go next; a file that moves is never without a name
+                sync_folder(self.folder)
 
     def sync(self) -> None:
         """Force the names of the files to disk: from then on the commits need not be kept."""

@@ -65,12 +65,17 @@ class FrameFile:
         self._holding = threading.Lock()
         self._holders, self._closed = 0, False
         self.places, self.size = self._scan()
+        self._secure_newest()
 
     def close(self) -> None:
         """Nothing more is written or read; the file is let go of when those who are at it have done."""
         with self._holding:
             self._closed = True
             self._release_if_free()
+
+    def refuse(self) -> None:
+        """Accept nothing more: what is in the file, or beside it, is known only after it is opened anew."""
+        self._failed = True
 
     def append(self, payload: bytes) -> Place:
         """Add a frame; it is durable on return."""
@@ -87,7 +92,7 @@ class FrameFile:
             at(f"{self._point}.written")
             disk.fsync(self._descriptor)
         except OSError as error:
-            self._failed = True  # what is in the file now is known only after it is opened anew
+            self.refuse()
             raise disk_error(error, self.path) from error
         at(f"{self._point}.after")
         self.size = position + len(data)
@@ -158,6 +163,19 @@ class FrameFile:
             places.append(place)
             end = place.position + place.length + _TRAILER.size
         return places, end
+
+    def _secure_newest(self) -> None:
+        """Write the newest frame again: its writer may have died before its fsync, or that may have failed.
+
+        Whoever reads it builds on it. After an fsync that failed the system takes the bytes for written, and another
+        fsync alone would do nothing.
+        """
+        if self.places:
+            try:
+                self._write(self.raw(self.places[-1]), self.places[-1].position - _HEADER.size)
+                disk.fsync(self._descriptor)
+            except OSError as error:
+                raise disk_error(error, self.path) from error
 
     def _place(self, start: int, size: int) -> Place | None:
         """The frame that begins here, None if it is torn."""

@@ -222,9 +222,15 @@ class StreamLog:
             if not parts:
                 return
             at("log.seal.before")
-            whole = segments.seal(self.folder, parts, self._index.joined(map(self._index.load, parts)))
-            at("log.seal.written")
-            old, self._tail = self._tail, logfiles.new_tail(self.folder, whole.last_number + 1)
+            try:
+                whole = segments.seal(self.folder, parts, self._index.joined(map(self._index.load, parts)))
+                at("log.seal.written")
+                new = logfiles.new_tail(self.folder, whole.last_number + 1)
+            except BaseException:
+                if segments.begun_at(self.folder, parts[0].number):  # it counts for whoever opens the log, not the tail
+                    self._tail.refuse()
+                raise
+            old, self._tail = self._tail, new
             at("log.seal.rotated")
             self._index.merge(parts, whole)
             self._tail_rows = 0
