@@ -20,6 +20,10 @@ Make = Callable[[Path], Script]
 ENDINGS = ("kill", "cut", "reorder")
 
 
+class BrokenError(AssertionError):
+    """A case that failed, by its name."""
+
+
 @dataclass(frozen=True)
 class Case:
     """What happens: at an operation, the disk dies (error 0) or fails; how it ends; the seed of everything else."""
@@ -30,11 +34,11 @@ class Case:
     seed: int
 
 
-def cases(operations: int, seeds: int) -> Iterator[Case]:
-    """Death and both errors at every operation, each with so many seeds."""
+def cases(operations: int, seeds: int = 1) -> Iterator[Case]:
+    """Death at every operation and behind the last, and an error at every operation, each with so many seeds."""
     for number in range(1, operations + 2):
         for seed in range(seeds):
-            for error in (0, errno.EIO, errno.ENOSPC):
+            for error in (0, (errno.EIO, errno.ENOSPC)[(seed + number) % 2]):
                 yield Case(number, error, ENDINGS[(seed + number) % 3], seed)
 
 
@@ -48,16 +52,14 @@ def count(make: Make) -> int:
 
 
 def run(make: Make, case: Case, new: type[FaultyDisk] = FaultyDisk, holes: float = 0.0) -> None:
-    """Play a case; a broken promise is an AssertionError that names it."""
+    """Play a case; BrokenError if a promise is, or if the script cannot go on."""
     with scratch() as folder:
         faulty = new(Path(folder), case.seed)
         try:
             with disk.use(faulty):
                 _play(make(Path(folder)), faulty, case, holes)
-        except HeadgateError as error:
-            raise AssertionError(f"{case}: {error}\n{faulty.told()}") from error
-        except AssertionError as error:
-            raise AssertionError(f"{case}: a promise is broken\n{faulty.told()}") from error
+        except Exception as error:
+            raise BrokenError(f"{case}: {type(error).__name__} {error}\n{faulty.told()}") from error
 
 
 def _play(script: Script, faulty: FaultyDisk, case: Case, holes: float) -> None:
