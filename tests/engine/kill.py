@@ -26,7 +26,7 @@ import pyarrow as pa
 from tests.engine.workload import BASE, STREAMS, Case, Row, counted, table
 from tests.jobs.logs import batch_views
 
-from headgate.spark import carrying
+from headgate.spark.engine import retaining
 from headgate.spark.jobs.tuning import builder
 from headgate.spark.session import Session
 from headgate.spark.store import filesink
@@ -115,7 +115,7 @@ def late(batches: int) -> list[Row]:
 
 def opened(folder: Path, seed: int) -> Session:
     """A session of its own on the directory, with small steps between checkpoints."""
-    carrying.CHECKPOINT, filesink.FAN = 10, 4
+    retaining.EVERY, filesink.FAN = 10, 4
     spark = builder("local[2]", "headgate-kill").config("spark.driver.host", "127.0.0.1").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     policy, fuse = POLICIES[seed % len(POLICIES)], FUSES[seed % len(FUSES)]

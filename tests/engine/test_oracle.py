@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 from tests.engine.conftest import Open
+from tests.engine.inside import life
 from tests.engine.workload import CASES, PATIENCE, STREAMS, Case, batches, declare, expected, found, start
 from tests.jobs.test_fused import GROUPS
 
@@ -96,7 +97,7 @@ def check(session: Session, cases: Sequence[Case], seed: int) -> None:
 
 def passed_over(session: Session, query: str, late: Mapping[str, int]) -> int:
     """How many late tuples a query's windows have not seen: each counts where it is taken, once in each queue."""
-    running = session.engine.query(query)
+    running = life(session, query)
     plan = running.query.plan
     found = {running.queues[place]: source.stream for place, source in sources(plan) if below_window(plan, place)}
     return sum(late[stream] for stream in found.values())
@@ -110,17 +111,17 @@ def test_every_run_with_results_is_spark_work(opened: Open) -> None:
     random = Random(11)
     tracker = session.spark.sparkContext.statusTracker()
     for stream, rows in batches(random, ("a", "b")):
-        before = {name: session.engine.query(name).tally.tuples_out for name in handles}
-        jobs = {name: session.engine.query(name).tally.jobs for name in handles}
+        before = {name: session.engine.query(name).tuples_out for name in handles}
+        jobs = {name: session.engine.query(name).jobs for name in handles}
         session.append(stream, rows)
         assert session.drain(PATIENCE)
         for name in handles:
-            tally = session.engine.query(name).tally
+            tally = session.engine.query(name)
             assert tally.tuples_out == before[name] or tally.jobs > jobs[name], name
     for stream in STREAMS:
         session.finish(stream)
     assert session.drain(PATIENCE)
-    runs = [session.engine.query(name).tally for name in handles]
+    runs = [session.engine.query(name) for name in handles]
     assert all(tally.jobs for tally in runs)
     assert session.status().spark_jobs == sum(tally.jobs for tally in runs)
     newest = f"headgate-{session.engine.overview().decided}-"

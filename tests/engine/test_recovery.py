@@ -81,7 +81,7 @@ def test_a_callback_gets_what_it_did_not_take(opened: Open) -> None:
 
 
 def test_rows_are_kept_for_a_query_that_has_not_come_back(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headgate.spark.carrying.CHECKPOINT", 1)
+    monkeypatch.setattr("headgate.spark.engine.retaining.EVERY", 1)
     session = opened()
     declare(session, ("a",))
     session.query("p", COPY)

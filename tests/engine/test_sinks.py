@@ -114,11 +114,11 @@ def test_a_table_that_a_crash_kept_rows_from_gets_them_at_the_next_start(
     def crash(sinks: Sinks, task: Any) -> None:
         raise RuntimeError("the power is gone")
 
-    session = opened()
-    declare(session, ("a",))
-    session.query("q", COPY, query_class="low", sink=f"table, name={database}.kept")
     with monkeypatch.context() as crashing:
         crashing.setattr(Sinks, "deliver", crash)
+        session = opened()
+        declare(session, ("a",))
+        session.query("q", COPY, query_class="low", sink=f"table, name={database}.kept")
         session.append("a", rows(0))
         assert session.engine.drain(PATIENCE)
         session.close()

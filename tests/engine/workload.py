@@ -114,7 +114,7 @@ class Taken(dict[str, pa.Table]):
 def small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs are sealed every few appends and dropped every few runs: what somebody still needs is missed at once."""
     monkeypatch.setattr("headgate.spark.store.log.SEAL_APPENDS", 2)
-    monkeypatch.setattr("headgate.spark.carrying.CHECKPOINT", 3)
+    monkeypatch.setattr("headgate.spark.engine.retaining.EVERY", 3)
 
 
 def found(handle: Handle) -> Counter[Row]:

@@ -85,7 +85,7 @@ def test_a_directory_that_cannot_be_written_is_refused_by_name(
     if where == "lock":
         monkeypatch.setattr(os, "open", refuse)
     else:
-        monkeypatch.setattr(Path, "mkdir", lambda self, **given: None if given.get("parents") else refuse())
+        monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.raises(HeadgateError, match=rf"{path}.*: cannot write: Permission denied; look at the disk"):
         DataDirectory(path)
     monkeypatch.undo()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from headgate.spark.jobs.inner import Inner
 from headgate.spark.jobs.pieces import Cutter, Piece
 from headgate.spark.jobs.schemas import FROM
 from headgate.spark.jobs.waiting import log_schema
-from headgate.spark.store import logfiles
+from headgate.spark.store import disk, logfiles
 from headgate.spark.store.files import safe_name
 from headgate.spark.store.log import StreamLog
 
@@ -87,7 +87,8 @@ class Shape:
         """Remove the waiting rows: nobody reads them any more."""
         for log in self.logs.values():
             log.close()
-            shutil.rmtree(log.folder, ignore_errors=True)
+            with suppress(OSError):  # the next start sweeps what is left
+                disk.rmtree(log.folder)
 
 
 def inner_name(query: str, epoch: int, place: Place) -> str:
@@ -111,7 +112,7 @@ def sweep(folder: Path, epochs: Mapping[str, int]) -> None:
     for query in folder.iterdir():
         for log in query.iterdir():
             if log.name.split(".")[0] != str(keep.get(query.name)):
-                shutil.rmtree(log)
+                disk.rmtree(log)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ from headgate.spark.store.costs import Costs, QueryCost
 from headgate.spark.store.deadletters import Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.files import disk_error
+from headgate.spark.store.frames import GROUP
 from headgate.spark.store.journal import Journal
 from headgate.spark.store.log import StreamLog
 from headgate.spark.store.recovery import Owed, complete
@@ -127,7 +128,7 @@ class Engine:
         for query, each in owed.items():
             if not is_room(query):
                 machine.delivering.owe(query, str(each.told.get("sink", "parquet")), sizes(each.outputs))
-        self._owner = Owner(machine, performer.perform, committer.write, self.now, self._notes.note, workers)
+        self._owner = Owner(machine, performer.perform, committer.write, self.now, self._notes.note, workers, GROUP)
 
     # -- what there is -----------------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from headgate.spark.engine.messages import Answer, Command, GiveUp, Message, Tim
 from headgate.spark.engine.tasks import AIDE, COMMIT, FILES, TIDY, WORKER, LetGo, Reply, Task, Write
 
 AIDES = 4  # threads that check queries, open streams and look at windows
-GROUP = 64  # commits that share one fsync at most
 SINK = "sink-"  # how the lanes of sinks begin that run somebody's code
 
 
@@ -58,7 +57,8 @@ class Lane:
 class Owner:
     """Hands messages to the state machine one by one, and tasks to those who carry them out.
 
-    `perform` carries out one task, `write` several commits with one fsync; `noted` hears of transitions and notices.
+    `perform` carries out one task, `write` up to `group` commits with one fsync; `noted` hears of
+    transitions and notices.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class Owner:
         now: Callable[[], float],
         noted: Callable[[Transition | Notice], None],
         workers: int,
+        group: int,
     ) -> None:
         self._machine, self._perform, self._write, self._now, self._noted = machine, perform, write, now, noted
         self._mailbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
@@ -79,7 +80,7 @@ class Owner:
         self._lanes = {
             WORKER: Lane("worker", workers, self._carry_out),
             AIDE: Lane("aide", AIDES, self._carry_out),
-            COMMIT: Lane("commit", 1, self._commit, GROUP),
+            COMMIT: Lane("commit", 1, self._commit, group),
             TIDY: Lane("tidy", 1, self._carry_out),
             FILES: Lane("files", 1, self._carry_out),
         }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from headgate.spark.engine.tasks import Deliver, LetGo
 from headgate.spark.rooms import is_room
+from headgate.spark.store import disk
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.records import Output
@@ -45,7 +46,8 @@ class Sinks:
         sink.adopt(number, files)
         for folder in {aside / name.split("/")[0] for name in output.files}:
             if not any(folder.rglob("*.parquet")):  # others of the same job may have theirs there still
-                shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):  # recovery removes what is left
+                    disk.rmtree(folder)
 
     def _sink(self, task: Deliver) -> Sink:
         if is_file(task.sink):

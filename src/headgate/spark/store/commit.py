@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from headgate.model import HeadgateError
+from headgate.spark.store import disk
 from headgate.spark.store.files import remove_temporary, write_atomic
 from headgate.spark.store.frames import FrameFile, frame
 from headgate.spark.store.killpoints import at
@@ -86,10 +87,15 @@ class CommitLog:
             places = old.places[1 + state.number - known :]
             data = b"".join((frame(encode_state(state)), *map(old.raw, places)))
             path = self.folder / _name(int(old.path.stem) + 1)
-            write_atomic(path, data, point="commit.compact")
-            at("commit.compact.written")
-            self._file = FrameFile(path, point="commit.append")
-            old.path.unlink()
+            try:
+                write_atomic(path, data, point="commit.compact")
+                at("commit.compact.written")
+                self._file = FrameFile(path, point="commit.append")
+            except BaseException:
+                if path.exists():  # it counts for whoever opens the log: nothing may be added to the old one
+                    old.refuse()
+                raise
+            disk.unlink(old.path)
             at("commit.compact.after")
 
     def _open(self) -> FrameFile:
@@ -99,7 +105,7 @@ class CommitLog:
             found = [self.folder / _name(1)]
             write_atomic(found[0], frame(encode_state(State())))
         for old in found[:-1]:
-            old.unlink()
+            disk.unlink(old)
         file = FrameFile(found[-1], point="commit.append")
         if not file.places:  # it was renamed into place with its first record
             raise HeadgateError("the first record is missing", where=str(file.path), hint="restore it from a copy")

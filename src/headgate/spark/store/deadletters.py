@@ -20,8 +20,8 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from io import FileIO
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import unquote
@@ -29,6 +29,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from headgate.model import HeadgateError
+from headgate.spark.store import disk
 from headgate.spark.store.files import sync_folder, write_atomic, writing
 from headgate.spark.store.jsonlines import from_plain, line
 from headgate.spark.store.killpoints import at
@@ -103,6 +104,8 @@ def _alone(method: Callable[Concatenate[DeadLetters, P], R]) -> Callable[Concate
     @functools.wraps(method)
     def alone(self: DeadLetters, /, *arguments: P.args, **named: P.kwargs) -> R:
         with self._lock:
+            if self._unsure:
+                self._load()
             return method(self, *arguments, **named)
 
     return alone
@@ -114,15 +117,30 @@ class DeadLetters:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._unsure = True
+        disk.make_folder(path.parent)
         if not path.exists():
             self._write_all(path, Header(), ())
-        self._cut_torn_line()
-        self._header, letters = self._read(path)
+        self._load()
+
+    def _load(self) -> None:
+        """What the files say, at the start and after a write that failed; it is durable before anyone builds on it."""
+        with writing(self.path):
+            sync_folder(self.path.parent)
+            self._cut_torn_line()
+        self._header, letters = self._read(self.path)
         self._remove_unfinished()
         self._reasons = Counter(letter.reason for letter in letters)
         for letter in letters:
             self._header = self._header.with_letter(letter)
+        self._unsure = False
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """What the files say is not known if this breaks off."""
+        self._unsure = True
+        yield
+        self._unsure = False
 
     @_alone
     def keep(self, appended: Appended) -> int:
@@ -191,9 +209,10 @@ class DeadLetters:
         if not taken:
             return
         header = replace(self._header, takes=self._header.takes + 1)
-        self._write_all(self._taken_path(header.takes), Header(), taken)
-        at("letters.take.written")
-        self._write_all(self.path, header, rest)
+        with self._changing():
+            self._write_all(self._taken_path(header.takes), Header(), taken)
+            at("letters.take.written")
+            self._write_all(self.path, header, rest)
         at("letters.take.after")
         self._header, self._reasons = header, Counter(letter.reason for letter in rest)
 
@@ -209,7 +228,7 @@ class DeadLetters:
     def settle(self, taken: Taken) -> None:
         """The letters are in the log, and those that it rejected are kept: forget them."""
         at("letters.settle.before")
-        self._taken_path(_number(taken.batch)).unlink(missing_ok=True)
+        disk.unlink(self._taken_path(_number(taken.batch)), missing_ok=True)
         sync_folder(self.path.parent)
         at("letters.settle.after")
 
@@ -218,13 +237,14 @@ class DeadLetters:
             return
         data = "".join(line(_told(letter)) + "\n" for letter in letters).encode()
         at("letters.keep.before")
-        with writing(self.path), open(self.path, "ab", buffering=0) as file:
-            size = file.seek(0, os.SEEK_END)
-            at("letters.keep.half", first=lambda: file.write(data[: len(data) // 2]))
+        with self._changing(), writing(self.path), disk.opened(self.path, os.O_WRONLY) as descriptor:
+            size = os.fstat(descriptor).st_size
+            at("letters.keep.half", first=lambda: disk.write_all(descriptor, data[: len(data) // 2], size))
             try:
-                _write_out(file, data)
+                disk.write_all(descriptor, data, size)
+                disk.fsync(descriptor)
             except OSError:
-                file.truncate(size)  # half a letter would make the next one unreadable
+                disk.truncate(descriptor, size)  # half a letter would make the next one unreadable
                 raise
         at("letters.keep.after")
         for letter in letters:
@@ -239,7 +259,7 @@ class DeadLetters:
         """Letters whose taking was broken off are all in the file still."""
         waiting = self._taken()
         if waiting is not None and _number(waiting.stem) > self._header.takes:
-            waiting.unlink()
+            disk.unlink(waiting)
 
     def _taken(self) -> Path | None:
         found = sorted(self.path.parent.glob(f"{self.path.stem}.taken-*.jsonl"))
@@ -249,10 +269,12 @@ class DeadLetters:
         return self.path.with_name(f"{self.path.stem}.taken-{number:08}.jsonl")
 
     def _cut_torn_line(self) -> None:
-        """A line without its end was never acknowledged."""
+        """A line without its end was never acknowledged; the others may not have reached the disk either."""
         data = self.path.read_bytes()
-        if not data.endswith(b"\n"):
-            os.truncate(self.path, data.rfind(b"\n") + 1)
+        with disk.opened(self.path, os.O_WRONLY) as descriptor:
+            if not data.endswith(b"\n"):
+                disk.truncate(descriptor, data.rfind(b"\n") + 1)
+            disk.fsync(descriptor)
 
     def _read(self, path: Path) -> tuple[Header, list[Letter]]:
         try:
@@ -266,14 +288,6 @@ class DeadLetters:
     def _lines(self, path: Path) -> Iterator[dict[str, Any]]:
         with open(path, encoding="utf-8", newline="\n") as file:
             yield from map(json.loads, file)
-
-
-def _write_out(file: FileIO, data: bytes) -> None:
-    """All of it: one call may write a part, as on a disk that is nearly full."""
-    view = memoryview(data)
-    while view:
-        view = view[file.write(view) :]
-    os.fsync(file.fileno())
 
 
 def _number(name: str) -> int:

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 
 from headgate.model import HeadgateError
+from headgate.spark.store import disk
 from headgate.spark.store.files import read_json, remove_temporary, safe_name, sync_folder, write_json, writing
 from headgate.spark.store.killpoints import at
 
@@ -110,7 +111,7 @@ class DataDirectory:
 
     def _make(self) -> None:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            disk.make_folder(self.path)
         except (OSError, ValueError) as error:  # a name may also hold what no name may hold
             told = getattr(error, "strerror", None) or str(error)
             raise HeadgateError(
@@ -119,7 +120,7 @@ class DataDirectory:
 
     def _lock(self) -> int:
         with writing(self.path / "lock"):
-            descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = disk.open(self.path / "lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -131,8 +132,8 @@ class DataDirectory:
                 hint="stop that process or choose another directory",
             ) from error
         with suppress(OSError):  # for people only, and a disk may be full
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+            disk.truncate(descriptor, 0)
+            disk.write_all(descriptor, f"{os.getpid()}\n".encode(), 0)
         return descriptor
 
     def _check_version(self) -> None:
@@ -154,7 +155,7 @@ class DataDirectory:
             )
         with writing(self.path):
             for folder in FOLDERS:
-                (self.path / folder).mkdir(exist_ok=True)
+                disk.mkdir(self.path / folder)
             sync_folder(self.path)
         write_json(file, {"format": VERSION})
 

@@ -1,7 +1,7 @@
 """Writing files so that they are either there as a whole or not at all.
 
 A file is written under a name that ends in `.tmp`, forced to disk and renamed; whoever opens a folder removes what is
-left of such names. Small JSON files carry a checksum of their value.
+left of such names (`remove_temporary`). Small JSON files carry a checksum of their value.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from headgate.model import HeadgateError
+from headgate.spark.store import disk
 from headgate.spark.store.killpoints import at
 
 TEMPORARY = ".tmp"
@@ -31,22 +32,21 @@ def write_atomic(path: Path, data: Any, *, point: str = "", durable_name: bool =
     with writing(path):
         try:
             _write(temporary, memoryview(data), point)
-            os.replace(temporary, path)
+            disk.replace(temporary, path)
         except OSError:
             with suppress(OSError):
-                temporary.unlink()  # it may be what fills the disk
+                disk.unlink(temporary)  # it may be what fills the disk
             raise
         if durable_name:
             sync_folder(path.parent)
 
 
 def _write(path: Path, view: memoryview, point: str) -> None:
-    with open(path, "wb") as file:
+    with disk.opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
         if point:
-            at(f"{point}.half", first=lambda: os.write(file.fileno(), view[: len(view) // 2]))
-        file.write(view)
-        file.flush()
-        os.fsync(file.fileno())
+            at(f"{point}.half", first=lambda: disk.write_all(descriptor, view[: len(view) // 2], 0))
+        disk.write_all(descriptor, view, 0)
+        disk.fsync(descriptor)
 
 
 @contextmanager
@@ -73,22 +73,23 @@ def disk_error(error: OSError, path: str | Path | None = None) -> HeadgateError:
 
 def sync_folder(folder: Path) -> None:
     """Force the names in a folder to disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    disk.sync(folder)
 
 
 def sync_file(path: Path) -> None:
     """Force the content of a file to disk that someone else has written."""
-    sync_folder(path)
+    disk.sync(path)
 
 
 def remove_temporary(folder: Path) -> None:
-    """Remove what an interrupted write left behind."""
+    """Remove what an interrupted write left behind, and force the names that are there to disk.
+
+    A process that was killed may have renamed files without that. Whoever opens the folder sees them and builds on
+    them, so a power cut must not take them back.
+    """
     for path in folder.glob("*" + TEMPORARY):
-        path.unlink()
+        disk.unlink(path)
+    disk.sync(folder)
 
 
 def write_json(path: Path, value: Any, *, point: str = "") -> None:

@@ -11,7 +11,6 @@ sink next completes what a crash has left.
 
 from __future__ import annotations
 
-import os
 import threading
 from bisect import insort
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
+from headgate.spark.store import disk
 from headgate.spark.store.files import remove_temporary, sync_folder, write_atomic, writing
 from headgate.spark.store.killpoints import at
 from headgate.spark.store.resultfiles import NEW, SCHEMA, Part, changing, dump, joined, live, load, parts, read
@@ -39,7 +39,7 @@ class FileSink:
         self._lock = threading.RLock()
         self._merging = threading.Lock()
         self._closed = False
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder)
         remove_temporary(folder)
         self._parts = live(parts(folder))
         self._replace_merged()
@@ -72,6 +72,8 @@ class FileSink:
                     self._move(source, target)
                     insort(self._parts, Part(number, number, False, target))
                 at("sink.adopt.some")
+            if self.kind != "parquet":  # copies, and their sources go next; a file that moves is never without a name
+                sync_folder(self.folder)
 
     def sync(self) -> None:
         """Force the names of the files to disk: from then on the commits need not be kept."""
@@ -119,12 +121,12 @@ class FileSink:
 
     def _replace(self, covered: Sequence[Part], merged: Sequence[Part]) -> None:
         for part in covered:
-            part.path.unlink()
+            disk.unlink(part.path)
             at("sink.compact.some")
         sync_folder(self.folder)  # else a power cut might bring them back beside the merged file
         at("sink.compact.removed")
         for part in merged:
-            os.replace(part.path, part.target)
+            disk.replace(part.path, part.target)
             with self._lock:
                 self._parts[self._parts.index(part)] = Part(part.first, part.last, True, part.target)
 
@@ -169,7 +171,7 @@ class FileSink:
             )
         self._save_schema(pq.read_schema(source))
         if self.kind == "parquet":
-            os.replace(source, target)
+            disk.replace(source, target)
         else:
             write_atomic(target, dump(pq.read_table(source, partitioning=None), self.kind), durable_name=False)
 

@@ -28,12 +28,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headgate.model import HeadgateError
+from headgate.spark.store import disk
 from headgate.spark.store.files import damaged, disk_error
 from headgate.spark.store.killpoints import at
 
 _HEADER = struct.Struct("<4sQI")
 _TRAILER = struct.Struct("<I4s")
 _BEGIN, _END = b"HGf1", b"HGe1"
+GROUP = 64  # frames that share an fsync at most
 
 
 class Place(NamedTuple):
@@ -62,17 +64,22 @@ class FrameFile:
         self.path = path
         self._point = point
         self._failed = False
-        self._descriptor = os.open(path, os.O_RDWR)
+        self._descriptor = disk.open(path, os.O_RDWR)
         self._release = weakref.finalize(self, os.close, self._descriptor)
         self._holding = threading.Lock()
         self._holders, self._closed = 0, False
         self.places, self.size = self._scan()
+        self._secure_newest()
 
     def close(self) -> None:
         """Nothing more is written or read; the file is let go of when those who are at it have done."""
         with self._holding:
             self._closed = True
             self._release_if_free()
+
+    def refuse(self) -> None:
+        """Accept nothing more: what is in the file, or beside it, is known only after it is opened anew."""
+        self._failed = True
 
     def append(self, payload: bytes) -> Place:
         """Add a frame; it is durable on return."""
@@ -108,16 +115,16 @@ class FrameFile:
             at(f"{self._point}.between", first=lambda: self._write(data[: whole + len(frames[-1]) // 2], position))
         self._write(data, position)
         at(f"{self._point}.written")
-        os.fsync(self._descriptor)
+        disk.fsync(self._descriptor)
         at(f"{self._point}.after")
 
     def _cut_back(self) -> None:
         """Remove what a failed write has left behind its last frame."""
         try:
-            os.ftruncate(self._descriptor, self.size)
-            os.fsync(self._descriptor)
+            disk.truncate(self._descriptor, self.size)
+            disk.fsync(self._descriptor)
         except OSError:
-            self._failed = True  # what is in the file now is known only after it is opened anew
+            self.refuse()
 
     def read(self, place: Place) -> bytes:
         """The payload at a place, checked again."""
@@ -148,10 +155,7 @@ class FrameFile:
             self._descriptor = -1
 
     def _write(self, data: bytes, position: int) -> None:
-        view = memoryview(data)
-        while view:
-            written = os.pwrite(self._descriptor, view, position)
-            position, view = position + written, view[written:]
+        disk.write_all(self._descriptor, data, position)
 
     def _refuse_after_failure(self) -> None:
         if self._failed:
@@ -169,9 +173,23 @@ class FrameFile:
             places.append(place)
             end = place.position + place.length + _TRAILER.size
         if end < os.fstat(self._descriptor).st_size:
-            os.ftruncate(self._descriptor, end)
-            os.fsync(self._descriptor)
+            disk.truncate(self._descriptor, end)
+            disk.fsync(self._descriptor)
         return places, end
+
+    def _secure_newest(self) -> None:
+        """Write the newest frames again: their writer may have died before its fsync, or that may have failed.
+
+        Whoever reads them builds on them. After an fsync that failed the system takes the bytes for written, and
+        another fsync alone would do nothing. One fsync makes no more than `GROUP` frames durable.
+        """
+        newest = self.places[-GROUP:]
+        if newest:
+            try:
+                self._write(b"".join(map(self.raw, newest)), newest[0].position - _HEADER.size)
+                disk.fsync(self._descriptor)
+            except OSError as error:
+                raise disk_error(error, self.path) from error
 
 
 def read_frames(path: Path) -> Iterator[bytes]:
@@ -180,7 +198,7 @@ def read_frames(path: Path) -> Iterator[bytes]:
     Frames are there for a moment before they are durable, so this may see some that the writer is about to cut off.
     The file stays readable while it is read, also if its name is removed.
     """
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = disk.open(path, os.O_RDONLY)
     try:
         for place in _whole_frames(descriptor, path):
             yield _payload(descriptor, path, place)

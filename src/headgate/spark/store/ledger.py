@@ -9,12 +9,13 @@ committed and is offered again at every `forward`.
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from headgate.spark.store import disk
 from headgate.spark.store.commit import CommitLog
 from headgate.spark.store.records import Commit, Output
 from headgate.spark.store.sinks import Sink, SinkOf, deliver
@@ -118,7 +119,7 @@ class Ledger:
         used = {folder for _, commit in self._pending for folder in _folders(commit)}
         for left in self.aside.iterdir():
             if left.name not in used:
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+                disk.rmtree(left) if left.is_dir() else disk.unlink(left)
 
     def _settle(self, pending: Pending, waiting: Collection[str], letters: Letters) -> None:
         """Be done with these commits, except with what they have for queries that wait."""
@@ -196,7 +197,8 @@ def gathered(pending: Pending) -> dict[str, list[tuple[int, Output]]]:
 def discard(aside: Path, commit: Commit, left: Commit | None = None) -> None:
     """Remove what is left of the folders that a commit's files lay in, except of those in use still."""
     for folder in _folders(commit) - (_folders(left) if left is not None else set()):
-        shutil.rmtree(aside / folder, ignore_errors=True)
+        with suppress(OSError):
+            disk.rmtree(aside / folder)
 
 
 def _folders(commit: Commit) -> set[str]:

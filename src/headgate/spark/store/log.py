@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.store import logfiles, segments
+from headgate.spark.store import disk, logfiles, segments
 from headgate.spark.store.eventtime import (
     Divided,
     Moment,
@@ -222,13 +222,19 @@ class StreamLog:
             if not parts:
                 return
             at("log.seal.before")
-            whole = segments.seal(self.folder, parts, self._index.joined(map(self._index.load, parts)))
-            at("log.seal.written")
-            old, self._tail = self._tail, logfiles.new_tail(self.folder, whole.last_number + 1)
+            try:
+                whole = segments.seal(self.folder, parts, self._index.joined(map(self._index.load, parts)))
+                at("log.seal.written")
+                new = logfiles.new_tail(self.folder, whole.last_number + 1)
+            except BaseException:
+                if segments.begun_at(self.folder, parts[0].number):  # it counts for whoever opens the log, not the tail
+                    self._tail.refuse()
+                raise
+            old, self._tail = self._tail, new
             at("log.seal.rotated")
             self._index.merge(parts, whole)
             self._tail_rows = 0
-            old.path.unlink()
+            disk.unlink(old.path)
             at("log.seal.after")
 
     def drop_before(self, offset: int) -> None:
@@ -250,7 +256,7 @@ class StreamLog:
         self._index.drop(gone, dropped)
         for segment in gone:
             if segment.path is not None:
-                segment.path.unlink()
+                disk.unlink(segment.path)
             at("log.drop.some")
         at("log.drop.after")
 

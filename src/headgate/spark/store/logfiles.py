@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.store import segments
+from headgate.spark.store import disk, segments
 from headgate.spark.store.eventtime import Moment, Rejected, highest
 from headgate.spark.store.files import read_json, remove_temporary, sync_folder, write_json
 from headgate.spark.store.frames import FrameFile
@@ -97,8 +98,7 @@ class Files:
 
 def create(folder: Path, stream: Stream, schema: pa.Schema) -> None:
     """Make a new log; `stream.json` comes last and says that the rest is there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    sync_folder(folder.parent)
+    disk.make_folder(folder)
     remove_temporary(folder)
     new_tail(folder, 1).close()
     arrow = base64.b64encode(schema.serialize()).decode("ascii")
@@ -161,7 +161,7 @@ def scan(folder: Path) -> Files:
     found = []
     for segment in segments.sealed(folder):
         if segment.number < dropped.number and segment.path is not None:
-            segment.path.unlink()
+            disk.unlink(segment.path)
         else:
             found.append(segment)
     following = found[-1].last_number + 1 if found else dropped.number
@@ -173,7 +173,7 @@ def scan(folder: Path) -> Files:
 def new_tail(folder: Path, number: int) -> FrameFile:
     """An empty tail whose first append has that number."""
     path = _tail_path(folder, number)
-    path.touch()
+    os.close(disk.open(path, os.O_WRONLY | os.O_CREAT))
     sync_folder(folder)
     return FrameFile(path, point="log.append")
 
@@ -211,7 +211,7 @@ def _tail(folder: Path, found: list[Segment], following: int) -> tuple[FrameFile
             raise HeadgateError("the newest part of the log is missing", where=str(path), hint="restore it from a copy")
         new_tail(folder, following).close()
     for leftover in older:
-        leftover.unlink()
+        disk.unlink(leftover)
     file = FrameFile(path, point="log.append")
     newest: Newest | None = None
     for place in file.places:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headgate.spark.store import disk
 from headgate.spark.store.commit import CommitLog
 from headgate.spark.store.deadletters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
@@ -94,7 +94,7 @@ def _empty(folder: Path, kept: set[str]) -> None:
     """Remove all that is in a folder, except some names."""
     for left in folder.iterdir():
         if left.name not in kept:
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
+            disk.rmtree(left) if left.is_dir() else disk.unlink(left)
 
 
 def recover(

@@ -218,6 +218,11 @@ def seal(folder: Path, parts: Sequence[Segment], table: pa.Table) -> Segment:
     return described(describe(whole), path=path)
 
 
+def begun_at(folder: Path, number: int) -> bool:
+    """Whether there is a sealed file whose first append has that number."""
+    return any(folder.glob(f"{number:020}-*.parquet"))
+
+
 def sealed(folder: Path) -> list[Segment]:
     """The sealed segments of a folder in order, every byte of them checked."""
     found = []

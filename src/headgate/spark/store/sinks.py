@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError, Spec, unknown
 from headgate.model.values import found, located
+from headgate.spark.store import disk
 from headgate.spark.store.files import read_json, remove_temporary, write_json
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.jsonlines import line
@@ -229,7 +230,7 @@ class Callback(Best):
 
     def __init__(self, folder: Path, call: Call) -> None:
         super().__init__(call)
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(folder)
         remove_temporary(folder)
         self._file = folder / "progress.json"
         self.progress: int = read_json(self._file) if self._file.exists() else 0

@@ -1,0 +1,88 @@
+"""The store keeps its promises wherever its process dies, the power is cut or the disk refuses."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatch
+from functools import partial
+
+import pytest
+from tests.chaos import crashes, scripts
+from tests.chaos.crashes import BrokenError, Case, Make
+from tests.chaos.faultydisk import FaultyDisk
+
+from headgate.spark.store import filesink
+
+SCRIPTS: dict[str, Make] = {
+    "log": scripts.Log,
+    "log of waiting rows": partial(scripts.Log, folder="waiting/q/0"),
+    "commits": scripts.Commits,
+    "parquet": partial(scripts.Sink, kind="parquet"),
+    "jsonl": partial(scripts.Sink, kind="jsonl"),
+    "letters": scripts.Letters,
+    "directory": scripts.Directory,
+}
+
+
+def deaths(name: str, seed: int = 1) -> list[Case]:
+    """A power cut at every operation."""
+    return [Case(number, 0, "cut", seed) for number in range(1, crashes.count(SCRIPTS[name]) + 2)]
+
+
+def broken(name: str, case: Case, disk: type[FaultyDisk] = FaultyDisk, holes: float = 0.0) -> str:
+    """What is told of a case that fails, nothing if it does not."""
+    try:
+        crashes.run(SCRIPTS[name], case, disk, holes)
+    except BrokenError as error:
+        return str(error)
+    return ""
+
+
+@pytest.fixture(autouse=True)
+def _small_merges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filesink, "FAN", 3)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_operation_may_be_the_last_one_or_fail(name: str) -> None:
+    make = SCRIPTS[name]
+    operations = crashes.count(make)
+    assert operations > 10
+    for case in crashes.cases(operations):
+        crashes.run(make, case)
+
+
+@pytest.mark.parametrize("name", ["log", "commits"])
+def test_a_hole_in_what_was_not_acknowledged_is_refused_by_name_or_harmless(name: str) -> None:
+    told = [broken(name, case, holes=1.0) for case in deaths(name)]
+    refused = [each for each in told if each]
+    assert all(re.search(r"\.(tail|log): the record at byte \d+ is damaged", each) for each in refused), refused
+    assert 0 < len(refused) < len(told) / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "forgotten"),
+    [
+        ("log", "*/s/*.tail"),
+        ("log", "*/streams/s"),
+        ("log", "*/streams"),
+        ("log of waiting rows", "*/waiting"),
+        ("commits", "*.log"),
+        ("commits", "*/commits"),
+        ("parquet", "*.parquet.tmp"),
+        ("parquet", "*/results/q"),
+        ("jsonl", "*/results/q"),
+        ("jsonl", "*/results"),
+        ("letters", "*/s.jsonl"),
+        ("letters", "*/deadletters"),
+        ("directory", "*/a"),
+        ("directory", "*/headgate.json.tmp"),
+    ],
+)
+def test_a_forgotten_fsync_is_found(name: str, forgotten: str) -> None:
+    class Forgetful(FaultyDisk):
+        def fsync(self, descriptor: int) -> None:
+            if not fnmatch(str(self._opened(descriptor)[0]), forgotten):
+                super().fsync(descriptor)
+
+    assert any(broken(name, case, Forgetful) for seed in range(10) for case in deaths(name, seed))
