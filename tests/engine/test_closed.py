@@ -21,6 +21,7 @@ from tests.engine.workload import PATIENCE, STREAMS, declare
 
 from headgate.model import HeadgateError, Query
 from headgate.spark.session import Handle, Session
+from headgate.spark.store import disk
 
 CALLS: dict[str, Callable[[Session], object]] = {
     "stream": lambda hg: hg.stream("new", "id bigint"),
@@ -198,15 +199,18 @@ def test_a_full_disk_is_told_with_its_file_and_takes_nothing_that_was_acknowledg
 def test_letters_that_a_full_disk_refused_are_kept_before_anything_follows(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = "headgate.spark.store.deadletters._write_out"
+    write_all = disk.write_all
 
-    def half(file: Any, data: bytes) -> None:
-        file.write(data[: len(data) // 2])
+    def half(descriptor: int, data: Any, position: int) -> None:
+        if "deadletters" not in os.readlink(f"/proc/self/fd/{descriptor}"):
+            write_all(descriptor, data, position)
+            return
+        write_all(descriptor, data[: len(data) // 2], position)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     session.append("a", rows(10))
-    with monkeypatch.context() as disk:
-        disk.setattr(write, half)
+    with monkeypatch.context() as full:
+        full.setattr(disk, "write_all", half)
         assert session.append("a", rows(0)) == 5  # late: they are in the stream, and owed their letters
         for _ in range(2):
             with pytest.raises(HeadgateError, match=r"deadletters/a\.jsonl: cannot write: No space left"):

@@ -407,7 +407,11 @@ class Commands:
                     self._desk.move(life, former, "could not be stopped", error)
                 return
             if life.shape is not None and not life.shape.whole:
-                self._desk.give(Discard(life.shape), lambda answer: None)
+                self._desk.give(Discard(life.shape), lambda answer: gone())
+            else:
+                gone()
+
+        def gone() -> None:
             self.known.pop(life.name, None)
             self._delivering.close(life)
             self._desk.gone(life, "stopped" if refused is None else "refused")

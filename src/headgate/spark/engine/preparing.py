@@ -83,6 +83,7 @@ class Preparing:
             known=said,
             at={} if known is None else known.at,
             announce=announce,
+            told=frozenset(life.told),
             owed=tuple(life.owed),
             discard=discard,
             by=WORKER if cuts else AIDE,

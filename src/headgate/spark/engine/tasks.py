@@ -76,6 +76,7 @@ class Prepare(Task):
     known: Mapping[str, Any] | None = None
     at: Mapping[str, int] = field(default_factory=dict)  # where it stood then, as commits write it
     announce: bool = False  # whether commits are told even if nothing is cut
+    told: frozenset[Any] = frozenset()  # what its expressions failed on, and dead letters tell of
     owed: Sequence[Any] = ()  # committed rows that must be put inside first
     discard: Shape | None = None  # a former shape whose waiting rows nobody reads any more
     by: str = AIDE

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from headgate.model import HeadgateError
 from headgate.spark.engine.tasks import Deliver, LetGo
 from headgate.spark.rooms import is_room
 from headgate.spark.store import disk
@@ -83,7 +84,7 @@ class Sinks:
             try:
                 sink.compact(upto)
                 sink.sync()
-            except FileNotFoundError:
+            except (FileNotFoundError, HeadgateError):
                 if query in self.files and os.path.isdir(sink.folder):
                     raise
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ class _Way:
 
     standing: Standing
     done: Prepared
+    told: set[Any]  # what expressions failed on that is known already
 
     @property
     def shape(self) -> Shape:
@@ -54,7 +56,8 @@ class Recutter:
     def prepare(self, task: Prepare) -> Prepared:
         """Whatever goes wrong on the way: what has been committed so far is told."""
         standing = task.standing
-        way = _Way(standing, Prepared(standing.shape, dict(standing.positions), {}, {}, owed=list(task.owed)))
+        done = Prepared(standing.shape, dict(standing.positions), {}, {}, owed=list(task.owed))
+        way = _Way(standing, done, set(task.told))
         try:
             self._come(way, task)
             way.done.backlog = self._backlog(way, task)
@@ -90,13 +93,15 @@ class Recutter:
 
     def _join_up(self, way: _Way) -> None:
         """Run all that waits inside, then the query is in one piece again."""
-        former = way.shape
+        former, network = way.shape, self._network(way)
+        queues = network.inputs(way.standing.name)
+        way.standing = replace(way.standing, queues={place: queues[place] for place in former.leaves})
         for piece in former.pieces:
             taken = left_inside(way.running(), piece)
             if taken is not None:
                 offsets = {place: (each.first, each.last) for place, each in taken.items()}
                 self._run(way, Portion(way.now(), piece, offsets))
-        whole = whole_positions(way.running(), self._network(way))
+        whole = whole_positions(way.running(), network)
         way.done.shape, way.done.positions = way.standing.one, whole
         self._announce(way)
         self._rooms.leave(former)
@@ -107,7 +112,7 @@ class Recutter:
         if result.error:
             raise HeadgateError(result.error)
         piece, name = portion.piece, portion.name
-        fresh = {failure.key: failure for failure in result.failures if failure.key not in way.done.keys}
+        fresh = _fresh(way, result.failures)
         write = Write(
             positions={name: {key(place): last for place, (_, last) in portion.taken.items()}},
             outputs={} if result.output is None else {name: result.output},
@@ -117,7 +122,7 @@ class Recutter:
         )
         (written,) = self._committer.write((write,))
         way.done.steps.append((result, written))
-        way.done.keys |= fresh.keys()
+        _tell(way, fresh)
         way.done.positions.update({place: last for place, (_, last) in portion.taken.items()})
         for inside, (number, output) in written.owed.items():
             way.done.owed.append((inside, number, output))
@@ -134,14 +139,14 @@ class Recutter:
         before = way.done.shape, way.done.positions
         way.done.shape, way.done.positions = shape, positions
         self._rooms.take(shape)
-        fresh = {failure.key: failure for failure in failures}
+        fresh = _fresh(way, failures)
         try:
             self._announce(way, tuple((way.standing.name, self._stream(way), one) for one in fresh.values()))
         except Exception:
             way.done.shape, way.done.positions = before
             self._rooms.leave(shape)
             raise
-        way.done.keys |= fresh.keys()
+        _tell(way, fresh)
 
     def _announce(self, way: _Way, failures: tuple[tuple[str, str, Any], ...] = ()) -> None:
         standing = way.now()
@@ -172,3 +177,13 @@ class Recutter:
     @staticmethod
     def _stream(way: _Way) -> str:
         return min(source.stream for source in way.standing.one.leaves.values())
+
+
+def _fresh(way: _Way, failures: Iterable[Any]) -> dict[Any, Any]:
+    """Failures of which no dead letter tells yet, each once."""
+    return {failure.key: failure for failure in failures if failure.key not in way.told}
+
+
+def _tell(way: _Way, fresh: Mapping[Any, Any]) -> None:
+    way.told |= fresh.keys()
+    way.done.keys |= fresh.keys()

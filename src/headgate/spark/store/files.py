@@ -73,7 +73,8 @@ def disk_error(error: OSError, path: str | Path | None = None) -> HeadgateError:
 
 def sync_folder(folder: Path) -> None:
     """Force the names in a folder to disk."""
-    disk.sync(folder)
+    with writing(folder):
+        disk.sync(folder)
 
 
 def sync_file(path: Path) -> None:
