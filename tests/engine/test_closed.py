@@ -21,6 +21,7 @@ from tests.engine.workload import PATIENCE, STREAMS, declare
 
 from headgate.model import HeadgateError, Query
 from headgate.spark.session import Handle, Session
+from headgate.spark.store import disk
 
 CALLS: dict[str, Callable[[Session], object]] = {
     "stream": lambda hg: hg.stream("new", "id bigint"),
@@ -195,18 +196,27 @@ def test_a_full_disk_is_told_with_its_file_and_takes_nothing_that_was_acknowledg
     assert len(ids(query)) == len(set(ids(query)))
 
 
-def test_letters_that_a_full_disk_refused_are_kept_before_anything_follows(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = "headgate.spark.store.deadletters._write_out"
+class NoRoomForLetters(disk.Disk):
+    """Takes half of what dead letters are to be written."""
 
-    def half(file: Any, data: bytes) -> None:
-        file.write(data[: len(data) // 2])
+    def __init__(self) -> None:
+        self._opened: dict[int, str] = {}
+
+    def open(self, path: disk.Name, flags: int) -> int:
+        descriptor = super().open(path, flags)
+        self._opened[descriptor] = str(path)
+        return descriptor
+
+    def write(self, descriptor: int, data: Any, position: int) -> int:
+        if not self._opened.get(descriptor, "").endswith("deadletters/a.jsonl"):
+            return super().write(descriptor, data, position)
+        super().write(descriptor, data[: len(data) // 2], position)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+
+def test_letters_that_a_full_disk_refused_are_kept_before_anything_follows(session: Session) -> None:
     session.append("a", rows(10))
-    with monkeypatch.context() as disk:
-        disk.setattr(write, half)
+    with disk.use(NoRoomForLetters()):
         assert session.append("a", rows(0)) == 5  # late: they are in the stream, and owed their letters
         for _ in range(2):
             with pytest.raises(HeadgateError, match=r"deadletters/a\.jsonl: cannot write: No space left"):
