@@ -14,8 +14,7 @@ from tests.chaos.faultydisk import FaultyDisk
 from headgate.spark.store import filesink
 
 SCRIPTS: dict[str, Make] = {
-    "log": scripts.Log,
-    "log of waiting rows": partial(scripts.Log, folder="waiting/q/0"),
+    "log": partial(scripts.Log, folder="waiting/q/s"),  # as of rows that wait inside a query: folders in folders
     "commits": scripts.Commits,
     "parquet": partial(scripts.Sink, kind="parquet"),
     "jsonl": partial(scripts.Sink, kind="jsonl"),
@@ -25,8 +24,8 @@ SCRIPTS: dict[str, Make] = {
 
 
 def deaths(name: str, seed: int = 1) -> list[Case]:
-    """A power cut at every operation."""
-    return [Case(number, 0, "cut", seed) for number in range(1, crashes.count(SCRIPTS[name]) + 2)]
+    """A power cut at every operation, the latest first: the more has been promised, the more can be lost."""
+    return [Case(number, 0, "cut", seed) for number in range(crashes.count(SCRIPTS[name]) + 1, 0, -1)]
 
 
 def broken(name: str, case: Case, disk: type[FaultyDisk] = FaultyDisk, holes: float = 0.0) -> str:
@@ -64,9 +63,9 @@ def test_a_hole_in_what_was_not_acknowledged_is_refused_by_name_or_harmless(name
     ("name", "forgotten"),
     [
         ("log", "*/s/*.tail"),
-        ("log", "*/streams/s"),
-        ("log", "*/streams"),
-        ("log of waiting rows", "*/waiting"),
+        ("log", "*/waiting/q/s"),
+        ("log", "*/waiting/q"),
+        ("log", "*/waiting"),
         ("commits", "*.log"),
         ("commits", "*/commits"),
         ("parquet", "*.parquet.tmp"),

@@ -42,6 +42,8 @@ def _changes(call: ast.Call) -> bool:
             return False
         case ast.Attribute(ast.Attribute(ast.Name("os"), "path"), _):
             return False
+        case ast.Attribute(ast.Name("os"), "open"):
+            return [ast.unparse(flags) for flags in call.args[1:]] != ["os.O_RDONLY"]
         case ast.Attribute(ast.Name("os"), name):
             return name not in READING
         case ast.Attribute(_, "open"):
@@ -86,7 +88,15 @@ def test_a_change_elsewhere_is_found(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["open(a, 'rb')", "open(a)", "disk.unlink(a)", "text.replace('a', 'b')", "replace(letter, append=0)"]
+    "line",
+    [
+        "open(a, 'rb')",
+        "open(a)",
+        "os.open(a, os.O_RDONLY)",
+        "disk.unlink(a)",
+        "text.replace('a', 'b')",
+        "replace(letter, append=0)",
+    ],
 )
 def test_reading_and_other_things_of_that_name_are_not(line: str) -> None:
     assert not changes(ast.parse(line))
