@@ -63,7 +63,8 @@ class Commands:
             if answer.error is not None:
                 del self._relations[folded(stream.name)]
             else:
-                self._scheduling.ends[stream.name] = answer.value
+                # Somebody may have appended already; what the owner hears of that later, it knows by then.
+                self._scheduling.ends[stream.name] = self._facts.end(stream.name)
                 self._scheduling.tell(Declared(stream=stream))
             self._desk.reply(asked.ticket, error=answer.error)
 

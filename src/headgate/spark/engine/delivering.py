@@ -23,7 +23,6 @@ class Delivering:
         self.suspend: Callable[[Life, str], None]  # set by the machine, as are the next two
         self.hold: Callable[[Life], None]  # let a query wait, since its sink has too much
         self.go_on: Callable[[Life], None]
-        self.number = 0  # of the newest commit
         self._letters: dict[str, Outlet] = {}
         self._desk = desk
 
@@ -52,16 +51,18 @@ class Delivering:
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
         """A commit has results for a query's sink."""
-        self.number = max(self.number, commit)
+        self._desk.committed = max(self._desk.committed, commit)
         assert life.outlet is not None
         life.outlet.put(commit, results, size, self._desk.now)
         self.pump(life.outlet)
-        if life.outlet.is_full:
+        if life.outlet.error:
+            self.suspend(life, life.outlet.error)
+        elif life.outlet.is_full:
             self.hold(life)
 
     def put_letters(self, commit: int, letters: Mapping[str, Any]) -> None:
         """A commit has dead letters for streams."""
-        self.number = max(self.number, commit)
+        self._desk.committed = max(self._desk.committed, commit)
         for stream, found in letters.items():
             if stream not in self._letters:
                 self._letters[stream] = Outlet(self._desk.number(), stream, LETTERS)

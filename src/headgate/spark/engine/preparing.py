@@ -126,6 +126,8 @@ class Preparing:
                 ended(error)
             return
         self._desk.move(life, State.RUNNING, "")
+        if life.outlet is not None and life.outlet.error:
+            self._running.suspend(life, life.outlet.error)  # its sink failed meanwhile
         self._running.conclude(life)
         if ended is not None:
             ended(None)

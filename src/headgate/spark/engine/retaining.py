@@ -28,10 +28,11 @@ class Retaining:
     @property
     def bound(self) -> int:
         """The newest commit that no sink needs any more, nor any before it."""
-        return int(min(self._delivering.number, self._delivering.first - 1))
+        owed = (number - 1 for life in self._desk.lives.values() for _, number, _ in life.owed)
+        return int(min(self._desk.certain, self._delivering.first - 1, *owed))
 
     def watch(self) -> None:
-        if self._running.runs - self._last < EVERY or self.busy or self._running.still:
+        if self._running.runs - self._last < EVERY or self.busy or self._running.held:
             return
         self._last = self._running.runs
         self.busy = True

@@ -24,12 +24,12 @@ class Reviving:
         if self.reason:
             return
         self.reason = reason
-        self._running.still = True
+        self._running.held.add("Spark is away")
         self._desk.tell("error", "Spark died", why=reason)
         self._desk.give(Revive(), self._revived)
 
     def _revived(self, answer: Answer) -> None:
-        self._running.still = False
+        self._running.held.discard("Spark is away")
         self.reason = ""
         for life in list(self._desk.lives.values()):
             if answer.error is not None:

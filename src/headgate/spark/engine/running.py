@@ -32,7 +32,7 @@ class Running:
         self.runs = 0  # that have been committed
         self.jobs = 0  # that Spark has run for them
         self.flights: dict[WorkerId, Flight] = {}
-        self.still = False  # nothing new is begun
+        self.held: set[str] = set()  # why nothing new is begun, if nothing is
         self.prepare: Callable[[Life], None]  # lets a query go on; set by the machine
         self._free = workers
         self._asks = inf  # when the policy wants to be asked again, though nothing has happened
@@ -48,7 +48,7 @@ class Running:
     def assign(self) -> None:
         """Give every free worker something to do, if there is anything."""
         while self._free:
-            if not self._tasks and (self.still or not self._begin()):
+            if not self._tasks and (self.held or not self._begin()):
                 return
             if self._tasks:
                 self._give(*self._tasks.popleft())
@@ -176,7 +176,7 @@ class Running:
         tally.tuples_in += result.arrived
         tally.tuples_out += result.count if gives else 0
         tally.late += result.late
-        tally.note(times.tobytes())
+        tally.times.add(times)
         if result.output is not None:
             self._delivering.put(life, written.number, result.output, result.size)
         return tuple(times.tolist()) if self._scheduling.scheduler.policy.wants_answers else ()
@@ -227,7 +227,7 @@ class Running:
         self._finish(flight, error)
 
     def _retry(self, life: Life) -> None:
-        if life.state is State.WAITING and life.failures and not self.still:
+        if life.state is State.WAITING and life.failures and not self.held:
             self._desk.when_settled(life, lambda: self.prepare(life))
 
     def give_up(self, task: Task, error: str) -> None:
@@ -250,6 +250,10 @@ class Running:
             self._scheduling.leave(life)
             self._desk.move(life, State.SUSPENDED, "failed", error)
 
+    def _concluded(self, answer: Answer) -> None:
+        if answer.error is not None:  # it ends again after a restart
+            self._desk.tell("warning", "that a query is done could not be committed", error=answer.error)
+
     def conclude(self, life: Life) -> None:
         """End a one-time query that has read all; its results stay, and it is not run again."""
         if life.state is not State.RUNNING or not life.over or life.busy:
@@ -258,7 +262,7 @@ class Running:
         former, life.shape = life.shape, life.whole
         said = announced(life.standing(), done=True)
         task = Write(queries={life.name: said}, positions={life.name: keyed(life.positions)}, over=(life.name,))
-        self._desk.give(task, lambda answer: None)  # if it is not told, it ends again after a restart
+        self._desk.give(task, self._concluded)
         if former is not None and not former.whole:
             self._desk.give(Discard(former), lambda answer: None)
         life.ends = {}
