@@ -78,8 +78,9 @@ class FileSink:
 
     def sync(self) -> None:
         """Force the names of the files to disk: from then on the commits need not be kept."""
-        sync_folder(self.folder)
-        sync_folder(self.folder.parent)
+        with writing(self.folder):
+            sync_folder(self.folder)
+            sync_folder(self.folder.parent)
 
     def compact(self, upto: int | None = None) -> None:
         """Merge small files, where enough of a size have gathered; of commits up to a number, which are whole here.
