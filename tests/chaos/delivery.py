@@ -106,6 +106,14 @@ class Delivery:
         return ids(table) if table.num_columns else []
 
 
+class Undelivered(Delivery):
+    """Commits that only recovery delivers."""
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        return partial(self.commit, 3), partial(self.commit, 1)
+
+
 def values(query: str, number: int) -> list[int]:
     """The rows that a query gets from a commit; `q` gets none while there is no such query."""
     if number == 1 or (query == "q" and number == REMOVED):

@@ -10,10 +10,12 @@ from itertools import islice
 import pytest
 from tests.chaos import crashes, scripts
 from tests.chaos.crashes import BrokenError, Case, Make
-from tests.chaos.delivery import Delivery
+from tests.chaos.delivery import Delivery, Undelivered
 from tests.chaos.faultydisk import FaultyDisk
 
 from headgate.spark.store import filesink
+from headgate.spark.store.filesink import FileSink
+from headgate.spark.store.recovery import _Rolling
 
 SCRIPTS: dict[str, Make] = {
     "log": partial(scripts.Log, folder="waiting/q/s"),  # as of rows that wait inside a query: folders in folders
@@ -24,8 +26,13 @@ SCRIPTS: dict[str, Make] = {
     "directory": scripts.Directory,
     "delivery": Delivery,
     "delivery otherwise": partial(Delivery, seed=1),
+    "undelivered": Undelivered,
 }
-STRIDES = {"delivery": 7, "delivery otherwise": 7}  # of so many cases one: they are many, and take long
+STRIDES = {
+    "delivery": 13,
+    "delivery otherwise": 13,
+    "undelivered": 3,
+}  # of so many cases one: they are many, and take long
 
 
 def deaths(name: str, seed: int = 1) -> list[Case]:
@@ -92,3 +99,12 @@ def test_a_forgotten_fsync_is_found(name: str, forgotten: str) -> None:
                 super().fsync(descriptor)
 
     assert any(broken(name, case, Forgetful) for seed in range(10) for case in deaths(name, seed))
+
+
+@pytest.mark.parametrize(("name", "part"), [("delivery", FileSink), ("undelivered", _Rolling)])
+def test_commits_that_are_forgotten_before_their_files_are_on_disk_are_missed(
+    name: str, part: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a checkpoint, or when recovery ends."""
+    monkeypatch.setattr(part, "sync", lambda _: None)
+    assert any(broken(name, case) for seed in range(10) for case in deaths(name, seed)[::-1])
