@@ -86,6 +86,12 @@ def spark_log_to(spark: SparkSession, path: Path) -> Callable[[], None]:
     return undo
 
 
+def quiet_end(spark: SparkSession) -> None:
+    """Let PySpark not print a stack when Java dies: who asks something of Spark then is told."""
+    context: Any = spark.sparkContext
+    context._accumulatorServer.handle_error = lambda request, address: None
+
+
 def _exchange(logger: Any, former: Iterable[Any], following: Iterable[Any]) -> None:
     for each in following:
         logger.addAppender(each, None, None)
