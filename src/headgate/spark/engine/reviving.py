@@ -92,7 +92,7 @@ class Reviving:
         former = life.state
         life.lost = life.lost or former in _RAN
         self._scheduling.leave(life)
-        self._desk.move(life, State.CHECKING, _AGAIN, life.error)
+        self._desk.move(life, State.CHECKING, _AGAIN, "" if life.lost else life.error)
         self._give(life, former)
 
     def _check_unchecked(self) -> None:
