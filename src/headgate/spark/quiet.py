@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from py4j import java_gateway  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -29,20 +30,40 @@ _PATTERN = "%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %p %c{1}: %m%n%ex"
 _ours = threading.local()
 
 
+def _is_ours() -> bool:
+    """Whether this thread asks something of Spark for us."""
+    return bool(getattr(_ours, "depth", 0)) or threading.current_thread().name.startswith(THREADS)
+
+
 class _NotOurs(logging.Filter):
     """Leaves out what PySpark logs of our own jobs; what a program does with Spark beside us is logged as ever."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return not getattr(_ours, "depth", 0) and not threading.current_thread().name.startswith(THREADS)
+        return not _is_ours()
 
 
 _NOT_OURS = _NotOurs()
+
+
+class _Logging:
+    """The module `logging` as Py4J sees it: of a connection to Java that broke it says nothing in our threads.
+
+    It would log that by the module's own functions, which print to stderr and configure the program's logging.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return _nothing if name in ("info", "exception") and _is_ours() else getattr(logging, name)
+
+
+def _nothing(*said: object, **more: object) -> None:
+    """What is logged so is not logged."""
 
 
 def quiet_python() -> None:
     """Let PySpark's Python side be silent about what we ask of it."""
     for name in _LOGGERS:
         PySparkLogger.getLogger(name).addFilter(_NOT_OURS)  # the same filter twice counts once
+    java_gateway.logging = _Logging()
 
 
 @contextmanager
@@ -84,6 +105,12 @@ def spark_log_to(spark: SparkSession, path: Path) -> Callable[[], None]:
             file.stop()
 
     return undo
+
+
+def quiet_end(spark: SparkSession) -> None:
+    """Let PySpark not print a stack when Java dies: who asks something of Spark then is told."""
+    context: Any = spark.sparkContext
+    context._accumulatorServer.handle_error = lambda request, address: None
 
 
 def _exchange(logger: Any, former: Iterable[Any], following: Iterable[Any]) -> None:

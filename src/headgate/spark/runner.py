@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headgate.model import HeadgateError
+from headgate.spark.engine.tasks import SparkGoneError
+from headgate.spark.java import Java
 from headgate.spark.jobs.problems import of_values
 
 Made = TypeVar("Made")
@@ -18,36 +23,56 @@ Made = TypeVar("Made")
 class Runner:
     """Runs evaluations; several threads may."""
 
-    def __init__(self, spark: SparkSession, limit: float) -> None:
+    def __init__(self, spark: SparkSession, limit: float, *, ours: bool = False) -> None:
         self.limit = limit
         self.jobs = 0  # that Spark has run so far
+        self.java = Java(ours=ours)
         self._counting = threading.Lock()
         self._context = spark.sparkContext
 
     def use(self, spark: SparkSession) -> None:
         """Run on another Spark from now on."""
+        self.java = Java(ours=self.java.ours)
         self._context = spark.sparkContext
 
     def run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
-        """The result and how many Spark jobs it took. A failure that may pass is tried once more."""
-        self._context.setJobGroup(group, description, interruptOnCancel=True)
+        """The result and how many Spark jobs it took. A failure that may pass is tried once more.
+
+        That Spark has died does not pass: `SparkGoneError`.
+        """
+        java = self.java
         try:
-            result = self._limited(group, evaluate)
+            result, jobs = self._tried(java, group, description, evaluate)
         except Exception as error:
-            if isinstance(error, HeadgateError) or (isinstance(error, PySparkException) and of_values(error)):
-                raise
-            result = self._limited(group, evaluate)
-        jobs = len(self._context.statusTracker().getJobIdsForGroup(group))
+            if isinstance(blamed := java.blame(error), SparkGoneError):
+                raise blamed from error
+            raise
         with self._counting:
             self.jobs += jobs
         return result, jobs
 
-    def _limited(self, group: str, evaluate: Callable[[], Made]) -> Made:
+    def _tried(self, java: Java, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+        try:
+            return self._run(group, description, evaluate)
+        except Exception as error:
+            final = isinstance(java.blame(error), HeadgateError)
+            if final or (isinstance(error, PySparkException) and of_values(error)):
+                raise
+            return self._run(group, description, evaluate)
+
+    def _run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+        context = self._context
+        context.setJobGroup(group, description, interruptOnCancel=True)
+        result = self._limited(context, group, evaluate)
+        return result, len(context.statusTracker().getJobIdsForGroup(group))
+
+    def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Made]) -> Made:
         expired = threading.Event()
 
         def expire() -> None:
             expired.set()
-            self._context.cancelJobGroup(group)
+            with suppress(Py4JError):  # Spark has died: then nothing runs
+                context.cancelJobGroup(group)
 
         limit = threading.Timer(self.limit, expire)
         limit.start()

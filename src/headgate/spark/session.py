@@ -18,7 +18,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.logs import configure_from_environment
-from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known
+from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known, closed
 from headgate.model.values import located, text
 from headgate.plan.grouping import Fuse
 from headgate.plan.sql import plan_sql
@@ -28,8 +28,9 @@ from headgate.spark.engine.engine import DEFAULT_POLICY, Engine
 from headgate.spark.feeding import Feeding
 from headgate.spark.gate import Gate, gated
 from headgate.spark.handle import Handle
+from headgate.spark.java import Java, forget
 from headgate.spark.jobs.tuning import SETTINGS, allow_null_elements, builder, start
-from headgate.spark.quiet import THREADS, quiet_python, quietly, spark_log_to
+from headgate.spark.quiet import THREADS, quiet_end, quiet_python, quietly, spark_log_to
 from headgate.spark.replay import Replayed
 from headgate.spark.sources import open_source, to_table
 from headgate.spark.status import Status, status
@@ -94,7 +95,8 @@ class Session:
         try:
             self.spark = given or self._started()
             self._tune()
-            self.engine = Engine(self.spark, self.directory, **settings)
+            revive = self._start_spark_again if self._own_spark else None
+            self.engine = Engine(self.spark, self.directory, revive=revive, **settings)
         except BaseException:
             self._let_go()
             raise
@@ -296,7 +298,8 @@ class Session:
 
     @gated
     def status(self) -> Status:
-        """Every class and query in numbers, what each worker does, and which sources have failed."""
+        """Every class and query in numbers, what each worker does, which sources have failed, and whether Spark has."""
+        self.engine.look_for_spark()
         return self._status()
 
     def _status(self) -> Status:
@@ -340,12 +343,25 @@ class Session:
         log = self.directory / SPARK_LOG
         spark = start(self._url, log)
         self._unlog = spark_log_to(spark, log)
+        quiet_end(spark)
         return spark
+
+    def _start_spark_again(self) -> SparkSession:
+        """Spark has died, and it was ours: another one with the same settings takes its place."""
+        if self.gate.closed:
+            raise closed()
+        forget(self.spark)
+        self.spark = self._started()
+        self._tune()
+        return self.spark
 
     def _let_go(self) -> None:
         if self._own_spark and hasattr(self, "spark"):
-            self.spark.stop()
-            self._unlog()
+            if Java().dead:
+                forget(self.spark)
+            else:
+                self.spark.stop()
+                self._unlog()
         if self.temporary:
             shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -359,8 +375,8 @@ class Session:
         return DEFAULT_CLASS
 
     def _described(self, name: str) -> Table:
-        frame = self.engine.tables[name]
-        return Table(name=name, schema=tuple((one.name, one.dataType.simpleString()) for one in frame.schema))
+        columns = self.engine.tables.schema(name)
+        return Table(name=name, schema=tuple((one.name, one.dataType.simpleString()) for one in columns))
 
     def _tune(self) -> None:
         """Settings that can change on a running session; those of an own one are all set already."""

@@ -78,6 +78,7 @@ class Status:
     dead_letters: dict[str, int]  # by stream
     source_errors: dict[str, str] = field(default_factory=dict)  # by stream: why its source was given up
     policy_error: str = ""  # why the last policy that failed was taken out
+    spark_error: str = ""  # why Spark is away; empty: it is there
     journal: tuple[Entry, ...] = ()  # the newest changes of queries' states
 
     def to_json(self) -> dict[str, Any]:
@@ -99,6 +100,7 @@ class Status:
                 for line in self.queries
             },
             **({"policy_error": self.policy_error} if self.policy_error else {}),
+            **({"spark_error": self.spark_error} if self.spark_error else {}),
             "streams": {name: self._stream(name) for name in self.dead_letters},
         }
 
@@ -124,6 +126,7 @@ def status(engine: Engine, began: float) -> Status:
         doing=seen.doing,
         dead_letters={name: letters.count() for name, letters in engine.intake.letters.items()},
         policy_error=seen.policy_error,
+        spark_error=seen.spark_error,
         journal=_journal(seen),
     )
 

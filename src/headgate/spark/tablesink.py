@@ -6,6 +6,7 @@ table is made at the first result. How long it lasts is its catalog's affair: th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -23,13 +24,14 @@ from headgate.spark.store.sinks import parse_sink
 class Appending:
     """Appends results to the table of a name."""
 
-    spark: SparkSession
+    spark: Callable[[], SparkSession]  # the one that there is: it may be started again
     name: str
 
     def __call__(self, rows: pa.Table) -> None:
-        check_table(self.spark, self.name, rows.schema)
+        spark = self.spark()
+        check_table(spark, self.name, rows.schema)
         try:
-            self.spark.createDataFrame(rows).coalesce(1).write.mode("append").saveAsTable(self.name)
+            spark.createDataFrame(rows).coalesce(1).write.mode("append").saveAsTable(self.name)
         except PySparkException as error:
             hint = "see to the table, then resume the query: its results wait"
             raise HeadgateError(f"table '{self.name}' takes no rows: {told(error)}", hint=hint) from None

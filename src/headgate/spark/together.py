@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from headgate.plan.template import template
+from headgate.spark.engine.tasks import SparkGoneError
 from headgate.spark.jobs.evaluate import Care, Evaluation, Result
 from headgate.spark.jobs.fused import Fused, Member, fused
 from headgate.spark.jobs.problems import SPARK_ERRORS, may_be_of_values, one_line
@@ -59,6 +60,8 @@ class Together:
         name = f"headgate-{label}-{shares[0].name}…{shares[-1].name}"
         try:
             found, jobs = self._runner.run(name, f"run {label}: {len(shares)} queries", lambda: self._results(shares))
+        except SparkGoneError:  # no query's fault: nothing is found by halving
+            raise
         except Exception:
             half = len(shares) // 2
             self._fused(shares[:half], label)
@@ -102,6 +105,8 @@ class Together:
                 f"run {label}: {share.name}",
                 lambda: share.evaluate(self._logs, self._aside),
             )
+        except SparkGoneError:
+            raise
         except Exception as error:
             share.error = one_line(error)
         else:

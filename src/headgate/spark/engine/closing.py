@@ -37,8 +37,7 @@ class Closing:
     def begin(self, asked: Close) -> None:
         self._tickets.append(asked.ticket)
         if len(self._tickets) == 1:
-            self._patience = asked.patience
-            self._running.held.add("the engine is being closed")
+            self._running.still, self._patience = True, asked.patience
             self._views.refuse_all(closed())
         if self._answer is not None:
             self._reply()

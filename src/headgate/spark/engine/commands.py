@@ -184,7 +184,7 @@ class Commands:
         self._preparing.prepare(life, "begins", ended, known=known, announce=found is None)
 
     def _begin_if_there(self, life: Life) -> None:
-        if self._desk.lives.get(life.name) is life and life.state is State.SCHEDULED:
+        if self._desk.lives.get(life.name) is life:  # Spark may be checking it again: then it begins after that
             self._desk.when_settled(life, lambda: self._begin(life) if life.state is State.SCHEDULED else None)
 
     # -- a query is steered ------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ class Commands:
         check_possible("pause", life.name, life.state)
         if life.state is not State.PAUSED:
             self._scheduling.leave(life)
-            life.failures = 0
+            life.failures, life.lost = 0, False
             self._desk.move(life, State.PAUSED, "paused")
         self._desk.reply(asked.ticket)
 

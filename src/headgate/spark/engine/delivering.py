@@ -10,7 +10,7 @@ from headgate.spark.engine.desk import Desk
 from headgate.spark.engine.lives import Life, State
 from headgate.spark.engine.messages import Answer
 from headgate.spark.engine.outlets import Outlet
-from headgate.spark.engine.tasks import FILES, Deliver, KeepLetters, LetGo, Task
+from headgate.spark.engine.tasks import FILES, Deliver, KeepLetters, LetGo, SparkGoneError, Task
 
 LETTERS = "letters"
 
@@ -91,7 +91,9 @@ class Delivering:
                 self.go_on(life)
         else:
             outlet.refused(self._desk.explain(answer.error))
+            outlet.lost = isinstance(answer.error, SparkGoneError)
             for life in self._concerned(outlet):
+                life.lost = life.lost or (outlet.lost and life.state in (State.RUNNING, State.WAITING))
                 self.suspend(life, outlet.error)
         if not outlet.taking:
             outlet.at_once = False
@@ -117,9 +119,16 @@ class Delivering:
         outlet = life.outlet
         if outlet is None or not outlet.error:
             return False
-        outlet.error, outlet.at_once = "", True
+        outlet.error, outlet.lost, outlet.at_once = "", False, True
         self.pump(outlet)
         return bool(outlet.taking)
+
+    def offer_lost(self) -> None:
+        """Offer sinks again what they did not take because Spark had died."""
+        for outlet in list(self.outlets.values()):
+            if outlet.lost:
+                outlet.error, outlet.lost, outlet.at_once = "", False, True
+                self.pump(outlet)
 
     def close(self, life: Life) -> None:
         """A query is gone; what it has produced still goes to its sink."""

@@ -28,12 +28,13 @@ from headgate.model.values import priority as priority_of
 from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
 from headgate.policies.guarded import Guarded
+from headgate.spark.declared import Tables
 from headgate.spark.engine import messages as m
 from headgate.spark.engine.machine import Machine
 from headgate.spark.engine.notes import Notes
 from headgate.spark.engine.owner import SINK, Owner
 from headgate.spark.engine.preparing import Known
-from headgate.spark.engine.tasks import FILES
+from headgate.spark.engine.tasks import FILES, SparkGoneError
 from headgate.spark.engine.views import Overview, QueryView
 from headgate.spark.execution.committing import Committer
 from headgate.spark.execution.delivery import Sinks, sizes, stored_sinks
@@ -43,7 +44,6 @@ from headgate.spark.execution.performing import Performer
 from headgate.spark.followers import BUFFER, Followers
 from headgate.spark.intake import Intake
 from headgate.spark.jobs.problems import one_line
-from headgate.spark.jobs.tables import read_table, stored
 from headgate.spark.lag import parse_lag
 from headgate.spark.replay import Replayed
 from headgate.spark.rooms import Rooms, is_room, tenant
@@ -83,8 +83,8 @@ class Engine:
         record: Callable[[str], Any] | None = None,
         revive: Callable[[], SparkSession] | None = None,
     ) -> None:
-        self.tables: dict[str, DataFrame] = {}
-        self.runner = Runner(spark, run_limit)
+        self.tables = Tables(keep=revive is not None)
+        self.runner = Runner(spark, run_limit, ours=revive is not None)
         self.followers = Followers()
         self._lanes = count(1)
         self._spark, self._revive = spark, revive
@@ -151,10 +151,20 @@ class Engine:
     def add_table(self, table: Table, frame: DataFrame | None = None) -> None:
         """Declare a table: where it is stored, or as a DataFrame."""
         check_name(table.name, "the name of a table")
-        check_relation("table", table.name, dict.fromkeys(self.tables, "table"))
-        found = read_table(self._spark, table) if frame is None else stored(frame, table.name)
-        self._owner.ask(m.DeclareTable, table.name)
-        self.tables[table.name] = found
+        again = self.tables.lost(table.name)
+        if not again:
+            check_relation("table", table.name, dict.fromkeys(self.tables, "table"))
+        java = self.runner.java
+        try:
+            found = self.tables.read(self._spark, table, frame)
+        except Exception as error:
+            if isinstance(blamed := java.blame(error), SparkGoneError):
+                self._owner.tell(m.SparkDied(str(blamed)))
+                raise blamed from error
+            raise
+        if not again:
+            self._owner.ask(m.DeclareTable, table.name)
+        self.tables.put(table.name, found)
 
     def add_class(self, query_class: QueryClass) -> None:
         """Declare a class; the same one again changes nothing."""
@@ -330,13 +340,25 @@ class Engine:
 
     def _table_call(self, sink: str) -> Call | None:
         table = table_of(sink)
-        return None if table is None else Appending(self._spark, table)
+        return None if table is None else Appending(lambda: self._spark, table)
 
-    def _start_spark_again(self) -> None:
+    def look_for_spark(self) -> None:
+        """Notice that Spark has died, though nothing runs that would meet it."""
+        if not self._closed and self.runner.java.dead:
+            self._owner.tell(m.SparkDied(str(self.runner.java.gone())))
+
+    def _start_spark_again(self) -> dict[str, str]:
+        """Start Spark anew, if it does not live. Which tables could not be read again, and why."""
+        if not self.runner.java.dead:
+            return {}
         if self._revive is None:
-            raise HeadgateError("Spark is gone, and it is not ours to start again", hint="open another session")
-        self._spark = self._evaluator.spark = self._revive()
-        self.runner.use(self._spark)
+            raise self.runner.java.gone()
+        spark = self._revive()
+        lost = self.tables.read_again(spark)
+        self._spark = spark
+        self.runner.use(spark)
+        self._evaluator.use(spark)
+        return lost
 
 
 def _known(commits: CommitLog, owed: Mapping[str, Owed]) -> dict[str, Known]:

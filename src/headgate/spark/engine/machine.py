@@ -25,7 +25,6 @@ from headgate.spark.engine.running import Running
 from headgate.spark.engine.scheduling import Scheduling
 from headgate.spark.engine.shapes import Facts
 from headgate.spark.engine.steering import Steering
-from headgate.spark.engine.tasks import SparkGoneError
 from headgate.spark.engine.views import Views
 
 
@@ -53,7 +52,7 @@ class Machine:
         self.steering = Steering(self.desk, self.scheduling, self.running, self.preparing)
         self.commands = Commands(self.scheduling, self.running, self.preparing, self.delivering, self.limits, facts)
         self.commands.known = self.retaining.known = dict(known or {})
-        self.reviving = Reviving(self.desk, self.scheduling, self.running, self.preparing)
+        self.reviving = Reviving(self.desk, self.scheduling, self.running, self.preparing, self.delivering)
         self.views = Views(self.scheduling, self.running, self.delivering, self.limits, self.steering)
         self.closing = Closing(self.desk, self.running, self.delivering, self.retaining, self.views)
         self.running.prepare = lambda life: self.preparing.prepare(life, "tries again")
@@ -64,7 +63,7 @@ class Machine:
             m.Answer: self.desk.answered,
             m.Appended: self._appended,
             m.TimePassed: lambda message: None,
-            m.SparkDied: lambda message: self.reviving.revive(message.reason),
+            m.SparkDied: self.reviving.died,
             m.Close: self.closing.begin,
             m.SetPolicy: lambda asked: self.steering.set_policy(asked.policy, asked.fuse, asked.ticket),
             **self.commands.handlers,
@@ -82,9 +81,9 @@ class Machine:
         try:
             if isinstance(message, m.Command) and self.closing.refuses(message):
                 raise closed()
-            if isinstance(message, m.Answer) and isinstance(message.error, SparkGoneError):
-                self.reviving.revive(str(message.error))
             self._handlers[type(message)](message)
+            if isinstance(message, m.Answer):
+                self.reviving.watch(message)
         except HeadgateError as error:
             if not isinstance(message, m.Command):
                 raise

@@ -37,6 +37,7 @@ class Outlet:
     taking: int = 0  # how many of them the sink is being given
     at_once: bool = False  # somebody wants all of it to be delivered now
     error: str = ""  # why the sink takes nothing
+    lost: bool = False  # that is only because Spark died: it is offered again when Spark is back
     over: bool = False  # its query is gone: once all is delivered, so is this
 
     def put(self, commit: int, results: Any, size: int, now: float) -> None:

@@ -32,7 +32,7 @@ class Retaining:
         return int(min(self._desk.certain, self._delivering.first - 1, *owed))
 
     def watch(self) -> None:
-        if self._running.runs - self._last < EVERY or self.busy or self._running.held:
+        if self._running.runs - self._last < EVERY or self.busy or self._running.still or self._running.away:
             return
         self._last = self._running.runs
         self.busy = True

@@ -32,7 +32,9 @@ class Running:
         self.runs = 0  # that have been committed
         self.jobs = 0  # that Spark has run for them
         self.flights: dict[WorkerId, Flight] = {}
-        self.held: set[str] = set()  # why nothing new is begun, if nothing is
+        self.still = False  # nothing new is begun
+        self.away = ""  # why Spark is away, while it is started again: nothing new is begun either
+        self.gone = ""  # why it could not be started again
         self.prepare: Callable[[Life], None]  # lets a query go on; set by the machine
         self._free = workers
         self._asks = inf  # when the policy wants to be asked again, though nothing has happened
@@ -48,7 +50,7 @@ class Running:
     def assign(self) -> None:
         """Give every free worker something to do, if there is anything."""
         while self._free:
-            if not self._tasks and (self.held or not self._begin()):
+            if not self._tasks and (self.still or self.away or not self._begin()):
                 return
             if self._tasks:
                 self._give(*self._tasks.popleft())
@@ -96,9 +98,10 @@ class Running:
 
     def _evaluated(self, flight: Flight, answer: Answer) -> None:
         flight.seconds = self._desk.now - flight.run.began
+        if isinstance(answer.error, SparkGoneError):
+            self._lose(flight, self._desk.explain(answer.error))
+            return
         if answer.error is not None:
-            for life in flight.members:
-                life.lost = life.lost or isinstance(answer.error, SparkGoneError)
             self._fail(flight, self._desk.explain(answer.error))
             return
         results: list[Result] = answer.value
@@ -213,6 +216,14 @@ class Running:
             self.suspend(life, error)
         self._finish(flight, error)
 
+    def _lose(self, flight: Flight, error: str) -> None:
+        """Spark died in a run: its queries go on when Spark is back, those that ran."""
+        for life in flight.members:
+            if life.state is State.RUNNING:
+                life.lost = True
+                self.suspend(life, error)
+        self._finish(flight, error)
+
     def _try_again(self, flight: Flight, error: str) -> None:
         """A commit failed: nothing of it counts, and it is done again after a while."""
         for life in flight.members:
@@ -227,7 +238,7 @@ class Running:
         self._finish(flight, error)
 
     def _retry(self, life: Life) -> None:
-        if life.state is State.WAITING and life.failures and not self.held:
+        if life.state is State.WAITING and life.failures and not self.still and not self.away:
             self._desk.when_settled(life, lambda: self.prepare(life))
 
     def give_up(self, task: Task, error: str) -> None:

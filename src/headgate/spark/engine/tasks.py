@@ -6,15 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from headgate.model import Level, Query, Stream
+from headgate.model import HeadgateError, Level, Query, Stream
 from headgate.plan.sharing import Place
 from headgate.spark.engine.shapes import Chunks, Offsets, Piece, Shape, Standing
 
 WORKER, AIDE, COMMIT, TIDY, FILES = "worker", "aide", "commit", "tidy", "files"  # who carries tasks out
 
 
-class SparkGoneError(Exception):
+class SparkGoneError(HeadgateError):
     """Spark's process does not live any more: what failed would not have failed otherwise."""
+
+
+class SparkChangedError(SparkGoneError):
+    """The same, but Spark has been started again since: what was made ready for the former one must be made anew."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,7 +259,7 @@ class Discard(Task):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Revive(Task):
-    """Start Spark again."""
+    """Start Spark again, if it does not live. Answered with the tables that could not be read again, and why."""
 
 
 @dataclass(frozen=True, slots=True)

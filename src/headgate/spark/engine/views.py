@@ -52,6 +52,7 @@ class Overview:
 
     policy: str
     policy_error: str
+    spark_error: str
     runs: int
     jobs: int
     decided: int  # runs that the scheduler has decided
@@ -95,7 +96,7 @@ class Views:
     def drained(self) -> bool:
         """Nothing waits and nothing runs, and the sinks have what they can take. Open windows may hold tuples."""
         lives = self._desk.lives.values()
-        if self._running.flights or not self._scheduling.scheduler.idle:
+        if self._running.away or self._running.flights or not self._scheduling.scheduler.idle:
             return False
         if any(life.state in UNDER_WAY or life.looking or self._scheduling.behind(life) for life in lives):
             return False
@@ -142,6 +143,7 @@ class Views:
         return Overview(
             policy=str(scheduler.policy),
             policy_error=self._steering.failed,
+            spark_error=self._running.away or self._running.gone,
             runs=self._running.runs,
             jobs=self._running.jobs,
             decided=scheduler.runs,

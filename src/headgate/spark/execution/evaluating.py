@@ -11,9 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import Query, Stream
 from headgate.spark.cutting import Shape, Shaper
-from headgate.spark.engine.tasks import Evaluate, Portion, Result
+from headgate.spark.engine.tasks import Evaluate, Portion, Result, SparkChangedError, SparkGoneError
 from headgate.spark.execution.delivery import size_of
 from headgate.spark.followers import Followers
+from headgate.spark.java import Java
 from headgate.spark.jobs.evaluate import Evaluation, evaluation
 from headgate.spark.jobs.pieces import Piece
 from headgate.spark.jobs.problems import one_line
@@ -41,10 +42,26 @@ class SparkEvaluator:
         followers: Followers,
         now: Callable[[], float],
     ) -> None:
-        self.spark, self.runner = spark, runner
+        self.runner = runner
         self._logs, self._streams, self._tables = logs, streams, tables
-        self._waiting, self._aside, self._followers = waiting, aside, followers
-        self._together = Together(runner, logs, aside, now)
+        self._waiting, self._aside, self._followers, self._now = waiting, aside, followers, now
+        self.use(spark)
+
+    def use(self, spark: SparkSession) -> None:
+        """Run on another Spark from now on: what was made ready for the former one is of no use."""
+        self.spark = spark
+        self._together = Together(self.runner, self._logs, self._aside, self._now)
+
+    @property
+    def java(self) -> Java:
+        return self.runner.java
+
+    def blame(self, java: Java, error: Exception) -> Exception:
+        """`SparkGoneError` if the Java that something was begun with has died, whatever the error says of it."""
+        found = java.blame(error)
+        if isinstance(found, SparkGoneError) and java is not self.java:
+            return SparkChangedError(found.message, hint=found.hint)
+        return found
 
     def check(self, query: Query) -> tuple[Shape, Evaluation]:
         """Refuse a query that could not run; nothing has been started yet."""
@@ -57,13 +74,19 @@ class SparkEvaluator:
 
     def evaluate(self, task: Evaluate) -> list[Result]:
         """Each group in one job, where its queries are of one form."""
-        return [result for group in task.groups for result in self._group(group, task.label)]
+        java = self.java
+        results = [result for group in task.groups for result in self._group(group, task.label)]
+        if any(result.error for result in results) and java.dead:  # it is the reason, whatever the errors say
+            raise java.gone()
+        return results
 
     def _group(self, group: Sequence[Portion], label: str) -> Iterator[Result]:
         shares: dict[Portion, Share] = {}
         for portion in group:
             try:
                 shares[portion] = self.share(portion)
+            except SparkGoneError:
+                raise
             except Exception as error:  # its log lacks what it was to read
                 yield Result(portion, one_line(error))
         self._together.evaluate(list(shares.values()), label)
@@ -76,8 +99,11 @@ class SparkEvaluator:
                 yield Result(portion, one_line(error))
 
     def share(self, portion: Portion) -> Share:
+        piece = cast(Piece, portion.piece)
+        if piece.evaluation.catalog.spark is not self.spark:  # its frames are in a Java that has died
+            raise SparkChangedError("the query was made ready for a Spark that has died")
         taken = {place: Range(*offsets) for place, offsets in portion.taken.items()}
-        return Share.of(RunningQuery.of(portion.standing), cast(Piece, portion.piece), taken, self._logs)
+        return Share.of(RunningQuery.of(portion.standing), piece, taken, self._logs)
 
     def _result(self, portion: Portion, share: Share, arrivals: Callable[..., Sequence[tuple[float, int]]]) -> Result:
         if share.error:

@@ -19,6 +19,8 @@ from headgate.spark.retention import droppable, forget_inside
 from headgate.spark.rooms import Rooms
 from headgate.spark.running import RunningQuery, stream_leaves
 
+_ON_SPARK = (t.OpenStream, t.Check, t.Prepare, t.Evaluate, t.Deliver)  # may ask something of Spark
+
 
 class Performer:
     """Carries tasks out, in whatever thread."""
@@ -30,7 +32,7 @@ class Performer:
         sinks: Sinks,
         rooms: Rooms,
         intake: Intake,
-        revive: Callable[[], None],
+        revive: Callable[[], Mapping[str, str]],
     ) -> None:
         self._evaluator, self._committer, self._sinks = evaluator, committer, sinks
         self._rooms, self._intake = rooms, intake
@@ -54,12 +56,19 @@ class Performer:
         }
 
     def perform(self, task: t.Task) -> Any:
-        """Do it, here and now. What goes wrong is told in words, since nobody else may ask Java what it meant."""
+        """Do it, here and now. What goes wrong is told in words, since nobody else may ask Java what it meant.
+
+        If Spark has died since the task was begun, that is what went wrong.
+        """
+        java = self._evaluator.java
         try:
             return self._ways[type(task)](task)
-        except (HeadgateError, OSError):
-            raise
         except Exception as error:
+            blamed = self._evaluator.blame(java, error) if isinstance(task, _ON_SPARK) else error
+            if isinstance(blamed, t.SparkGoneError):
+                raise blamed from error
+            if isinstance(error, HeadgateError | OSError):
+                raise
             raise HeadgateError(one_line(error)) from error
 
     def _check(self, task: t.Check) -> t.Checked:

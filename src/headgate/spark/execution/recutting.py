@@ -56,13 +56,14 @@ class Recutter:
     def prepare(self, task: Prepare) -> Prepared:
         """Whatever goes wrong on the way: what has been committed so far is told."""
         standing = task.standing
+        java = self._evaluator.java
         done = Prepared(standing.shape, dict(standing.positions), {}, {}, owed=list(task.owed))
         way = _Way(standing, done, set(task.told))
         try:
             self._come(way, task)
             way.done.backlog = self._backlog(way, task)
         except Exception as error:
-            way.done.error = error
+            way.done.error = self._evaluator.blame(java, error)
         way.done.inside = {name: log.end for name, log in way.shape.logs.items()}
         return way.done
 
@@ -70,8 +71,9 @@ class Recutter:
         self._put_inside(way)
         if task.known is not None:
             shape, positions = cut_before(way.running(), task.known["cut"], task.at, self._evaluator.shaper())
-            way.done.shape, way.done.positions = shape, positions
+            former, way.done.shape, way.done.positions = way.shape, shape, positions
             self._rooms.take(shape)
+            former.close()  # the same rows, opened for a Spark that has died; nothing after a restart
         told = not task.announce
         if way.shape.level != task.level and not way.shape.whole:
             self._join_up(way)

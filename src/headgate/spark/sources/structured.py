@@ -14,10 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from headgate.model import HeadgateError, Stream, unknown
+from headgate.spark.java import Java
 from headgate.spark.sources.base import Batch, Reader
 from headgate.spark.sources.records import conform, schema_of
 
@@ -54,6 +56,7 @@ class StructuredReader(Reader):
         # Py4J logs every exception of a callback with its trace, and this one is how a source is closed.
         logging.getLogger("py4j.clientserver").addFilter(_unexpected)
         self._name = stream.name
+        self._java = Java()
         writer = _selected(frame, stream).writeStream.foreachBatch(self._hand_over)
         writer = writer.option("checkpointLocation", str(checkpoint)).outputMode("append")
         self._query = (writer.trigger(**trigger) if trigger else writer).start()
@@ -62,14 +65,26 @@ class StructuredReader(Reader):
     def done(self) -> bool:
         if self._closed:
             return True
-        return not self._query.isActive and self._query.exception() is None and self._queue.empty()
+        return not self._active and self._query.exception() is None and self._queue.empty()
+
+    @property
+    def _active(self) -> bool:
+        try:
+            return self._query.isActive
+        except Exception as error:
+            if self._java.blame(error) is error:
+                raise
+            raise HeadgateError(
+                f"the streaming query of '{self._name}' is gone: Spark's Java process has died",
+                hint="start it again: its checkpoint knows where it was",
+            ) from error
 
     def read(self, now: float) -> list[Batch]:
         batches: list[Batch] = []
         with contextlib.suppress(queue.Empty):
             while True:
                 batches.append(self._queue.get_nowait())
-        if not batches and not self._closed and not self._query.isActive:
+        if not batches and not self._closed and not self._active:
             self._check()
         return batches
 
@@ -89,7 +104,8 @@ class StructuredReader(Reader):
         self._closed = True
         for event in list(self._unacknowledged.values()):
             event.set()
-        with contextlib.suppress(PySparkException):  # a batch that was refused is the query's last word
+        # A batch that was refused is the query's last word; one whose Java has died says nothing any more.
+        with contextlib.suppress(PySparkException, Py4JError, ConnectionError):
             self._query.stop()
 
     def _hand_over(self, frame: DataFrame, number: int) -> None:
