@@ -117,7 +117,7 @@ class Life:
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
     operators: dict[OperatorId, Piece] = field(default_factory=dict)
     entered: bool = False  # the scheduler knows it
-    busy: bool = False  # a run of it is under way that is not committed yet
+    busy: int = 0  # runs of it that are under way, not committed yet; pieces of it may run side by side
     entry: int = 0  # tells one entering from another
     missed: dict[str, list[Chunks]] = field(default_factory=dict)  # what has come while it was being prepared
     looking: bool = False  # somebody looks whether windows inside can close
