@@ -44,7 +44,7 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
     _S.WAITING: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.STOPPED}),
     _S.PAUSED: frozenset({_S.CHECKING, _S.CUTTING, _S.SUSPENDED, _S.STOPPED}),
     _S.SUSPENDED: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.WAITING, _S.STOPPED}),
-    _S.DONE: frozenset({_S.CHECKING, _S.STOPPED}),
+    _S.DONE: frozenset({_S.CHECKING, _S.SUSPENDED, _S.STOPPED}),
     _S.STOPPED: frozenset({_S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.DONE}),  # not removed
 }
 

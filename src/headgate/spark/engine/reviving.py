@@ -32,6 +32,8 @@ class Reviving:
         self._running.still = False
         self.reason = ""
         for life in list(self._desk.lives.values()):
+            if life.state is State.DONE and answer.error is not None:
+                continue  # it needs Spark no more
             if answer.error is not None:
                 self._running.suspend(life, self._desk.explain(answer.error))
             elif life.whole is not None and life.state is not State.STOPPED:

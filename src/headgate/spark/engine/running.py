@@ -246,8 +246,8 @@ class Running:
             self.suspend(life, error)
 
     def suspend(self, life: Life, error: str) -> None:
-        """Take a query out until somebody resumes it."""
-        if life.state in (State.RUNNING, State.WAITING, State.PAUSED):
+        """Take a query out until somebody resumes it; one that is done, if its sink does not take its results."""
+        if life.state in (State.RUNNING, State.WAITING, State.PAUSED, State.DONE):
             self._scheduling.leave(life)
             self._desk.move(life, State.SUSPENDED, "failed", error)
 
