@@ -265,14 +265,14 @@ CALLS = ("score", "choose", "ready", "changed", "finished", "regroup", "grown", 
 
 
 @contextmanager
-def failing(where: str, after: int) -> Iterator[type[Scored]]:
-    """A policy one of whose methods raises from some call on, as long as it is needed."""
+def failing(where: str, after: int) -> Iterator[list[int]]:
+    """A policy one of whose methods raises from some call on, as long as it is needed. Gives the calls."""
+    calls = [0]
 
     class Failing(Scored):
         """A policy with a fault."""
 
         source, rule, needs = "a test", "the last one", frozenset[str]()
-        calls = 0
 
         def score(self, unit: Unit, view: View) -> Score:
             return (float(unit.id),)
@@ -280,15 +280,15 @@ def failing(where: str, after: int) -> Iterator[type[Scored]]:
     known = getattr(Failing, where)
 
     def raising(self: Failing, *given: Any) -> Any:
-        Failing.calls += 1
-        if Failing.calls > after:
+        calls[0] += 1
+        if calls[0] > after:
             raise ZeroDivisionError("a fault of its own")
         return known(self, *given)
 
     setattr(Failing, where, raising)
     registry.register("failing")(Failing)
     try:
-        yield Failing
+        yield calls
     finally:
         registry._POLICIES.pop("failing")
 
@@ -297,7 +297,7 @@ def failing(where: str, after: int) -> Iterator[type[Scored]]:
 def test_a_policy_that_raises_is_replaced_and_named(opened: Open, former: str, after: int) -> None:
     """By the one before it, or by fcfs if it was the first; nothing is lost whichever of its methods raises."""
     for number, where in enumerate(CALLS):
-        with failing(where, after) as policy:
+        with failing(where, after) as calls:
             session = opened(policy=former or "failing", directory=None)
             declare(session, ("a", "b"))
             queries = [session.query(name, COPY, query_class="low") for name in ("p", "q")]
@@ -308,7 +308,7 @@ def test_a_policy_that_raises_is_replaced_and_named(opened: Open, former: str, a
                 session.append("a", rows(5 * step))
                 assert session.drain(PATIENCE), (where, number)
             status = session.status()
-            if policy.calls > after:
+            if calls[0] > after:
                 assert status.policy == (former or "fcfs"), where
                 assert "policy 'failing' failed: ZeroDivisionError: a fault of its own (" in status.policy_error
                 assert f"{__file__}:" in status.policy_error
