@@ -46,7 +46,7 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
     _S.WAITING: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.STOPPED}),
     _S.PAUSED: frozenset({_S.CHECKING, _S.CUTTING, _S.SUSPENDED, _S.STOPPED}),
     _S.SUSPENDED: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.WAITING, _S.STOPPED}),
-    _S.DONE: frozenset({_S.CHECKING, _S.STOPPED}),
+    _S.DONE: frozenset({_S.CHECKING, _S.SUSPENDED, _S.STOPPED}),
     _S.STOPPED: frozenset({_S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.DONE}),  # not removed
 }
 
@@ -143,7 +143,7 @@ class Life:
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
     operators: dict[OperatorId, Piece] = field(default_factory=dict)
     entered: bool = False  # the scheduler knows it
-    busy: bool = False  # a run of it is under way that is not committed yet
+    busy: int = 0  # runs of it that are under way, not committed yet; pieces of it may run side by side
     entry: int = 0  # tells one entering from another
     missed: dict[str, list[Chunks]] = field(default_factory=dict)  # what has come while it was being prepared
     looking: bool = False  # somebody looks whether windows inside can close

@@ -71,7 +71,7 @@ class Reviving:
         self._running.gone = error
         self._desk.tell("error", "Spark could not be started again", why=error)
         for life in list(self._desk.lives.values()):
-            if life.state is not State.PAUSED:
+            if life.state not in (State.PAUSED, State.DONE):  # those need no Spark
                 self._running.suspend(life, error)
         unchecked, self._unchecked = self._unchecked, []
         for life, former in unchecked:

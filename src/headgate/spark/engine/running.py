@@ -74,7 +74,7 @@ class Running:
             return False
         flight = self.flights[slot] = Flight.of(run, self._desk.lives)
         for life in flight.members:
-            life.busy = True
+            life.busy += 1
         self._go_on(flight)
         return True
 
@@ -197,10 +197,11 @@ class Running:
         del self.flights[flight.run.worker]
         scheduler.finished(outcome, self._desk.now)
         for life in flight.members:
-            life.busy = False
+            life.busy -= 1
             if life.when_at_rest is not None:
-                act, life.when_at_rest = life.when_at_rest, None
-                act()
+                if not life.busy:  # else with the last of its runs
+                    act, life.when_at_rest = life.when_at_rest, None
+                    act()
             elif life.state is State.RUNNING:
                 if outcome.produced:
                     self._scheduling.release(life)
@@ -256,8 +257,8 @@ class Running:
             self.suspend(life, error)
 
     def suspend(self, life: Life, error: str) -> None:
-        """Take a query out until somebody resumes it."""
-        if life.state in (State.RUNNING, State.WAITING, State.PAUSED):
+        """Take a query out until somebody resumes it; one that is done, if its sink does not take its results."""
+        if life.state in (State.RUNNING, State.WAITING, State.PAUSED, State.DONE):
             self._scheduling.leave(life)
             self._desk.move(life, State.SUSPENDED, "failed", error)
 
