@@ -22,8 +22,8 @@ from headgate.spark.store.records import Commit
 CutOf = Callable[[str], Mapping[str, int]]  # how far a query's results reach, by the places of its leaves
 
 
-class BrokenError(AssertionError):
-    """A promise is broken."""
+class BrokenError(BaseException):
+    """A promise is broken. Not an Exception: nothing under test may catch it."""
 
 
 @dataclass

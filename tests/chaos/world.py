@@ -132,6 +132,8 @@ class World:
         for reply in replies:
             command = self.users.answer(reply)
             self.say(f"       reply {reply.ticket} to {type(command).__name__}: {reply.error or 'done'}")
+            if isinstance(command, m.AddQuery) and reply.error is not None:
+                self.left_alone.add(command.query.name)
             if isinstance(command, m.DeclareStream) and reply.error is not None:
                 self.users.clients[0].script.appendleft(lambda ticket, made=command.stream: m.DeclareStream(ticket, made))
             if self.closing is not None and reply.ticket == self.closing.ticket:
@@ -371,7 +373,7 @@ class World:
             self.system.tell(self.closing)
             self._finish_closing()
         self._until_still()
-        for name in sorted(self.left_alone):
+        for name in sorted(name for name in self.left_alone if self._unclaimed(name)):
             self.users.clients[0].script.append(self.again(name))
         self._until_still()
         for _ in range(3):
@@ -380,6 +382,9 @@ class World:
             self._until_still()
         checks.at_rest(self)
         checks.drained(self)
+
+    def _unclaimed(self, name: str) -> bool:
+        return self.ledger.living(name) is not None and name not in self.system.machine.desk.lives
 
     def _finish_closing(self) -> None:
         while self.closing is not None:

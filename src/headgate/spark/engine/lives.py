@@ -117,7 +117,7 @@ class Life:
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
     operators: dict[OperatorId, Piece] = field(default_factory=dict)
     entered: bool = False  # the scheduler knows it
-    busy: bool = False  # a run of it is under way that is not committed yet
+    under_way: int = 0  # runs of it that have not ended; of a query in pieces there may be several at a time
     entry: int = 0  # tells one entering from another
     missed: dict[str, list[Chunks]] = field(default_factory=dict)  # what has come while it was being prepared
     looking: bool = False  # somebody looks whether windows inside can close
@@ -137,6 +137,11 @@ class Life:
     @property
     def name(self) -> str:
         return self.query.name
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run of it is under way."""
+        return self.under_way > 0
 
     @property
     def settled(self) -> bool:

@@ -72,7 +72,7 @@ class Running:
             return False
         flight = self.flights[slot] = Flight.of(run, self._desk.lives)
         for life in flight.members:
-            life.busy = True
+            life.under_way += 1
         self._go_on(flight)
         return True
 
@@ -194,10 +194,11 @@ class Running:
         del self.flights[flight.run.worker]
         scheduler.finished(outcome, self._desk.now)
         for life in flight.members:
-            life.busy = False
+            life.under_way -= 1
             if life.when_at_rest is not None:
-                act, life.when_at_rest = life.when_at_rest, None
-                act()
+                if not life.busy:
+                    act, life.when_at_rest = life.when_at_rest, None
+                    act()
             elif life.state is State.RUNNING:
                 if outcome.produced:
                     self._scheduling.release(life)
