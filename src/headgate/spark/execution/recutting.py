@@ -90,13 +90,14 @@ class Recutter:
 
     def _join_up(self, way: _Way) -> None:
         """Run all that waits inside, then the query is in one piece again."""
-        former = way.shape
+        former, network = way.shape, self._network(way)
+        queues = network.inputs(way.standing.name)  # its own: one of a former life has not met the scheduler yet
         for piece in former.pieces:
             taken = left_inside(way.running(), piece)
             if taken is not None:
                 offsets = {place: (each.first, each.last) for place, each in taken.items()}
-                self._run(way, Portion(way.now(), piece, offsets))
-        whole = whole_positions(way.running(), self._network(way))
+                self._run(way, Portion(replace(way.now(), queues=queues), piece, offsets))
+        whole = whole_positions(way.running(), network)
         way.done.shape, way.done.positions = way.standing.one, whole
         self._announce(way)
         self._rooms.leave(former)
