@@ -76,7 +76,7 @@ def results(world: World, name: str, *, drained: bool = False) -> None:
     if is_file(sink):
         _compare(name, "files", expected, rows_of(read_committed(world.path, name)))
     elif sink == "callback" and drained:
-        missing = expected - world.users.receivers[name].rows
+        missing = world.ledger.expected(name, world.known, cut, living=True) - world.users.receivers[name].rows
         if missing:
             raise BrokenError(f"the callback of '{name}' was never given {dict(missing)}")
     if sink == "callback":

@@ -72,6 +72,7 @@ class Users:
     chance: random.Random
     now: Callable[[], float]
     clients: list[Client] = field(default_factory=lambda: [Client() for _ in range(3)])
+    host: Client = field(default_factory=Client)  # whose script declares streams and gives the engine its queries again
     texts: dict[str, Text] = field(default_factory=dict)  # by SQL
     receivers: dict[str, Receiver] = field(default_factory=dict)  # by query
     tickets: int = 0
@@ -79,6 +80,10 @@ class Users:
     refused: int = 0
     lanes: int = 0
     replayed: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def everyone(self) -> list[Client]:
+        return [self.host, *self.clients]
 
     def family(self, name: str) -> str:
         return FAMILIES[int(name[1:]) % len(FAMILIES)]
@@ -183,7 +188,7 @@ class Users:
     def answer(self, reply: Reply) -> m.Command | None:
         """The command that a reply is for, if somebody waits for it."""
         self.refused += reply.error is not None
-        for client in self.clients:
+        for client in self.everyone:
             if client.waits_for is not None and client.waits_for.ticket == reply.ticket:
                 command, client.waits_for = client.waits_for, None
                 return command
@@ -191,12 +196,12 @@ class Users:
 
     def forget(self) -> None:
         """The engine is gone: nobody will be answered."""
-        for client in self.clients:
+        for client in self.everyone:
             client.waits_for = None
             client.script.clear()
 
     @property
     def unanswered(self) -> list[m.Command]:
         """What must be answered though callbacks take their time."""
-        asked = (client.waits_for for client in self.clients)
+        asked = (client.waits_for for client in self.everyone)
         return [command for command in asked if command is not None and not isinstance(command, PATIENT)]

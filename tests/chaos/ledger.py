@@ -153,11 +153,13 @@ class Ledger:
             known.epochs.append(epoch)
             known.positions = {}
 
-    def expected(self, name: str, known: Mapping[str, Known], cut: Mapping[str, int] | None) -> Rows:
-        """All results of queries of a name, up to a cut in the streams of the one that goes on."""
+    def expected(
+        self, name: str, known: Mapping[str, Known], cut: Mapping[str, int] | None, *, living: bool = False
+    ) -> Rows:
+        """All results of queries of a name, up to a cut in the streams of the one that goes on; or only those of it."""
         found: Rows = Counter()
         for generation in self.queries.get(name, ()):
-            for epoch in generation.epochs:
+            for epoch in () if living and generation.over else generation.epochs:
                 end = epoch.end or cut
                 if end is not None:
                     found += epoch.results(known, end)

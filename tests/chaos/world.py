@@ -111,7 +111,7 @@ class World:
             ways.append((10.0, self.handle))
         if self.performable():
             ways.append((8.0, self.perform))
-        if any(client.waits_for is None for client in self.users.clients):
+        if any(client.waits_for is None for client in self.users.everyone):
             ways.append((3.0, self.ask))
         chance.choices([way for _, way in ways], [weight for weight, _ in ways])[0]()
         checks.each_step(self)
@@ -135,7 +135,7 @@ class World:
             if isinstance(command, m.AddQuery) and reply.error is not None:
                 self.left_alone.add(command.query.name)
             if isinstance(command, m.DeclareStream) and reply.error is not None:
-                self.users.clients[0].script.appendleft(lambda ticket, made=command.stream: m.DeclareStream(ticket, made))
+                self.users.host.script.appendleft(lambda ticket, made=command.stream: m.DeclareStream(ticket, made))
             if self.closing is not None and reply.ticket == self.closing.ticket:
                 self.closed()
                 return
@@ -157,7 +157,7 @@ class World:
         self.system.perform(lane, place, group if lane == COMMIT else 1)
 
     def ask(self) -> None:
-        client = self.chance.choice([client for client in self.users.clients if client.waits_for is None])
+        client = self.chance.choice([client for client in self.users.everyone if client.waits_for is None])
         if client.script:
             make = client.script.popleft()
         elif len(self.system.intake.streams) < len(NAMES):
@@ -284,7 +284,7 @@ class World:
             raise BrokenError("the directory cannot be opened any more")
         self.faults = Faults()
         self.users.forget()
-        script = self.users.clients[0].script
+        script = self.users.host.script
         script += [lambda ticket, made=made: m.DeclareClass(ticket, made) for made in CLASSES]
         script += [lambda ticket, name=name: m.DeclareStream(ticket, stream(name)) for name in NAMES]
         self.left_alone = set()
@@ -300,7 +300,7 @@ class World:
         for _ in range(200):
             if len(self.system.intake.streams) == len(NAMES):
                 break
-            client = self.users.clients[0]
+            client = self.users.host
             if client.waits_for is None and client.script:
                 self.system.tell(self.users.ask(client, client.script.popleft()))
             self.disk.full = False
@@ -374,11 +374,11 @@ class World:
             self._finish_closing()
         self._until_still()
         for name in sorted(name for name in self.left_alone if self._unclaimed(name)):
-            self.users.clients[0].script.append(self.again(name))
+            self.users.host.script.append(self.again(name))
         self._until_still()
         for _ in range(3):
             for name in list(self.system.machine.desk.lives):
-                self.users.clients[1].script.append(lambda ticket, name=name: m.Resume(ticket, name))
+                self.users.host.script.append(lambda ticket, name=name: m.Resume(ticket, name))
             self._until_still()
         checks.at_rest(self)
         checks.drained(self)
@@ -403,11 +403,11 @@ class World:
     def _until_still(self) -> None:
         """Scripts are worked off, timers have rung."""
         for _ in range(500):
-            for client in self.users.clients:
+            for client in self.users.everyone:
                 if client.waits_for is None and client.script:
                     self.system.tell(self.users.ask(client, client.script.popleft()))
             if not self.system.mailbox and not self.performable() and self.system.machine.due == float("inf"):
-                if not any(client.script for client in self.users.clients):
+                if not any(client.script for client in self.users.everyone):
                     return
             self._pump()
         raise BrokenError("it does not come to rest")

@@ -220,6 +220,7 @@ class Commands:
             if life.state is State.SCHEDULED:
                 self._begin(life, asked.ticket)
             elif life.state in (State.RUNNING, State.DONE):
+                self._delivering.offer_again(life)  # its sink may not have taken all
                 self._desk.reply(asked.ticket)  # it does, or it has nothing left to do
             elif self._delivering.offer_again(life):
                 life.failures = 0

@@ -110,7 +110,8 @@ class Preparing:
         if error is None and life.shape is not None and life.shape.level != self.level:
             self.prepare(life, "", ended)  # another policy has come meanwhile
             return
-        if error is None:
+        refusal = "" if life.outlet is None else life.outlet.error  # of its sink, while it was being prepared
+        if error is None and not refusal:
             assert prepared is not None
             try:
                 self._scheduling.enter(life, prepared.backlog)
@@ -124,7 +125,10 @@ class Preparing:
             else:
                 ended(error)
             return
-        self._desk.move(life, State.RUNNING, "")
-        self._running.conclude(life)
+        if refusal:
+            self._desk.move(life, State.SUSPENDED, "failed", refusal)
+        else:
+            self._desk.move(life, State.RUNNING, "")
+            self._running.conclude(life)
         if ended is not None:
             ended(None)

@@ -50,6 +50,8 @@ class Reviving:
             self._check(life)
 
     def _check(self, life: Life) -> None:
+        if self._desk.lives.get(life.name) is not life:
+            return  # it has been stopped meanwhile
         former = life.state
         life.lost = life.lost or former is State.RUNNING
         self._scheduling.leave(life)
@@ -77,7 +79,7 @@ class Reviving:
         life.again = known
         if life.shape.whole:
             life.shape, life.again = checked.whole, None
-        if life.lost:
+        if life.lost or former is State.WAITING:  # what it waited for may have come and gone
             life.lost = False
             self._preparing.prepare(life, "goes on from its last commit")
         else:
