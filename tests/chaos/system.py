@@ -29,7 +29,7 @@ from headgate.spark.engine.owner import AIDES, SINK
 from headgate.spark.engine.shapes import key
 from headgate.spark.engine.tasks import AIDE, COMMIT, WORKER, Check, Evaluate, Prepare, Reply, SparkGoneError, Task, Write
 from headgate.spark.execution.committing import Committer
-from headgate.spark.execution.delivery import Sinks, sizes, stored_sinks
+from headgate.spark.execution.delivery import Sinks, sizes, stored_sinks, uncalled
 from headgate.spark.execution.facts import LogFacts
 from headgate.spark.execution.performing import Performer
 from headgate.spark.followers import Followers
@@ -99,7 +99,7 @@ class System:
             _scheduler(POLICY, fuse, 1, None),
             LogFacts(self.intake.logs),
             workers=self.workers,
-            known=_known(self.commits, owed),
+            known=_known(self.commits, owed, uncalled(self.directory, self.commits)),
             commits=self.commits.number,
             explain=one_line,
         )
