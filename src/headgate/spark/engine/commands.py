@@ -176,6 +176,10 @@ class Commands:
                 self.known.pop(life.name, None)
                 self._desk.reply(ticket, life.name)
             elif found is not None:
+                # On the way it may have run and committed what waited inside: from there it begins the next time.
+                self.known[life.name] = replace(
+                    found, said=announced(life.standing()), at=keyed(life.positions), owed=tuple(life.owed)
+                )
                 self._refused(life, ticket, error)
             else:
                 self._remove(life, ticket, error)  # a commit may have told of it already

@@ -97,9 +97,13 @@ class Recutter:
             if taken is not None:
                 offsets = {place: (each.first, each.last) for place, each in taken.items()}
                 self._run(way, Portion(replace(way.now(), queues=queues), piece, offsets))
-        whole = whole_positions(way.running(), network)
-        way.done.shape, way.done.positions = way.standing.one, whole
-        self._announce(way)
+        before = former, way.done.positions
+        way.done.shape, way.done.positions = way.standing.one, whole_positions(way.running(), network)
+        try:
+            self._announce(way)
+        except Exception:  # for whoever opens it again it is in pieces still
+            way.done.shape, way.done.positions = before
+            raise
         self._rooms.leave(former)
 
     def _run(self, way: _Way, portion: Portion) -> None:
