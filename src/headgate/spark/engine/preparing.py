@@ -25,7 +25,8 @@ class Known:
 
     said: Mapping[str, Any] = field(default_factory=dict)
     at: Mapping[str, int] = field(default_factory=dict)
-    owed: tuple[Any, ...] = ()  # committed rows that could not be put inside yet
+    owed: tuple[Any, ...] = ()  # (name, commit, rows): committed rows that could not be put inside yet
+    uncalled: int | None = None  # the first commit whose results its callback may not have been given
 
 
 class Preparing:
