@@ -177,6 +177,10 @@ class Commands:
                 self.known.pop(life.name, None)
                 self._desk.reply(ticket, life.name)
             elif found is not None:
+                # On the way it may have run and committed what waited inside: from there it begins the next time.
+                self.known[life.name] = replace(
+                    found, said=announced(life.standing()), at=keyed(life.positions), owed=tuple(life.owed)
+                )
                 self._refused(life, ticket, error)
             else:
                 self._remove(life, ticket, error)  # a commit may have told of it already
@@ -221,6 +225,7 @@ class Commands:
             if life.state is State.SCHEDULED:
                 self._begin(life, asked.ticket)
             elif life.state in (State.RUNNING, State.DONE):
+                self._delivering.offer_again(life)  # its sink may not have taken all
                 self._desk.reply(asked.ticket)  # it does, or it has nothing left to do
             elif self._delivering.offer_again(life):
                 life.failures = 0

@@ -143,7 +143,7 @@ class Life:
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
     operators: dict[OperatorId, Piece] = field(default_factory=dict)
     entered: bool = False  # the scheduler knows it
-    busy: int = 0  # runs of it that are under way, not committed yet; pieces of it may run side by side
+    under_way: int = 0  # runs of it that have not ended; of a query in pieces there may be several at a time
     entry: int = 0  # tells one entering from another
     missed: dict[str, list[Chunks]] = field(default_factory=dict)  # what has come while it was being prepared
     looking: bool = False  # somebody looks whether windows inside can close
@@ -163,6 +163,11 @@ class Life:
     @property
     def name(self) -> str:
         return self.query.name
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run of it is under way."""
+        return self.under_way > 0
 
     @property
     def settled(self) -> bool:

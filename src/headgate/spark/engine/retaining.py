@@ -27,9 +27,13 @@ class Retaining:
 
     @property
     def bound(self) -> int:
-        """The newest commit that no sink needs any more, nor any before it."""
-        owed = (number - 1 for life in self._desk.lives.values() for _, number, _ in life.owed)
-        return int(min(self._desk.certain, self._delivering.first - 1, *owed))
+        """The newest commit that nobody needs any more, nor any before it: no sink, no query for its rows inside."""
+        needed = [self._desk.certain + 1, self._delivering.first]
+        for known in self.known.values():
+            needed += [number for _, number, _ in known.owed]
+            needed += [] if known.uncalled is None else [known.uncalled]
+        needed += [number for life in self._desk.lives.values() for _, number, _ in life.owed]
+        return int(min(needed)) - 1
 
     def watch(self) -> None:
         if self._running.runs - self._last < EVERY or self.busy or self._running.still or self._running.away:

@@ -74,7 +74,7 @@ class Running:
             return False
         flight = self.flights[slot] = Flight.of(run, self._desk.lives)
         for life in flight.members:
-            life.busy += 1
+            life.under_way += 1
         self._go_on(flight)
         return True
 
@@ -197,9 +197,9 @@ class Running:
         del self.flights[flight.run.worker]
         scheduler.finished(outcome, self._desk.now)
         for life in flight.members:
-            life.busy -= 1
+            life.under_way -= 1
             if life.when_at_rest is not None:
-                if not life.busy:  # else with the last of its runs
+                if not life.busy:
                     act, life.when_at_rest = life.when_at_rest, None
                     act()
             elif life.state is State.RUNNING:

@@ -11,10 +11,11 @@ from typing import Any
 from headgate.spark.engine.tasks import FILES, Deliver, LetGo
 from headgate.spark.rooms import is_room
 from headgate.spark.store import disk
+from headgate.spark.store.commit import CommitLog
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.records import Output
-from headgate.spark.store.sinks import Call, Memory, Sink, SinkOf, deliver, is_file, open_sink, parse_sink
+from headgate.spark.store.sinks import Call, Callback, Memory, Sink, SinkOf, deliver, is_file, open_sink, parse_sink
 
 TableCall = Callable[[str], Call | None]  # what appends to the table that a sink names, if it names one
 
@@ -105,6 +106,21 @@ def stored_sinks(directory: DataDirectory, table_call: TableCall, room: Callable
         return open_sink(text, directory.result(query), call)
 
     return sink_of
+
+
+def uncalled(directory: DataDirectory, commits: CommitLog) -> dict[str, int]:
+    """The first commit that the callback of each query may not have been given; nobody can call it until it is back."""
+    calls = {
+        name: Callback.given(directory.result(name))
+        for name, told in commits.state.queries.items()
+        if parse_sink(str(told.get("sink", "parquet"))).name == "callback"
+    }
+    found: dict[str, int] = {}
+    for number, commit in commits.commits() if calls else ():
+        for name in commit.outputs:
+            if number > calls.get(name, number):
+                found.setdefault(name, number)
+    return found
 
 
 def sizes(outputs: Sequence[tuple[int, Output]]) -> list[tuple[int, Output, int]]:
