@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 from pyspark.sql.types import DataType, LongType, TimestampType
@@ -23,11 +23,19 @@ TYPES: Mapping[str, DataType] = {"bigint": LongType(), "timestamp": TimestampTyp
 RAISES = "raises after a while"
 
 
+class NoJava:
+    """What the engine asks of Spark's process; that it is gone is told by whoever plays it."""
+
+    def blame(self, error: Exception) -> Exception:
+        return error
+
+
 class Jobs:
     """Runs evaluations here, one job each; `fault` may raise."""
 
     def __init__(self, fault: Callable[[], None]) -> None:
         self._fault = fault
+        self.java = NoJava()
 
     def run(self, group: str, description: str, evaluate: Callable[[], Any]) -> tuple[Any, int]:
         del group, description
@@ -47,9 +55,9 @@ class PlainEvaluator(SparkEvaluator):
     """The engine's evaluator, on lists of rows."""
 
     def __init__(self, jobs: Jobs, logs: Any, streams: Any, directory: Any, followers: Any, now: Any) -> None:
-        given: Any = None, jobs
-        super().__init__(*given, logs, streams, {}, directory.waiting, directory.aside, followers, now)
-        self._together = Singles(given[1], logs, directory.aside, now)
+        no_spark, runner = cast(Any, None), cast(Any, jobs)
+        super().__init__(no_spark, runner, logs, streams, {}, directory.waiting, directory.aside, followers, now)
+        self._together = Singles(runner, logs, directory.aside, now)
 
 
 def _raising() -> None:

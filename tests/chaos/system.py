@@ -187,8 +187,9 @@ class System:
         for answer in answers:
             self.tell(answer)
 
-    def _spark_again(self) -> None:
+    def _spark_again(self) -> Mapping[str, str]:
         self.spark_is_gone = False
+        return {}
 
     # -- for the oracle ----------------------------------------------------------------------------------------
 
