@@ -32,6 +32,8 @@ class Java:
     @property
     def dead(self) -> bool:
         """A child process is asked for at the operating system, any other at its port."""
+        if self._gateway is None:  # it could not be started again
+            return True
         child = self._child
         return self._refuses() if child is None else child.poll() is not None
 
@@ -52,7 +54,7 @@ class Java:
     @property
     def _child(self) -> subprocess.Popen[bytes] | None:
         # Not by getattr: what a gateway lacks is looked for in Java.
-        found: subprocess.Popen[bytes] | None = vars(self._gateway).get("proc")
+        found: subprocess.Popen[bytes] | None = None if self._gateway is None else vars(self._gateway).get("proc")
         return found
 
     def _refuses(self) -> bool:
@@ -93,6 +95,8 @@ def forget(spark: SparkSession) -> None:
         context._gateway = context._jvm = context._active_spark_context = None
         session._instantiatedSession = session._activeSession = None
         SQLContext._instantiatedContext = None
+    if gateway is None:  # forgotten before, and the next one did not start
+        return
     old._jsc = None
     server, old._accumulatorServer = getattr(old, "_accumulatorServer", None), None
     with suppress(Exception):  # each lets go of threads and sockets that nobody will write to
