@@ -255,7 +255,7 @@ def test_without_a_spark_everything_that_runs_is_suspended(seed: int) -> None:
     assert {state for name, state in world.states.items() if name != "paused"} == {State.SUSPENDED}
     assert all("nobody starts it" in life.error for life in world.machine.desk.lives.values() if life.error)
     assert world.machine.views.overview().spark_error == "Spark died, and nobody starts it"
-    assert world.told.count("Spark could not be started again") >= 1
+    assert world.told.count("Spark does not come back") >= 1
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -75,7 +75,7 @@ class Reviving:
     def _give_up(self, error: str) -> None:
         """Spark does not come back: everything that runs is suspended."""
         self._running.gone = error
-        self._desk.tell("error", "Spark could not be started again", why=error)
+        self._desk.tell("error", "Spark does not come back", why=error)
         for life in list(self._desk.lives.values()):
             if life.state is State.SUSPENDED and life.lost:
                 life.error = error  # until now it said that Spark would come back
