@@ -20,6 +20,7 @@ from headgate.spark.engine.desk import Notice
 from headgate.spark.engine.engine import _scheduler
 from headgate.spark.engine.lives import State
 from headgate.spark.engine.machine import Machine
+from headgate.spark.engine.shapes import Chunks
 from headgate.spark.jobs.reading import sources
 
 STREAM = Stream(name="a", schema=(("v", "bigint"),))
@@ -63,7 +64,7 @@ class FakeFacts:
 
     def require(self, stream: str, offset: int) -> None: ...
 
-    def window_key(self, standing: Any) -> str:
+    def window_key(self, standing: Any) -> Any:
         return standing.name
 
     def closed(self, standing: Any, frontiers: Any) -> tuple[float, ...]:
@@ -157,7 +158,7 @@ class World:
         if isinstance(task, t.Prepare):
             place, at = next(iter(task.standing.positions.items()))
             end = task.ends["a"]
-            backlog = {place: ((self.now, end - at),)} if at < end else {}
+            backlog: dict[Place, Chunks] = {place: ((self.now, end - at),)} if at < end else {}
             return t.Prepared(task.standing.shape, dict(task.standing.positions), {}, backlog)
         if isinstance(task, t.Evaluate):
             portions = [portion for group in task.groups for portion in group]

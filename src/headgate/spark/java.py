@@ -96,7 +96,8 @@ def forget_dead() -> None:
         SQLContext._instantiatedContext = None
     if old is not None:
         old._jsc = None
-        server, old._accumulatorServer = getattr(old, "_accumulatorServer", None), None
+        server: Any = getattr(old, "_accumulatorServer", None)
+        old._accumulatorServer = None
         with suppress(Exception):  # each lets go of threads and sockets that nobody will write to
             server.shutdown()
     if gateway is not None:
