@@ -25,7 +25,7 @@ from pyspark import SparkContext
 
 from headgate.model import HeadgateError
 from headgate.spark.jobs.tuning import builder
-from headgate.spark.session import Session
+from headgate.spark.session import Handle, Session
 
 PATIENCE = 200.0  # seconds for anything: a start of Spark on a busy machine takes long
 BORROWED = "-- a borrowed Spark"  # after this line of stderr PySpark may print what it likes
@@ -62,6 +62,11 @@ def expected(count: int) -> dict[str, Counter[Any]]:
 
 def found(rows: pa.Table) -> Counter[Any]:
     return Counter(tuple(each.values()) for each in rows.to_pylist())
+
+
+def size(handles: dict[str, Handle]) -> int:
+    """How many results there are of all queries; a policy may let some of them wait long."""
+    return sum(handle.read().num_rows for handle in handles.values())
 
 
 def java() -> int:
@@ -130,7 +135,7 @@ def own(folder: Path, pids: list[int]) -> dict[str, Any]:
         session.query("ahead", QUERIES["filter"], start=3600.0)
         session.query("paused", QUERIES["filter"]).pause()
         with fed(session) as count:
-            told["first"] = wait(lambda: handles["filter"].read().num_rows)
+            told["first"] = wait(lambda: size(handles) > 0)
             kill(pids)
             told["refused"] = [
                 refusal(lambda: session.query("early", QUERIES["filter"])),
@@ -138,12 +143,12 @@ def own(folder: Path, pids: list[int]) -> dict[str, Any]:
             ]
             told["error"] = session.status().spark_error
             before = count[0]
-            told["readable"] = handles["filter"].read().num_rows > 0
+            told["readable"] = size(handles) > 0
             told["appended"] = wait(lambda: count[0] > before) and session.status().spark_error != ""
             told["back"] = wait(lambda: not session.status().spark_error)
             session.set_policy("fcfs", "all")
-            rows = handles["other"].read().num_rows
-            told["goes on"] = wait(lambda: handles["other"].read().num_rows > rows)
+            rows = size(handles)
+            told["goes on"] = wait(lambda: size(handles) > rows)
             kill(pids)
             told["noticed"] = wait(lambda: session.status().spark_error)
             told["back again"] = wait(lambda: not session.status().spark_error)
@@ -151,6 +156,7 @@ def own(folder: Path, pids: list[int]) -> dict[str, Any]:
         session.finish("a")
         told["drained"] = session.drain(PATIENCE)
         told["states"] = states(session)
+        told["errors"] = [line.error for line in session.status().queries if line.error]
         told["rows"] = count[0]
         told["wrong"] = [name for name, rows in expected(count[0]).items() if found(handles[name].read()) != rows]
         told["journal"] = [f"{one.before}-{one.after}: {one.reason}" for one in session.status().journal]
@@ -170,13 +176,19 @@ def borrowed(folder: Path, pids: list[int]) -> dict[str, Any]:
         session.append("a", [row(number) for number in range(100, 200)])
         suspended = wait(lambda: states(session) == {"filter": "suspended"})
         line = session.status()
-        return {
+        told = {
             "drained": drained,
             "suspended": suspended,
             "error": line.queries[0].error,
             "spark error": line.spark_error,
             "right": found(handle.read()) == expected(100)["filter"],
         }
+    with Session(master="local[2]", directory=folder / "borrowed") as session:
+        session.stream("a", SCHEMA, event_time="ts")
+        handle = session.query("filter", QUERIES["filter"])
+        session.drain(PATIENCE)
+        pids.append(java())
+        return {**told, "right after all": found(handle.read()) == expected(200)["filter"]}
 
 
 def main() -> None:

@@ -39,6 +39,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
 
 def test_a_session_starts_its_own_spark_again_and_goes_on_from_the_last_commit(told: dict[str, Any]) -> None:
     seen = told["own"]
+    assert seen["errors"] == []
     for step in ("first", "readable", "appended", "back", "goes on", "noticed", "back again", "drained"):
         assert seen[step], step
     assert seen["rows"] > 0
@@ -48,7 +49,7 @@ def test_a_session_starts_its_own_spark_again_and_goes_on_from_the_last_commit(t
 def test_queries_are_in_the_states_in_which_they_were(told: dict[str, Any]) -> None:
     states = told["own"]["states"]
     assert {states.pop("ahead"), states.pop("paused")} == {"scheduled", "paused"}
-    assert set(states.values()) == {"running"}
+    assert set(states.values()) == {"running"}, told["own"]["errors"]
 
 
 def test_people_are_told_while_spark_is_away(told: dict[str, Any]) -> None:
@@ -64,8 +65,9 @@ def test_on_a_spark_of_the_programs_own_queries_are_suspended_with_the_reason(to
     assert seen["drained"]
     assert seen["suspended"]
     assert seen["right"]
+    assert seen["right after all"], "another session of the same program goes on with a Spark of its own"
     for message in (seen["error"], seen["spark error"]):
-        assert message.startswith("Spark's Java process has died; start Spark again")
+        assert message.startswith("Spark's Java process has died; open another session")
 
 
 def test_no_java_is_left_behind(told: dict[str, Any]) -> None:

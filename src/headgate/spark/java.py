@@ -32,6 +32,8 @@ class Java:
     @property
     def dead(self) -> bool:
         """A child process is asked for at the operating system, any other at its port."""
+        if self._gateway is None:  # it could not be started again
+            return True
         child = self._child
         return self._refuses() if child is None else child.poll() is not None
 
@@ -46,13 +48,13 @@ class Java:
 
     def gone(self) -> SparkGoneError:
         """What is said of a Java that has died."""
-        hint = "it is started again: try again in a moment" if self.ours else "start Spark again, then a new session"
+        hint = "it is started again: try again in a moment" if self.ours else "open another session without `spark`"
         return SparkGoneError("Spark's Java process has died", hint=hint)
 
     @property
     def _child(self) -> subprocess.Popen[bytes] | None:
         # Not by getattr: what a gateway lacks is looked for in Java.
-        found: subprocess.Popen[bytes] | None = vars(self._gateway).get("proc")
+        found: subprocess.Popen[bytes] | None = None if self._gateway is None else vars(self._gateway).get("proc")
         return found
 
     def _refuses(self) -> bool:
@@ -80,28 +82,28 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def forget(spark: SparkSession) -> None:
+def forget_dead() -> None:
     """Let PySpark forget a Spark whose Java has died, so that the next one is started in a Java of its own.
 
     PySpark has one Java for the whole program, and never looks whether it lives: `stop` would ask it.
     """
     context: Any = SparkContext
     session: Any = SparkSession
-    old: Any = spark.sparkContext
     with context._lock:
-        gateway = context._gateway
+        gateway, old = context._gateway, context._active_spark_context
         context._gateway = context._jvm = context._active_spark_context = None
         session._instantiatedSession = session._activeSession = None
         SQLContext._instantiatedContext = None
-    old._jsc = None
-    server, old._accumulatorServer = getattr(old, "_accumulatorServer", None), None
-    with suppress(Exception):  # each lets go of threads and sockets that nobody will write to
-        if server is not None:
+    if old is not None:
+        old._jsc = None
+        server: Any = getattr(old, "_accumulatorServer", None)
+        old._accumulatorServer = None
+        with suppress(Exception):  # each lets go of threads and sockets that nobody will write to
             server.shutdown()
-    with suppress(Exception):
-        gateway.shutdown_callback_server()
-    with suppress(Exception):
-        gateway.close()
-    if (child := vars(gateway).get("proc")) is not None:
-        with suppress(OSError):
-            child.stdin.close()
+    if gateway is not None:
+        with suppress(Exception):
+            gateway.shutdown_callback_server()
+        with suppress(Exception):
+            gateway.close()
+        with suppress(Exception):
+            gateway.proc.stdin.close()

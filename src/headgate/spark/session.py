@@ -28,7 +28,7 @@ from headgate.spark.engine.engine import DEFAULT_POLICY, Engine
 from headgate.spark.feeding import Feeding
 from headgate.spark.gate import Gate, gated
 from headgate.spark.handle import Handle
-from headgate.spark.java import Java, forget
+from headgate.spark.java import Java, forget_dead
 from headgate.spark.jobs.tuning import SETTINGS, allow_null_elements, builder, start
 from headgate.spark.quiet import THREADS, quiet_end, quiet_python, quietly, spark_log_to
 from headgate.spark.replay import Replayed
@@ -355,7 +355,7 @@ class Session:
         """Spark has died, and it was ours: another one with the same settings takes its place."""
         if self.gate.closed:
             raise closed()
-        forget(self.spark)
+        forget_dead()
         self.spark = self._started()
         self._tune()
         return self.spark
@@ -363,7 +363,7 @@ class Session:
     def _let_go(self) -> None:
         if self._own_spark and hasattr(self, "spark"):
             if Java().dead:
-                forget(self.spark)
+                forget_dead()
             else:
                 self.spark.stop()
                 self._unlog()
@@ -397,6 +397,8 @@ def _in_callback() -> bool:
 
 
 def _spark_runs() -> bool:
-    """Whether this program has a Spark already: then it is used, and not stopped at the end."""
+    """Whether this program has a Spark already that lives: then it is used, and not stopped at the end."""
     context: Any = SparkContext
+    if context._gateway is not None and Java().dead:
+        forget_dead()
     return context._active_spark_context is not None

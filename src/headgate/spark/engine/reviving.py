@@ -33,8 +33,11 @@ class Reviving:
 
     def watch(self, answer: Answer) -> None:
         """After a task that failed because Spark had died: start it again, or let the queries follow that are late."""
+        if isinstance(answer.task, Revive):
+            return
         failed = answer.value.error if isinstance(answer.value, Prepared) else answer.error
-        if isinstance(failed, SparkChangedError):
+        if isinstance(failed, SparkChangedError) and not self._running.away:
+            self._delivering.offer_lost()
             for life in [life for life in self._desk.lives.values() if life.lost]:
                 self._come_back(life)
             self._check_unchecked()
@@ -43,6 +46,8 @@ class Reviving:
 
     def _revive(self, reason: str) -> None:
         """Start Spark again, if nobody does yet."""
+        if self._running.still:  # the engine is being closed: what is left is done when it is opened again
+            self._leave_unchecked(reason)
         if self._running.away or self._running.still:
             return
         self._running.away = reason
@@ -50,7 +55,7 @@ class Reviving:
         self._desk.give(Revive(), self._revived)
 
     def _revived(self, answer: Answer) -> None:
-        self._running.away = ""
+        reason, self._running.away = self._running.away, ""
         if answer.error is not None:
             self._give_up(self._desk.explain(answer.error))
             return
@@ -58,7 +63,8 @@ class Reviving:
         self._desk.tell("warning", _AGAIN)
         for table, why in answer.value.items():
             self._desk.tell("warning", "a table was lost", table=table, why=why)
-        if self._running.still:  # the engine is being closed: what is left is done when it is opened again
+        if self._running.still:
+            self._leave_unchecked(reason)
             return
         self._delivering.offer_lost()
         self._check_unchecked()
@@ -69,10 +75,16 @@ class Reviving:
     def _give_up(self, error: str) -> None:
         """Spark does not come back: everything that runs is suspended."""
         self._running.gone = error
-        self._desk.tell("error", "Spark could not be started again", why=error)
+        self._desk.tell("error", "Spark does not come back", why=error)
         for life in list(self._desk.lives.values()):
-            if life.state not in (State.PAUSED, State.DONE):  # those need no Spark
+            if life.state is State.SUSPENDED and life.lost:
+                life.error = error  # until now it said that Spark would come back
+            elif life.state not in (State.PAUSED, State.DONE):  # those need no Spark
                 self._running.suspend(life, error)
+        self._leave_unchecked(error)
+
+    def _leave_unchecked(self, error: str) -> None:
+        """Nobody checks these queries: they do not run, and else are as they were."""
         unchecked, self._unchecked = self._unchecked, []
         for life, former in unchecked:
             if former in _RAN:

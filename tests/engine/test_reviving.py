@@ -1,0 +1,276 @@
+"""Spark dies and comes back at any moment, as the state machine sees it: no Spark, no threads, a drawn order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from random import Random
+from typing import Any
+
+import pytest
+
+from headgate.model import HeadgateError, Query, QueryClass, Stream
+from headgate.plan.grouping import Fuse
+from headgate.plan.sharing import Place
+from headgate.plan.sql import plan_sql
+from headgate.spark.engine import messages as m
+from headgate.spark.engine import tasks as t
+from headgate.spark.engine.desk import Notice
+from headgate.spark.engine.engine import _scheduler
+from headgate.spark.engine.lives import State
+from headgate.spark.engine.machine import Machine
+from headgate.spark.engine.shapes import Chunks
+from headgate.spark.jobs.reading import sources
+
+STREAM = Stream(name="a", schema=(("v", "bigint"),))
+SQL = "SELECT v FROM a WHERE v > {}"
+
+
+@dataclass(frozen=True, eq=False)
+class FakePiece:
+    leaves: Mapping[Place, Any]
+    place: Place = ()
+    held: tuple[Place, ...] = ()
+    feeds_name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FakeShape:
+    """A whole query, made ready for one of the Sparks that there have been."""
+
+    pieces: tuple[FakePiece, ...]
+    spark: int
+    level: None = None
+    whole: bool = True
+
+    @property
+    def leaves(self) -> Mapping[Place, Any]:
+        return self.pieces[0].leaves
+
+    def cut(self) -> None:
+        return None
+
+
+class FakeFacts:
+    def start(self, stream: str) -> int:
+        return 0
+
+    def frontier(self, stream: str, offset: int) -> float:
+        return -inf
+
+    def ended(self, stream: str) -> bool:
+        return False
+
+    def require(self, stream: str, offset: int) -> None: ...
+
+    def window_key(self, standing: Any) -> Any:
+        return standing.name
+
+    def closed(self, standing: Any, frontiers: Any) -> tuple[float, ...]:
+        return ()
+
+    def can_close(self, standing: Any, piece: Any, ends: Any) -> bool:
+        return True
+
+
+@dataclass
+class World:
+    """The machine, what it has asked for, and a Spark that can be killed."""
+
+    seed: int
+    revivable: bool = True
+    spark: int = 1
+    alive: bool = True
+    now: float = 0.0
+    end: int = 0  # of the stream
+    tickets: int = 0
+    pending: list[tuple[t.Task, int]] = field(default_factory=list)  # with the Spark of the time when it was given
+    replies: dict[int, t.Reply] = field(default_factory=dict)
+    taken: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # offsets committed, by query
+    delivered: dict[str, list[int]] = field(default_factory=dict)  # commits, by query
+    told: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = Random(self.seed)
+        scheduler = _scheduler("fcfs", Fuse.OFF, self.seed, None)
+        self.machine = Machine(scheduler, FakeFacts(), workers=2)
+        self.commits = 0
+
+    def send(self, message: Any) -> None:
+        self.now += self.random.random()
+        for out in self.machine.handle(message, self.now):
+            if isinstance(out, t.Task):
+                self.pending.append((out, self.spark))
+            elif isinstance(out, t.Reply):
+                self.replies[out.ticket] = out
+            elif isinstance(out, Notice):
+                self.told.append(out.text)
+
+    def ask(self, kind: Any, *given: Any) -> int:
+        self.tickets += 1
+        self.send(kind(self.tickets, *given))
+        return self.tickets
+
+    def add(self, name: str, *, start: float | None = None, sink: str = "parquet") -> None:
+        sql = SQL.format(len(self.machine.desk.lives))
+        plan = plan_sql(sql, {"a": STREAM}, {})
+        query = Query(name=name, query_class="c", plan=plan, sql=sql, sink=sink)
+        self.ask(m.AddQuery, query, start, None, t.FILES, 0.0, None)
+
+    def append(self, count: int) -> None:
+        self.end += count
+        self.send(m.Appended("a", self.end, ((self.now, count),)))
+
+    def step(self) -> bool:
+        """Carry out one of the tasks that wait; False: there is none."""
+        if not self.pending:
+            return False
+        task, spark = self.pending.pop(self.random.randrange(len(self.pending)))
+        try:
+            self.send(m.Answer(task, self.perform(task, spark)))
+        except HeadgateError as error:
+            self.send(m.Answer(task, error=error))
+        return True
+
+    def settle(self) -> None:
+        for _ in range(2000):
+            if not self.step():
+                self.send(m.TimePassed())
+                if not self.pending:
+                    return
+        raise AssertionError("it does not come to rest")
+
+    def needs_spark(self, spark: int) -> None:
+        if not self.alive:
+            raise t.SparkGoneError("Spark died")
+        if spark != self.spark:
+            raise t.SparkChangedError("Spark died before")
+
+    def perform(self, task: t.Task, spark: int) -> Any:
+        if isinstance(task, t.OpenStream):
+            return 0
+        if isinstance(task, t.Revive):
+            return self.revive()
+        if isinstance(task, t.Check):
+            self.needs_spark(spark)
+            return t.Checked(FakeShape((FakePiece(dict(sources(task.query.plan))),), self.spark))
+        if isinstance(task, t.Prepare):
+            place, at = next(iter(task.standing.positions.items()))
+            end = task.ends["a"]
+            backlog: dict[Place, Chunks] = {place: ((self.now, end - at),)} if at < end else {}
+            return t.Prepared(task.standing.shape, dict(task.standing.positions), {}, backlog)
+        if isinstance(task, t.Evaluate):
+            portions = [portion for group in task.groups for portion in group]
+            for portion in portions:
+                assert isinstance(portion.standing.shape, FakeShape)
+                self.needs_spark(portion.standing.shape.spark)
+            self.needs_spark(spark)
+            return [t.Result(portion, output="rows", count=1, tuples=1) for portion in portions]
+        if isinstance(task, t.Write):
+            return self.write(task)
+        if isinstance(task, t.Deliver):
+            if task.sink.startswith("table"):
+                self.needs_spark(spark)
+            self.delivered.setdefault(task.query, []).extend(number for number, _ in task.batch)
+        return {}
+
+    def revive(self) -> dict[str, str]:
+        if not self.alive:
+            if not self.revivable:
+                raise t.SparkGoneError("Spark died, and nobody starts it")
+            self.alive, self.spark = True, self.spark + 1
+        return {}
+
+    def write(self, task: t.Write) -> t.Written:
+        self.commits += 1
+        for name in task.outputs:
+            taken = self.taken.setdefault(name, [])
+            taken.append((taken[-1][1] if taken else 0, next(iter(task.positions[name].values()))))
+        return t.Written(self.commits, self.now)
+
+    @property
+    def states(self) -> dict[str, State]:
+        return {name: life.state for name, life in self.machine.desk.lives.items()}
+
+
+def started(seed: int, **settings: Any) -> World:
+    world = World(seed, **settings)
+    world.ask(m.DeclareStream, STREAM)
+    world.settle()
+    world.ask(m.DeclareClass, QueryClass("c"))
+    for name in ("one", "two", "paused"):
+        world.add(name)
+    world.add("sinking", sink="table, name=results")
+    world.settle()
+    world.ask(m.Pause, "paused")
+    world.settle()
+    return world
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_queries_go_on_wherever_spark_dies(seed: int) -> None:
+    world = started(seed)
+    world.add("ahead", start=world.now + 10.0)
+    world.settle()
+    for _ in range(60):
+        deed = world.random.random()
+        if deed < 0.3:
+            world.append(world.random.randint(1, 5))
+        elif deed < 0.4:
+            world.alive = False
+        elif deed < 0.5:
+            world.ask(world.random.choice([m.Pause, m.Resume]), "two")
+        else:
+            world.step()
+    world.settle()
+    world.ask(m.Resume, "two")
+    world.append(1)
+    world.settle()
+    world.now += 20.0
+    world.settle()
+    world.append(1)
+    world.settle()
+    assert world.alive
+    assert world.states.pop("paused") is State.PAUSED
+    running = {name for name, state in world.states.items() if state is State.RUNNING}
+    assert running == {"one", "two", "sinking", "ahead"}
+    for name in ("one", "two", "sinking"):
+        assert world.taken[name][-1][1] == world.end
+        assert all(first < last for first, last in world.taken[name]), "a train was committed twice"
+        assert world.delivered[name] == sorted(set(world.delivered[name]))
+        assert len(world.delivered[name]) == len(world.taken[name])
+    assert world.machine.views.drained
+    assert world.machine.running.away == ""
+    assert len(world.replies) == world.tickets
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_without_a_spark_everything_that_runs_is_suspended(seed: int) -> None:
+    world = started(seed, revivable=False)
+    world.append(3)
+    world.alive = False
+    world.append(3)
+    world.settle()
+    assert world.states.pop("paused") is State.PAUSED
+    assert {state for name, state in world.states.items() if name != "paused"} == {State.SUSPENDED}
+    assert all("nobody starts it" in life.error for life in world.machine.desk.lives.values() if life.error)
+    assert world.machine.views.overview().spark_error == "Spark died, and nobody starts it"
+    assert world.told.count("Spark does not come back") >= 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_engine_can_be_closed_while_spark_is_away(seed: int) -> None:
+    world = started(seed)
+    for _ in range(10):
+        world.append(1)
+        if world.random.random() < 0.2:
+            world.alive = False
+        for _ in range(world.random.randint(0, 5)):
+            world.step()
+    world.alive = world.alive and world.random.random() < 0.5
+    ticket = world.ask(m.Close, 10.0)
+    world.settle()
+    world.now += 20.0
+    world.settle()
+    assert ticket in world.replies
