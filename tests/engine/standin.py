@@ -203,7 +203,8 @@ class StandIn:
         return {
             "queries": {name: dict(_of(self, name)) for name in machine.desk.lives},
             "network": (dict(scheduler.network.queries), dict(scheduler.network.classes)),
-            "policy": (str(scheduler.policy), scheduler.fuse, machine.steering.failed, machine.preparing.level),
+            "policy": (str(scheduler.policy), scheduler.fuse, machine.preparing.level),
+            "steering": (machine.steering.failed, machine.steering._policy, machine.steering._former),
             "streams": (dict(machine.scheduling.ends), dict(machine.commands._relations)),
             "commits": (dict(self.told), dict(self.positions)),
             "known": dict(machine.commands.known),
