@@ -11,11 +11,12 @@ from headgate.model import HeadgateError, Level, Query, QueryClass, Source, Stre
 from headgate.plan.grouping import Fuse
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
+from headgate.spark.arguments import quality
 from headgate.spark.engine import messages as m
 from headgate.spark.engine import tasks as t
 from headgate.spark.engine.engine import _scheduler
 from headgate.spark.engine.machine import Machine
-from headgate.spark.engine.shapes import announced, keyed
+from headgate.spark.engine.shapes import Chunks, announced, keyed
 from headgate.spark.jobs.reading import sources
 
 STREAMS = {name: Stream(name=name, schema=(("id", "bigint"), ("v", "int"))) for name in "ab"}
@@ -81,7 +82,7 @@ def query(name: str, sql: str, query_class: str = "low", *, qos: bool = False, o
         query_class=query_class,
         plan=plan_sql(sql, STREAMS),
         sql=sql,
-        qos=((0.0, 1.0), (1.0, 0.0)) if qos else None,
+        qos=quality([(0.0, 1.0), (1.0, 0.0)]) if qos else None,
         since="start" if once else "now",
         once=once,
     )
@@ -146,7 +147,8 @@ class StandIn:
             case t.OpenStream():
                 return 0
             case t.Check():
-                columns = tuple(Column(name.strip()) for name in task.query.sql[7:].split(" FROM ")[0].split(","))
+                named = str(task.query.sql).removeprefix("SELECT ").split(" FROM ")[0]
+                columns = tuple(Column(name.strip()) for name in named.split(","))
                 return t.Checked(OnePiece(dict(sources(task.query.plan))), columns=columns)
             case t.Recall() | t.Look():
                 return []
@@ -168,7 +170,7 @@ class StandIn:
         if task.announce or task.level != standing.shape.level:
             told = announced(standing) | ({} if shape.whole else {"cut": shape.cut()})
             self._tell({standing.name: told}, {standing.name: keyed(standing.positions)})
-        backlog = {
+        backlog: dict[Place, Chunks] = {
             place: ((1.0, behind),)
             for place, source in shape.leaves.items()
             if (behind := task.ends[source.stream] - standing.positions[place]) > 0

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.engine.test_steering import COPY, eventually, ids, rows
 from tests.engine.workload import PATIENCE, declare
 
 from headgate.model import HeadgateError
-from headgate.spark.session import Session
+from headgate.spark.session import Handle, Session
 
 SECONDS = float(os.environ.get("HEADGATE_PRESSURE", "15"))  # how long callers press; 60 for a longer look
 HANGS = 45.0  # a call that takes so long hangs
@@ -166,6 +167,10 @@ def _resumed(session: Session, name: str) -> bool:
     return session[name].status.state == "running"
 
 
+def _has_taken(query: Handle, tuples: int) -> bool:
+    return query.status.tuples_in == tuples or query.status.state == "waiting"
+
+
 # -- a sink that is too slow -----------------------------------------------------------------------------------
 
 
@@ -190,8 +195,8 @@ def test_a_query_whose_sink_has_too_much_to_take_waits_alone(
     while held.status.state != "waiting":
         session.append("a", rows(count))
         count += 5
-        assert eventually(lambda: free.status.tuples_in == count)
-        assert eventually(lambda: held.status.tuples_in == count or held.status.state == "waiting")
+        assert eventually(partial(_has_taken, free, count))
+        assert eventually(partial(_has_taken, held, count))
         assert count < 1_000, "it never waits"
     inside = held.status.tuples_in
     for _ in range(4):

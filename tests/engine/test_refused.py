@@ -97,8 +97,8 @@ STATES: dict[State, Callable[[StandIn], object]] = {
     State.RUNNING: lambda engine: None,
     State.PAUSED: lambda engine: engine.ask(m.Pause, "p"),
     State.SUSPENDED: lambda engine: engine.machine.running.suspend(engine.machine.desk.lives["p"], "failed"),
-    State.SCHEDULED: lambda engine: (engine.ask(m.Stop, "p"), engine.answer_all(), _add(engine, start=100.0)),
-    State.DONE: lambda engine: (engine.ask(m.Stop, "p"), engine.answer_all(), _add(engine, once=True)),
+    State.SCHEDULED: lambda engine: _instead(engine, start=100.0),
+    State.DONE: lambda engine: _instead(engine, once=True),
 }
 GIVEN: dict[str, tuple[Any, ...]] = {
     "pause": (m.Pause, "p"),
@@ -109,7 +109,10 @@ GIVEN: dict[str, tuple[Any, ...]] = {
 }
 
 
-def _add(engine: StandIn, start: float | None = None, once: bool = False) -> None:
+def _instead(engine: StandIn, start: float | None = None, once: bool = False) -> None:
+    """Another query of the same name."""
+    engine.ask(m.Stop, "p")
+    engine.answer_all()
     engine.ask(m.AddQuery, query("p", "SELECT id FROM a", once=once), start)
 
 
