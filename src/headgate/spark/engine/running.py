@@ -240,7 +240,7 @@ class Running:
 
     def _retry(self, life: Life) -> None:
         if life.state is State.WAITING and life.failures and not self.still and not self.away:
-            self._desk.when_settled(life, lambda: self.prepare(life))
+            self._desk.when_settled(life, lambda: self.prepare(life) if life.state is State.WAITING else None)
 
     def give_up(self, task: Task, error: str) -> None:
         """Suspend the queries that a task was for, and end their run, as far as there is one."""

@@ -1,0 +1,235 @@
+"""The engine's state machine without threads, disks and Spark: tasks are answered by hand, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+from headgate.model import HeadgateError, Level, Query, QueryClass, Source, Stream
+from headgate.plan.grouping import Fuse
+from headgate.plan.sharing import Place
+from headgate.plan.sql import plan_sql
+from headgate.spark.arguments import quality
+from headgate.spark.engine import messages as m
+from headgate.spark.engine import tasks as t
+from headgate.spark.engine.engine import _scheduler
+from headgate.spark.engine.machine import Machine
+from headgate.spark.engine.shapes import Chunks, announced, keyed
+from headgate.spark.jobs.reading import sources
+
+STREAMS = {name: Stream(name=name, schema=(("id", "bigint"), ("v", "int"))) for name in "ab"}
+OF_RUNS = (t.Evaluate, t.Deliver, t.KeepLetters, t.LetGo, t.Look, t.Tidy, t.Drop, t.Discard)
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str = "bigint"
+
+
+@dataclass(frozen=True, eq=False)
+class OnePiece:
+    """A query as one piece, also where a level asks for more."""
+
+    leaves: Mapping[Place, Source]
+    level: Level | None = None
+    place: Place = ()
+    held: tuple[Place, ...] = ()
+    feeds_name: str | None = None
+
+    @property
+    def pieces(self) -> tuple[OnePiece, ...]:
+        return (self,)
+
+    @property
+    def whole(self) -> bool:
+        return self.level is None
+
+    def cut(self) -> dict[str, Any] | None:
+        return None if self.whole else {"level": str(self.level)}
+
+
+class NoFacts:
+    """Logs that keep everything, without event times."""
+
+    def start(self, stream: str) -> int:
+        return 0
+
+    def frontier(self, stream: str, offset: int) -> float:
+        return -inf
+
+    def ended(self, stream: str) -> bool:
+        return False
+
+    def require(self, stream: str, offset: int) -> None:
+        return None
+
+    def window_key(self, standing: Any) -> str:
+        return str(standing.name)
+
+    def closed(self, standing: Any, frontiers: Any) -> tuple[float, ...]:
+        return ()
+
+    def can_close(self, standing: Any, piece: Any, ends: Any) -> bool:
+        return True
+
+
+def query(name: str, sql: str, query_class: str = "low", *, qos: bool = False, once: bool = False) -> Query:
+    return Query(
+        name=name,
+        query_class=query_class,
+        plan=plan_sql(sql, STREAMS),
+        sql=sql,
+        qos=quality([(0.0, 1.0), (1.0, 0.0)]) if qos else None,
+        since="start" if once else "now",
+        once=once,
+    )
+
+
+@dataclass
+class StandIn:
+    """A machine, what it has handed out, and what commits and sinks have been told."""
+
+    machine: Machine = field(init=False)
+    pending: list[t.Task] = field(default_factory=list)
+    replies: dict[int, t.Reply] = field(default_factory=dict)
+    told: dict[str, Any] = field(default_factory=dict)  # what commits say of queries
+    positions: dict[str, dict[str, int]] = field(default_factory=dict)
+    sinks: dict[str, list[Any]] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, 0))
+    number: int = 0
+    tickets: int = 0
+
+    def __post_init__(self) -> None:
+        self.machine = Machine(_scheduler("fcfs", Fuse.OFF, 1, None), NoFacts(), workers=2)
+        for stream in STREAMS.values():
+            self.ask(m.DeclareStream, stream)
+        for name, priority in (("low", 1.0), ("high", 10.0)):
+            self.ask(m.DeclareClass, QueryClass(name, priority))
+        self.answer_all()
+
+    def ask(self, kind: Any, *given: Any) -> int:
+        """Give a command; its ticket."""
+        self.tickets += 1
+        self._handle(kind(self.tickets, *given))
+        return self.tickets
+
+    def append(self, stream: str, count: int) -> None:
+        self.ends[stream] += count
+        self._handle(m.Appended(stream, self.ends[stream], ((1.0, count),)))
+
+    def answer_all(self, fail: int | None = None) -> None:
+        """Answer tasks until there are none; the one with this number, of those that commands lead to, fails."""
+        count = 0
+        while self.pending:
+            task = self.pending.pop(0)
+            fails = not _of_a_run(task) and count == fail
+            count += not _of_a_run(task)
+            if fails:
+                self._handle(m.Answer(task, error=HeadgateError("it was made to fail")))
+            else:
+                self._handle(m.Answer(task, self._perform(task)))
+
+    def _handle(self, message: m.Message) -> None:
+        for out in self.machine.handle(message, 1.0):
+            if isinstance(out, t.Task):
+                self.pending.append(out)
+            elif isinstance(out, t.Reply) and out.ticket:
+                assert out.ticket not in self.replies, "answered twice"
+                self.replies[out.ticket] = out
+
+    # -- tasks -------------------------------------------------------------------------------------------------
+
+    def _perform(self, task: t.Task) -> Any:
+        match task:
+            case t.OpenStream():
+                return 0
+            case t.Check():
+                named = str(task.query.sql).removeprefix("SELECT ").split(" FROM ")[0]
+                columns = tuple(Column(name.strip()) for name in named.split(","))
+                return t.Checked(OnePiece(dict(sources(task.query.plan))), columns=columns)
+            case t.Recall() | t.Look():
+                return []
+            case t.Reach():
+                return dict(task.standing.positions)
+            case t.Prepare():
+                return self._prepare(task)
+            case t.Evaluate():
+                return [self._evaluate(portion) for group in task.groups for portion in group]
+            case t.Write():
+                return self._write(task)
+            case t.Deliver():
+                self.sinks.setdefault(task.query, []).extend(rows for _, output in task.batch for rows in output)
+        return {}
+
+    def _prepare(self, task: t.Prepare) -> t.Prepared:
+        standing = task.standing
+        shape = OnePiece(standing.shape.leaves, task.level)
+        if task.announce or task.level != standing.shape.level:
+            told = announced(standing) | ({} if shape.whole else {"cut": shape.cut()})
+            self._tell({standing.name: told}, {standing.name: keyed(standing.positions)})
+        backlog: dict[Place, Chunks] = {
+            place: ((1.0, behind),)
+            for place, source in shape.leaves.items()
+            if (behind := task.ends[source.stream] - standing.positions[place]) > 0
+        }
+        return t.Prepared(shape, dict(standing.positions), {}, backlog)
+
+    def _evaluate(self, portion: t.Portion) -> t.Result:
+        rows = [(place, offset) for place, taken in portion.taken.items() for offset in range(*taken)]
+        return t.Result(portion, output=rows, size=len(rows), count=len(rows), tuples=len(rows), arrived=len(rows))
+
+    def _write(self, task: t.Write) -> t.Written:
+        self._tell(task.queries, task.positions)
+        self.number += 1
+        return t.Written(self.number, 1.0)
+
+    def _tell(self, queries: Mapping[str, Any], positions: Mapping[str, Mapping[str, int]]) -> None:
+        for name, offsets in positions.items():
+            self.positions[name] = {**self.positions.get(name, {}), **offsets}
+        for name, told in queries.items():
+            if told is None:
+                self.told.pop(name, None)
+                self.positions.pop(name, None)
+            else:
+                self.told[name] = told
+
+    # -- what can be seen --------------------------------------------------------------------------------------
+
+    def seen(self) -> dict[str, Any]:
+        """Everything that somebody could notice, now or later."""
+        machine = self.machine
+        scheduler = machine.scheduling.scheduler
+        return {
+            "queries": {name: dict(_of(self, name)) for name in machine.desk.lives},
+            "network": (dict(scheduler.network.queries), dict(scheduler.network.classes)),
+            "policy": (str(scheduler.policy), scheduler.fuse, machine.preparing.level),
+            "steering": (machine.steering.failed, machine.steering._policy, machine.steering._former),
+            "streams": (dict(machine.scheduling.ends), dict(machine.commands._relations)),
+            "commits": (dict(self.told), dict(self.positions)),
+            "known": dict(machine.commands.known),
+            "sinks": {name: sorted(rows) for name, rows in self.sinks.items()},
+            "outlets": sorted(outlet.query for outlet in machine.delivering.outlets.values()),
+            "under way": (len(machine.running.flights), list(machine.desk.given), machine.steering._changing),
+            "timers": len(machine.desk._timers),
+            "drained": machine.views.drained,
+        }
+
+
+def _of(engine: StandIn, name: str) -> Iterator[tuple[str, Any]]:
+    life, scheduling = engine.machine.desk.lives[name], engine.machine.scheduling
+    yield "state", (life.state, life.error, life.busy, life.entered, len(life.deferred), life.when_at_rest)
+    yield "query", (life.query, life.columns, life.shape is not None and life.shape.level)
+    yield "place", (life.positions, life.starts, life.until, life.ends, life.skipped)
+    yield "waits", scheduling.behind(life)
+    yield "tally", (life.tally.tuples_in, life.tally.tuples_out)
+    yield "outlet", (life.outlet is None or (life.outlet.size, life.outlet.error, life.outlet.over))
+
+
+def _of_a_run(task: t.Task) -> bool:
+    """Tasks that no command waits for."""
+    if isinstance(task, t.Write):
+        return bool(task.run) or any(told and told.get("done") for told in task.queries.values())
+    return isinstance(task, OF_RUNS)
