@@ -77,7 +77,9 @@ class Log:
 
     def _trim(self) -> None:
         """Drop the chunks that every queue is past; what is held stays."""
-        keep = min((queue.chunk for queue in self.queues if queue.position < self.end), default=self.chunks - 1)
+        last = self.chunks - 1  # a queue that began at the end may stand in it: it has grown since
+        keep = min((queue.chunk for queue in self.queues if queue.position < self.end), default=last)
+        keep = min(keep, last)
         drop = keep - self.base
         if drop > 0:
             del self.arrivals[:drop]
@@ -182,7 +184,7 @@ class TupleQueue:
         """Find the chunk of the position and its arrival."""
         log = self.log
         ends, base = log.ends, log.base
-        chunk = max(self.chunk, base) - base
+        chunk = min(max(self.chunk, base) - base, len(ends) - 1)  # the last may have grown since it began behind it
         if ends[chunk] <= self.position:
             chunk = bisect_right(ends, self.position, lo=chunk + 1)
         self.chunk = chunk + base
