@@ -18,7 +18,7 @@ from tests.chaos.ledger import BrokenError, Ledger
 from tests.chaos.streams import NAMES, Given, Known, stream
 from tests.chaos.system import System
 
-from headgate.model import HeadgateError
+from headgate.model import HeadgateError, Query
 from headgate.plan.grouping import Fuse
 from headgate.spark.engine import messages as m
 from headgate.spark.engine.lives import State
@@ -67,7 +67,7 @@ class World:
         self.time = BEGIN
         self.figures, self.faults = Figures(), Faults()
         self.known = {name: Known() for name in NAMES}
-        self.users = Users(self.chance, lambda: self.time)
+        self.users = Users(self.chance, lambda: self.time, self.query)
         self.ledger = Ledger(self.users.texts.__getitem__)
         self.workers = self.chance.randint(1, 3)
         self.fuse = self.chance.choice(list(Fuse))
@@ -75,6 +75,11 @@ class World:
         self.closing: m.Close | None = None
         self.system: System
         self.left_alone: set[str] = set()  # queries that nobody has claimed since the last start
+
+    def query(self, name: str) -> Query | None:
+        """A query as it is now, if there is one."""
+        life = self.system.machine.desk.lives.get(name)
+        return None if life is None else life.query
 
     # -- the case ----------------------------------------------------------------------------------------------
 
@@ -373,6 +378,7 @@ class World:
             self.system.tell(self.closing)
             self._finish_closing()
         self._until_still()
+        self.users.host.script.append(lambda ticket: m.SetPolicy(ticket, "fcfs"))
         for name in sorted(name for name in self.left_alone if self._unclaimed(name)):
             self.users.host.script.append(self.again(name))
         self._until_still()

@@ -184,7 +184,8 @@ class Commands:
             else:
                 self._remove(life, ticket, error)  # a commit may have told of it already
 
-        self._preparing.prepare(life, "begins", ended, known=known, announce=found is None)
+        told = found is not None and found.said.get("sink") == (life.query.sink or "parquet")
+        self._preparing.prepare(life, "begins", ended, known=known, announce=not told)
 
     def _begin_if_there(self, life: Life) -> None:
         if self._desk.lives.get(life.name) is life and life.state is State.SCHEDULED:
@@ -283,7 +284,7 @@ class Commands:
                 f"query '{life.name}' gives {_listed(life.columns)}, the new SQL {_listed(checked.columns)}",
                 hint="give the same columns, or stop it and start another one",
             )
-        query = replace(asked.query, query_class=life.query.query_class)
+        query = replace(asked.query, query_class=life.query.query_class, sink=life.query.sink)
         if life.state is State.SCHEDULED:
             life.query, life.whole = query, checked.whole
             self._desk.reply(asked.ticket)
