@@ -184,7 +184,8 @@ class Commands:
             else:
                 self._remove(life, ticket, error)  # a commit may have told of it already
 
-        told = found is not None and found.said.get("sink") == (life.query.sink or "parquet")
+        now = announced(life.standing())
+        told = found is not None and all(found.said.get(each) == now.get(each) for each in ("sink", "starts", "until"))
         self._preparing.prepare(life, "begins", ended, known=known, announce=not told)
 
     def _begin_if_there(self, life: Life) -> None:
