@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import time
 import traceback
 from pathlib import Path
 
+import pyarrow as pa
 from tests.chaos.standins import in_place
 from tests.chaos.world import Figures, World
 from tests.store.builders import scratch
@@ -19,7 +21,7 @@ from headgate.spark.store import disk
 def play(seed: int, *, verbose: bool = False) -> Figures:
     """One case; what is broken is raised."""
     with scratch() as folder:
-        world = World(seed, Path(folder), print if verbose else lambda line: None)
+        world = World(seed, Path(folder), verbose=verbose)
         try:
             with in_place(), disk.use(world.disk):
                 return world.live()
@@ -38,6 +40,9 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print every step")
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.seeds) if given.seed is None else [given.seed]
+    pa.set_cpu_count(1)  # small tables: threads cost more than they give, and a case has none
+    pa.set_io_thread_count(1)
+    gc.freeze()  # what was imported stays
     total, failed, began, said = Figures(), 0, time.monotonic(), time.monotonic()
     for number, seed in enumerate(seeds, start=1):
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.chaos.ledger import rows_of
@@ -71,6 +71,7 @@ class Users:
 
     chance: random.Random
     now: Callable[[], float]
+    query: Callable[[str], Query | None]  # as it is now
     clients: list[Client] = field(default_factory=lambda: [Client() for _ in range(3)])
     host: Client = field(default_factory=Client)  # whose script declares streams and gives the engine its queries again
     texts: dict[str, Text] = field(default_factory=dict)  # by SQL
@@ -154,7 +155,9 @@ class Users:
                 return lambda ticket: m.Resume(ticket, name)
             case "replace":
                 text = self.text(name)
-                made = Query(name=name, query_class="low", plan=text.plan, sql=text.sql, sink=self.sink(name))
+                made = Query(name=name, query_class="low", plan=text.plan, sql=text.sql)
+                if (known := self.query(name)) is not None:  # as it was when the user looked
+                    made = replace(known, plan=text.plan, sql=text.sql)
                 return lambda ticket: m.Replace(ticket, made)
             case "stop":
                 return lambda ticket: m.Stop(ticket, name)

@@ -148,7 +148,7 @@ class Ledger:
         if known is None:
             self.queries.setdefault(name, []).append(Generation([epoch], said))
             return
-        known.said = said
+        known.said, known.newest.until = said, epoch.until
         if known.newest.end is not None:
             known.epochs.append(epoch)
             known.positions = {}

@@ -17,11 +17,11 @@ from tests.chaos.ledger import BrokenError, Ledger
 from tests.chaos.streams import NAMES, Given, Known, stream
 from tests.chaos.system import System
 
-from headgate.model import HeadgateError
+from headgate.model import HeadgateError, Query
 from headgate.plan.grouping import Fuse
 from headgate.spark.engine import messages as m
 from headgate.spark.engine.owner import SINK
-from headgate.spark.engine.tasks import COMMIT, SparkGoneError
+from headgate.spark.engine.tasks import COMMIT, SparkGoneError, Task
 from headgate.spark.store.frames import GROUP
 
 STEPS = 220
@@ -57,15 +57,15 @@ class Faults:
 class World:
     """The disk, the users, the streams, and one engine after another."""
 
-    def __init__(self, seed: int, root: Path, say: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, seed: int, root: Path, *, verbose: bool = False) -> None:
         self.chance = random.Random(seed)
-        self.say = say
+        self.verbose = verbose
         self.disk = FaultyDisk(root, seed)
         self.path = root / "data"
         self.time = BEGIN
         self.figures, self.faults = Figures(), Faults()
         self.known = {name: Known() for name in NAMES}
-        self.users = Users(self.chance, lambda: self.time)
+        self.users = Users(self.chance, lambda: self.time, self.query)
         self.ledger = Ledger(self.users.texts.__getitem__)
         self.workers = self.chance.randint(1, 3)
         self.fuse = self.chance.choice(list(Fuse))
@@ -73,6 +73,16 @@ class World:
         self.closing: m.Close | None = None
         self.system: System
         self.left_alone: set[str] = set()  # queries that nobody has claimed since the last start
+
+    def say(self, what: str, *parts: Any) -> None:
+        """Tell of a step, if anybody wants to know."""
+        if self.verbose:
+            print(what, *(_told(part) for part in parts))
+
+    def query(self, name: str) -> Query | None:
+        """A query as it is now, if there is one."""
+        life = self.system.machine.desk.lives.get(name)
+        return None if life is None else life.query
 
     # -- the case ----------------------------------------------------------------------------------------------
 
@@ -118,18 +128,18 @@ class World:
 
     def handle(self) -> None:
         message = self.system.handle()
-        self.say(f"handle {_told(message)}")
+        self.say("handle", message)
         self._heed()
 
     def _heed(self) -> None:
         """Replies reach those who asked."""
         replies, self.system.replies = self.system.replies, []
         for note in self.system.notes:
-            self.say(f"       {note}")
+            self.say("      ", note)
         self.system.notes.clear()
         for reply in replies:
             command = self.users.answer(reply)
-            self.say(f"       reply {reply.ticket} to {type(command).__name__}: {reply.error or 'done'}")
+            self.say("       reply to", command, reply.error or "done")
             if isinstance(command, m.AddQuery) and reply.error is not None:
                 self.left_alone.add(command.query.name)
             if isinstance(command, m.DeclareStream) and reply.error is not None:
@@ -147,11 +157,11 @@ class World:
         lane, many = self.chance.choice(self.performable())
         if lane.startswith(SINK) and not self.calm and self.chance.random() < 0.2:
             self.faults.blocked[lane] = self.figures.steps + self.chance.randint(10, 120)
-            self.say(f"{lane} takes long")
+            self.say("takes long:", lane)
             return
         group = self.chance.randint(1, GROUP)
         place = self.chance.randrange(many)
-        self.say(f"perform {lane}: {_told(self.system.lanes[lane][place])}")
+        self.say("perform", lane, self.system.lanes[lane][place])
         self.system.perform(lane, place, group if lane == COMMIT else 1)
 
     def ask(self) -> None:
@@ -163,7 +173,7 @@ class World:
         else:
             make = self.users.any_command()
         command = self.users.ask(client, make)
-        self.say(f"ask {_told(command)}")
+        self.say("ask", command)
         self.system.tell(command)
 
     def append(self) -> None:
@@ -178,7 +188,7 @@ class World:
         known, log = self.known[name], self.system.intake.logs[name]
         expected, before = known.kept(given), log.end
         known.unsure = given
-        self.say(f"append {name} at {before}: {given.rows or 'its end'}")
+        self.say("append", name, before, given.rows or "its end")
 
         def grown(stream: str, first: int, last: int) -> None:
             self.system.tell(m.Appended(stream, last, self.system.intake.chunks(stream, first, last)))
@@ -190,7 +200,7 @@ class World:
                 else:
                     self.system.intake.finish(name)
         except (HeadgateError, OSError) as error:
-            self.say(f"       refused: {error}")
+            self.say("       refused:", error)
             if log.end != before:
                 raise BrokenError(f"a refused append to '{name}' is there") from error
             return
@@ -216,7 +226,7 @@ class World:
         """Something fails from now on, or a few operations later."""
         chance, self.figures.faults = self.chance, self.figures.faults + 1
         kind = chance.choice(("disk", "disk", "disk", "full", "callback", "jobs", "spark"))
-        self.say(f"trouble: {kind}")
+        self.say("trouble:", kind)
         match kind:
             case "disk":
                 self.disk.fail_next("any", chance.choice((errno.EIO, errno.ENOSPC)), after=chance.randrange(12))
@@ -259,7 +269,7 @@ class World:
                 self.handle()
             elif ready := self.performable():
                 lane, _ = ready[0]
-                self.say(f"perform {lane}: {_told(self.system.lanes[lane][0])}")
+                self.say("perform", lane, self.system.lanes[lane][0])
                 self.system.perform(lane, 0, GROUP if lane == COMMIT else 1)
             else:
                 return
@@ -276,7 +286,7 @@ class World:
                 )
                 break
             except (HeadgateError, OSError) as error:
-                self.say(f"cannot open: {error}")
+                self.say("cannot open:", error)
                 self.disk.full = False
         else:
             raise BrokenError("the directory cannot be opened any more")
@@ -321,7 +331,7 @@ class World:
         for _ in range(10):
             ending = self.chance.choice(ENDINGS)
             self.figures.crashes += 1
-            self.say(f"CRASH: {ending}")
+            self.say("CRASH:", ending)
             system = getattr(self, "system", None)
             if system is not None:
                 with suppress(Crash):
@@ -371,6 +381,7 @@ class World:
             self.system.tell(self.closing)
             self._finish_closing()
         self._until_still()
+        self.users.host.script.append(lambda ticket: m.SetPolicy(ticket, "fcfs"))
         for name in sorted(name for name in self.left_alone if self._unclaimed(name)):
             self.users.host.script.append(self.again(name))
         self._until_still()
@@ -418,6 +429,8 @@ class World:
 
 def _told(message: Any) -> str:
     """A message or task in one line."""
+    if not isinstance(message, m.Answer | m.Command | m.Appended | m.TimePassed | m.SparkDied | Task):
+        return str(message)
     if isinstance(message, m.Answer):
         return f"answer to {_told(message.task)}: {message.error or 'done'}"
     name = getattr(message, "name", "") or getattr(getattr(message, "standing", None), "name", "")

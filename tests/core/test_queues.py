@@ -92,6 +92,15 @@ def test_a_queue_begins_at_the_end_of_the_log() -> None:
     assert (len(queue), queue.head, queue.position) == (0, math.inf, 5)
 
 
+def test_a_held_queue_that_began_behind_a_chunk_finds_its_tuples_when_the_chunk_grows() -> None:
+    log = appended(Log(1), (0.0, 5))
+    queue = TupleQueue(0, log)
+    queue.hold_beyond(5)
+    appended(log, (0.0, 2))
+    assert queue.hold_beyond(7)
+    assert (len(queue), queue.head, queue.ahead) == (2, 0.0, 2)
+
+
 def test_take_one_is_take_of_one() -> None:
     log = Log(1)
     one, other = TupleQueue(0, log), TupleQueue(1, log)

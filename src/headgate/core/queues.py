@@ -77,7 +77,9 @@ class Log:
 
     def _trim(self) -> None:
         """Drop the chunks that every queue is past; what is held stays."""
-        keep = min((queue.chunk for queue in self.queues if queue.position < self.end), default=self.chunks - 1)
+        last = self.chunks - 1  # a queue that began at the end may stand in it: it has grown since
+        keep = min((queue.chunk for queue in self.queues if queue.position < self.end), default=last)
+        keep = min(keep, last)
         drop = keep - self.base
         if drop > 0:
             del self.arrivals[:drop]

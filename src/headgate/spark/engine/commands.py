@@ -185,7 +185,9 @@ class Commands:
             else:
                 self._remove(life, ticket, error)  # a commit may have told of it already
 
-        self._preparing.prepare(life, "begins", ended, known=known, announce=found is None)
+        now = announced(life.standing())
+        told = found is not None and all(found.said.get(each) == now.get(each) for each in ("sink", "starts", "until"))
+        self._preparing.prepare(life, "begins", ended, known=known, announce=not told)
 
     def _begin_if_there(self, life: Life) -> None:
         if self._desk.lives.get(life.name) is life:  # Spark may be checking it again: then it begins after that
@@ -284,7 +286,7 @@ class Commands:
                 f"query '{life.name}' gives {_listed(life.columns)}, the new SQL {_listed(checked.columns)}",
                 hint="give the same columns, or stop it and start another one",
             )
-        query = replace(asked.query, query_class=life.query.query_class)
+        query = replace(asked.query, query_class=life.query.query_class, sink=life.query.sink)
         if life.state is State.SCHEDULED:
             life.query, life.whole = query, checked.whole
             self._desk.reply(asked.ticket)

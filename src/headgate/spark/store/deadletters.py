@@ -269,11 +269,17 @@ class DeadLetters:
         return self.path.with_name(f"{self.path.stem}.taken-{number:08}.jsonl")
 
     def _cut_torn_line(self) -> None:
-        """A line without its end was never acknowledged; the others may not have reached the disk either."""
+        """A line without its end was never acknowledged; the others may not have reached the disk either.
+
+        They are written again: after an fsync that failed the system takes them for written, and another fsync alone
+        would do nothing. What follows them would then be behind a hole after a power cut.
+        """
         data = self.path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
         with disk.opened(self.path, os.O_WRONLY) as descriptor:
-            if not data.endswith(b"\n"):
-                disk.truncate(descriptor, data.rfind(b"\n") + 1)
+            if len(whole) < len(data):
+                disk.truncate(descriptor, len(whole))
+            disk.write_all(descriptor, whole, 0)
             disk.fsync(descriptor)
 
     def _read(self, path: Path) -> tuple[Header, list[Letter]]:

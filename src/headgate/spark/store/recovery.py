@@ -66,10 +66,13 @@ class _Rolling:
         for query, output in commit.outputs.items():
             self._deliver(query, number, output, commit.queries.get(query) or self.state.queries.get(query, {}))
         for query, told in commit.queries.items():
-            if told is None and query in self.sinks:  # another query of this name may have another sink
+            if query in self.sinks and (told is None or told.get("sink") != self._sink(query)):
                 self.sinks[query].sync()
-                self.sinks.pop(query).close()
+                self.sinks.pop(query).close()  # another query of this name, or the same started anew, with another one
         self.state.apply(commit)
+
+    def _sink(self, query: str) -> Any:
+        return self.state.queries.get(query, {}).get("sink")
 
     def _deliver(self, query: str, number: int, output: Output, told: Mapping[str, Any]) -> None:
         if query in self.owed:
