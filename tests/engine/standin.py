@@ -57,6 +57,9 @@ class NoFacts:
     def start(self, stream: str) -> int:
         return 0
 
+    def end(self, stream: str) -> int:
+        return 0
+
     def frontier(self, stream: str, offset: int) -> float:
         return -inf
 
@@ -212,7 +215,7 @@ class StandIn:
             "known": dict(machine.commands.known),
             "sinks": {name: sorted(rows) for name, rows in self.sinks.items()},
             "outlets": sorted(outlet.query for outlet in machine.delivering.outlets.values()),
-            "under way": (len(machine.running.flights), list(machine.desk.given), machine.steering._changing),
+            "under way": (len(machine.running.flights), list(machine.desk._then), machine.steering._changing),
             "timers": len(machine.desk._timers),
             "drained": machine.views.drained,
         }
