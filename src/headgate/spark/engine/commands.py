@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.core import Declared, PriorityChanged, QueryMoved
-from headgate.model import HeadgateError, check_known, check_relation, folded, relation
+from headgate.model import HeadgateError, Query, check_known, check_relation, folded, relation
 from headgate.spark.engine import messages as m
 from headgate.spark.engine.delivering import Delivering
 from headgate.spark.engine.limits import Limits
@@ -161,7 +161,7 @@ class Commands:
         found = self.known.get(life.name)
         known = found or Known()
         try:
-            self._scheduling.scheduler.policy.check(self._scheduling.scheduler.network.add(life.query))
+            self._check_policy(life.query)
             self._preparing.place(life, known)
         except HeadgateError as error:
             self._refused(life, ticket, error)
@@ -188,6 +188,14 @@ class Commands:
         now = announced(life.standing())
         told = found is not None and all(found.said.get(each) == now.get(each) for each in ("sink", "starts", "until"))
         self._preparing.prepare(life, "begins", ended, known=known, announce=not told)
+
+    def _check_policy(self, query: Query) -> None:
+        """Refuse a query that the policy cannot schedule."""
+        scheduler = self._scheduling.scheduler
+        network = scheduler.network
+        if query.name in network.queries:
+            network = network.remove(query.name)
+        scheduler.policy.check(network.add(query))
 
     def _begin_if_there(self, life: Life) -> None:
         if self._desk.lives.get(life.name) is life:  # Spark may be checking it again: then it begins after that
@@ -287,6 +295,7 @@ class Commands:
                 hint="give the same columns, or stop it and start another one",
             )
         query = replace(asked.query, query_class=life.query.query_class, sink=life.query.sink)
+        self._check_policy(query)
         if life.state is State.SCHEDULED:
             life.query, life.whole = query, checked.whole
             self._desk.reply(asked.ticket)

@@ -117,8 +117,8 @@ class Preparing:
             assert prepared is not None
             try:
                 self._scheduling.enter(life, prepared.backlog)
-            except HeadgateError as refused:  # the policy cannot schedule it
-                error = refused
+            except HeadgateError as refused:  # a policy that has come meanwhile cannot schedule it
+                refusal = self._desk.explain(refused)
         life.missed = {}
         if error is not None:
             life.lost = isinstance(error, SparkGoneError)
