@@ -71,7 +71,8 @@ def _play(script: Script, faulty: FaultyDisk, case: Case, holes: float) -> None:
     with suppress(Crash):
         _work(script)
     _end(faulty, case.ending, chance, holes)
-    faulty.crash_at = faulty.number + chance.randint(1, 10)  # recovery dies too, if it takes so long
+    longest = chance.choice((10, 200))
+    faulty.crash_at = faulty.number + chance.randint(1, longest)  # recovery dies too, or what comes after it
     with suppress(Crash):
         script.check()
     _end(faulty, "reorder", chance, holes)

@@ -77,6 +77,10 @@ class FaultyDisk(Disk):
             raise ValueError(f"there is no operation {operation}: any, {', '.join(OPERATIONS)}")
         self._faults.append(Fault(operation, error, after))
 
+    def clear_faults(self) -> None:
+        """From now on everything works, but for what `rates` and `full` say."""
+        self._faults.clear()
+
     def crash(self, chance: random.Random | None = None, *, reorder: bool = False, holes: float = 0.0) -> None:
         """Cut the power, and come back with what the disk may have.
 

@@ -115,7 +115,7 @@ class Sink:
     """Result files: of one commit and of several, taken over from `aside`, merged; what was synced is not sent again.
 
     Results go to the sink in the order of their commits, and nothing is merged while some are held back by an error,
-    as the ledger does it.
+    as the engine does it.
     """
 
     def __init__(self, root: Path, kind: str) -> None:

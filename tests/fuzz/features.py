@@ -26,19 +26,14 @@ FEATURES = frozenset(
         "executors",  # trains so large, by the settings, that executors read and write files themselves
     }
 )
-KNOWN = frozenset(
-    {
-        "failing sink",  # waits for: no deadlock of a callback that raises with stop, resume and replace
-        "pause in pieces",  # waits for: pause and resume of a query in pieces, which suspends it
-    }
-)
+KNOWN: frozenset[str] = frozenset()  # at the moment there is none
 
 
 def chosen(on: str = "", off: str = "") -> frozenset[str]:
     """All features but the known ones, and those that are turned on or off by name.
 
-    >>> "failing sink" in chosen(), "failing sink" in chosen(on="all"), "late rows" in chosen(off="late rows, move")
-    (False, True, False)
+    >>> "failing sink" in chosen(), "late rows" in chosen(off="late rows, move")
+    (True, False)
     """
     found = FEATURES if on == "all" else (FEATURES - KNOWN) | _named(on)
     return found - _named(off)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from tests.store.builders import scratch
+from tests.store.delivering import Store
 from tests.store.kills import ended, fork
 
 from headgate.model import Stream
@@ -24,7 +25,6 @@ from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.files import read_json
 from headgate.spark.store.killpoints import TAKE_OVER, VARIABLE
 from headgate.spark.store.log import StreamLog
-from headgate.spark.store.recovery import recover
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version1.tar.gz"
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int32()), ("ts", pa.timestamp("us", "UTC"))])
@@ -54,9 +54,9 @@ def format_of(directory: Path) -> int:
 def wrong(path: Path) -> list[str]:
     """What is lost, doubled or understood otherwise than it was meant."""
     with DataDirectory(path) as directory:
-        ledger = recover(directory)
-        stand = {name: sum(leaves.values()) for name, leaves in ledger.positions.items()}
-        ledger.close()
+        store = Store(directory)
+        stand = {name: sum(leaves.values()) for name, leaves in store.positions.items()}
+        store.close()
         log = StreamLog.open(directory.stream("s"), STREAM, SCHEMA)
         letters = DeadLetters(directory.letters("s"))
         complete(log, letters, 0.0)

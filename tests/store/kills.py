@@ -187,8 +187,7 @@ def forget_too_early() -> None:
     def checkpoint(self: Life) -> None:
         self.commits.compact()
         self.forward()
-        for sink in self.sinks.values():
-            sink.compact()
+        self.store.tidy()
 
     Life.checkpoint = checkpoint  # type: ignore[method-assign]
 

@@ -19,19 +19,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from tests.store.builders import SCHEMA, rows
+from tests.store.delivering import Store
 
 from headgate.model import Stream
 from headgate.spark.replay import complete as complete_replay
 from headgate.spark.replay import replay
-from headgate.spark.store.commit import CommitLog
 from headgate.spark.store.committed import read_committed
 from headgate.spark.store.deadletters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log import StreamLog
 from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.recovery import complete, stored_sinks
 from headgate.spark.store.resultfiles import read
-from headgate.spark.store.sinks import Sink, deliver
 
 STREAM = Stream(name="s", event_time="ts", watermark=2e-5)
 SINKS = {"even": "parquet", "third": "jsonl", "all": "parquet"}
@@ -82,20 +80,19 @@ class Life:
         self.promises, self.chance = promises, random.Random(seed)
         self.directory = DataDirectory(folder)
         before = {query: ids_of(read_committed(folder, query)) for query in SINKS}
-        self.commits = CommitLog(self.directory.commits)
-        assert complete(self.directory, self.commits, stored_sinks(self.directory)) == {}
+        self.store = Store(self.directory)
+        self.commits = self.store.commits
+        assert self.store.owed == {}
         for query, told in before.items():  # what was committed is known to readers before it is in files
             folder_of = self.directory.result(query)
             assert told == (ids_of(read(folder_of)) if folder_of.exists() else []), query
-        self.sinks: dict[str, Sink] = {}
-        self.pending: list[tuple[int, Commit]] = []
         self.log = StreamLog.open(self.directory.stream("s"), STREAM, SCHEMA, memory_budget=20_000, seal_rows=30)
         self.letters = DeadLetters(self.directory.letters("s"))
         self.runs = count(self.commits.state.run + 1)
         self._check_promises()
         complete_replay(self.log, self.letters, 0.0)
         if not self.commits.state.queries:
-            self.commits.append(Commit(queries={query: {"sink": sink} for query, sink in SINKS.items()}))
+            self.store.commit(Commit(queries={query: {"sink": sink} for query, sink in SINKS.items()}))
         sent = [int(name[1:]) for name in self.log.batches if name.startswith("b")]
         self.next = sent[-1] if sent else 0  # not known whether the source has heard of the last one: it is sent again
 
@@ -120,10 +117,7 @@ class Life:
         """Run every query to the end of the log."""
         for query in SINKS:
             self.commit(self.run_of(query, whole=True))
-        self.forward()
-        for sink in self.sinks.values():
-            sink.close()
-        self.commits.close()
+        self.store.close()
         self.directory.close()
 
     def append(self) -> None:
@@ -147,30 +141,20 @@ class Life:
         return Commit(number, (query,), {query: {"s": last}}, {query: output})
 
     def commit(self, *commits: Commit) -> None:
-        numbers = self.commits.append_all(commits)
-        self.pending += zip(numbers, commits, strict=True)
+        numbers = self.store.commit(*commits)
         self.promises.note(self.promises.read()[0], numbers[-1])
 
     def position(self, query: str) -> int:
         return self.commits.state.positions.get(query, {}).get("s", 0)
 
     def forward(self) -> None:
-        """What is committed goes to the sinks, several commits at a time."""
-        sink_of = stored_sinks(self.directory)
-        for query in SINKS:
-            outputs = [(number, commit.outputs[query]) for number, commit in self.pending if query in commit.outputs]
-            if query not in self.sinks:
-                self.sinks[query] = sink_of(query, self.commits.state.queries[query])
-            deliver(self.sinks[query], outputs, self.directory.aside)
-        self.pending = []
+        """What is committed goes to the sinks, several commits at a time, and perhaps not all of it."""
+        assert self.store.deliver(self.chance.choice((0.5, 1.0))) == {}
 
     def checkpoint(self) -> None:
         """Merge small files, and shorten the commit log by what is in files for certain."""
         self.forward()
-        for sink in self.sinks.values():
-            sink.compact()
-            sink.sync()
-        self.commits.compact()
+        self.store.tidy()
 
     def drop(self) -> None:
         self.log.drop_before(min(map(self.position, SINKS)))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.store.delivering import sinks_of
 from tests.store.steps import aside, table
 
 from headgate.model import Stream
@@ -19,7 +20,7 @@ from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.log import StreamLog
 from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.recovery import complete, stored_sinks
+from headgate.spark.store.recovery import complete
 from headgate.spark.store.resultfiles import read
 from headgate.spark.store.sinks import Results, Sink, deliver, open_sink
 from headgate.spark.store.waitingrows import WaitingRows
@@ -172,5 +173,5 @@ def test_an_earlier_result_that_a_power_cut_took_is_put_back(directory: DataDire
     for value in range(1, 4):
         commits.append(Commit(outputs={"q": Output.inline(table(value))}))
     FileSink(directory.result("q"), "parquet").roll_forward(2, table(2))
-    assert complete(directory, commits, stored_sinks(directory)) == {}
+    assert complete(directory, commits, sinks_of(directory)) == {}
     assert values(directory, "q") == [1, 2, 3]

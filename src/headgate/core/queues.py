@@ -182,7 +182,7 @@ class TupleQueue:
         """Find the chunk of the position and its arrival."""
         log = self.log
         ends, base = log.ends, log.base
-        chunk = max(self.chunk, base) - base
+        chunk = min(max(self.chunk, base) - base, len(ends) - 1)  # tuples of one arrival time may join the last chunk
         if ends[chunk] <= self.position:
             chunk = bisect_right(ends, self.position, lo=chunk + 1)
         self.chunk = chunk + base

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from headgate.model import IDLE, Choice, Idle, Outcome, QueueId, Run, Unit, Why, WorkerId
+from headgate.model import IDLE, Choice, HeadgateError, Idle, Outcome, QueueId, Run, Unit, Why, WorkerId
 from headgate.plan.network import Network
 from headgate.policies.contract import Cut, Policy, View
 from headgate.stats import Stats
@@ -42,7 +42,13 @@ class Guarded(Policy):
 
     def check(self, network: Network) -> None:
         """What it says here is for the caller: a network that it cannot schedule is refused."""
-        self.inner.check(network)
+        try:
+            self.inner.check(network)
+        except HeadgateError:
+            raise
+        except Exception as error:
+            hint = "choose another policy"
+            raise HeadgateError(f"policy '{self}' failed: {type(error).__name__}: {error}", hint=hint) from error
 
     def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
         return self._guard(self.inner.regroup, None, network, stats, cut)

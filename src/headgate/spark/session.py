@@ -282,7 +282,12 @@ class Session:
 
     @gated
     def drain(self, timeout: float | str | None = None) -> bool:
-        """Wait until nothing waits and nothing runs; False if that took too long."""
+        """Wait until nothing waits and nothing runs; False if that took too long.
+
+        A callback cannot: it would wait for itself.
+        """
+        if _in_callback():
+            raise HeadgateError("a callback cannot wait until all is done", hint="drain the session in another thread")
         return self.engine.drain(arguments.timeout(timeout))
 
     # -- steering ----------------------------------------------------------------------------------------------
@@ -311,7 +316,7 @@ class Session:
 
         What was acknowledged is safe also if this fails, as on a full disk; a second call does nothing more.
         """
-        if threading.current_thread().name.startswith(THREADS):
+        if _in_callback():
             raise HeadgateError("a callback cannot close its session", hint="close it where it was opened")
         self.gate.closed = True
         with self._closing:
@@ -385,6 +390,11 @@ class Session:
         for key, value in SETTINGS.items():
             if self.spark.conf.isModifiable(key):
                 self.spark.conf.set(key, value)
+
+
+def _in_callback() -> bool:
+    """Whether a thread of ours is here, in somebody's code."""
+    return threading.current_thread().name.startswith(THREADS)
 
 
 def _spark_runs() -> bool:

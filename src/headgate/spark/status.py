@@ -23,7 +23,7 @@ class ResponseTime:
     max: float | None = None
 
     @classmethod
-    def of(cls, times: Sequence[float]) -> ResponseTime:
+    def of(cls, times: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> ResponseTime:
         if not len(times):
             return cls()
         values = np.asarray(times)
@@ -153,7 +153,7 @@ def query_line(view: QueryView) -> Line:
 
 
 def _class_line(name: str, members: Sequence[QueryView]) -> Line:
-    times = [time for view in members for time in view.responses]
+    times = np.concatenate([np.empty(0), *(view.responses for view in members)])
     return Line(
         name=name,
         query_class=name,

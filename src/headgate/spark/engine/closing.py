@@ -58,6 +58,10 @@ class Closing:
 
     def _tidied(self, answer: Answer) -> None:
         left = sorted({outlet.query for outlet in self._delivering.slow})
+        for life in [self._desk.lives[name] for name in left if name in self._desk.lives]:
+            self._running.suspend(life, f"its sink was left behind at the end, after {self._patience:g} s")
+        if left:
+            self._desk.tell("warning", "closed without waiting for sinks", queries=", ".join(left))
         self._answer = left, answer.error
         self._reply()
 

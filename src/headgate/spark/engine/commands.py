@@ -63,7 +63,8 @@ class Commands:
             if answer.error is not None:
                 del self._relations[folded(stream.name)]
             else:
-                self._scheduling.ends[stream.name] = answer.value
+                # Somebody may have appended already; what the owner hears of that later, it knows by then.
+                self._scheduling.ends[stream.name] = self._facts.end(stream.name)
                 self._scheduling.tell(Declared(stream=stream))
             self._desk.reply(asked.ticket, error=answer.error)
 
@@ -176,6 +177,10 @@ class Commands:
                 self.known.pop(life.name, None)
                 self._desk.reply(ticket, life.name)
             elif found is not None:
+                # On the way it may have run and committed what waited inside: from there it begins the next time.
+                self.known[life.name] = replace(
+                    found, said=announced(life.standing()), at=keyed(life.positions), owed=tuple(life.owed)
+                )
                 self._refused(life, ticket, error)
             else:
                 self._remove(life, ticket, error)  # a commit may have told of it already
@@ -220,6 +225,7 @@ class Commands:
             if life.state is State.SCHEDULED:
                 self._begin(life, asked.ticket)
             elif life.state in (State.RUNNING, State.DONE):
+                self._delivering.offer_again(life)  # its sink may not have taken all
                 self._desk.reply(asked.ticket)  # it does, or it has nothing left to do
             elif self._delivering.offer_again(life):
                 life.failures = 0

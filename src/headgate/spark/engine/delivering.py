@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from headgate.spark.engine.desk import Desk
-from headgate.spark.engine.lives import Life, State
+from headgate.spark.engine.lives import PASSING, Life, State
 from headgate.spark.engine.messages import Answer
 from headgate.spark.engine.outlets import Outlet
 from headgate.spark.engine.tasks import FILES, Deliver, KeepLetters, LetGo, SparkGoneError, Task
@@ -23,7 +23,6 @@ class Delivering:
         self.suspend: Callable[[Life, str], None]  # set by the machine, as are the next two
         self.hold: Callable[[Life], None]  # let a query wait, since its sink has too much
         self.go_on: Callable[[Life], None]
-        self.number = 0  # of the newest commit
         self._letters: dict[str, Outlet] = {}
         self._desk = desk
 
@@ -52,16 +51,18 @@ class Delivering:
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
         """A commit has results for a query's sink."""
-        self.number = max(self.number, commit)
+        self._desk.committed = max(self._desk.committed, commit)
         assert life.outlet is not None
         life.outlet.put(commit, results, size, self._desk.now)
         self.pump(life.outlet)
-        if life.outlet.is_full:
+        if life.outlet.error:
+            self.suspend(life, life.outlet.error)
+        elif life.outlet.is_full:
             self.hold(life)
 
     def put_letters(self, commit: int, letters: Mapping[str, Any]) -> None:
         """A commit has dead letters for streams."""
-        self.number = max(self.number, commit)
+        self._desk.committed = max(self._desk.committed, commit)
         for stream, found in letters.items():
             if stream not in self._letters:
                 self._letters[stream] = Outlet(self._desk.number(), stream, LETTERS)
@@ -93,10 +94,19 @@ class Delivering:
             outlet.lost = isinstance(answer.error, SparkGoneError)
             for life in self._concerned(outlet):
                 life.lost = life.lost or (outlet.lost and life.state in (State.RUNNING, State.WAITING))
-                self.suspend(life, outlet.error)
+                self._suspend(life, outlet)
         if not outlet.taking:
             outlet.at_once = False
         self._end(outlet)
+
+    def _suspend(self, life: Life, outlet: Outlet) -> None:
+        """Suspend a query whose results a sink did not take; one in a passing state after that, if it still holds."""
+        if self._desk.lives.get(life.name) is not life or not outlet.error:
+            return
+        if life.state in PASSING:
+            self._desk.when_settled(life, lambda: self._suspend(life, outlet))
+        else:
+            self.suspend(life, outlet.error)
 
     def _concerned(self, outlet: Outlet) -> Iterable[Life]:
         """Whose results or letters they are that a sink did not take."""
@@ -137,6 +147,9 @@ class Delivering:
             self._end(life.outlet)
 
     def _end(self, outlet: Outlet) -> None:
+        if outlet.over and outlet.error and outlet.call is not None:
+            commits = outlet.drop()  # there is no query that could be resumed to offer them again
+            self._desk.tell("warning", "results of a stopped query were dropped", query=outlet.query, commits=commits)
         if outlet.over and not outlet.waiting and self.outlets.pop(outlet.id, None) is not None:
             if outlet.lane == FILES and any(other.query == outlet.query for other in self.outlets.values()):
                 return  # another query of that name goes on with its files

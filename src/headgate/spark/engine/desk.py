@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from math import inf
@@ -13,7 +13,7 @@ from typing import Any
 from headgate.model import HeadgateError, unknown
 from headgate.spark.engine.lives import TRANSITIONS, Life, State, Transition
 from headgate.spark.engine.messages import Answer
-from headgate.spark.engine.tasks import Reply, Task
+from headgate.spark.engine.tasks import Prepare, Reply, Task, Write
 
 NEWEST = 50  # transitions that `status` shows
 Then = Callable[[Answer], None]
@@ -40,23 +40,29 @@ class Desk:
         self.lives: dict[str, Life] = {}
         self.newest: deque[Transition] = deque(maxlen=NEWEST)
         self._out: list[Out] = []
+        self.committed = 0  # the newest commit that has been heard of
         self._then: dict[Task, Then] = {}
+        self._committing: dict[Task, int] = {}  # tasks that commit, and the newest commit when they were given
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count(1)
 
     def give(self, task: Task, then: Then) -> None:
         """Hand a task out."""
         self._then[task] = then
+        if isinstance(task, Write | Prepare):
+            self._committing[task] = self.committed
         self._out.append(task)
 
     def answered(self, answer: Answer) -> None:
         """Go on after a task."""
-        self._then.pop(answer.task)(answer)
+        then = self._then.pop(answer.task)
+        self._committing.pop(answer.task, None)
+        then(answer)
 
     @property
-    def given(self) -> Iterable[Task]:
-        """Tasks that have not been answered."""
-        return self._then.keys()
+    def certain(self) -> int:
+        """The newest commit such that what it and all before it produced has been heard of."""
+        return min(self._committing.values(), default=self.committed)
 
     def reply(self, ticket: int | None, value: Any = None, error: Exception | None = None) -> None:
         if ticket is not None:

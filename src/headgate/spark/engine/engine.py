@@ -38,7 +38,7 @@ from headgate.spark.engine.preparing import Known
 from headgate.spark.engine.tasks import FILES, SparkGoneError
 from headgate.spark.engine.views import Overview, QueryView
 from headgate.spark.execution.committing import Committer
-from headgate.spark.execution.delivery import Sinks, sizes, stored_sinks
+from headgate.spark.execution.delivery import Sinks, sizes, stored_sinks, uncalled
 from headgate.spark.execution.evaluating import SparkEvaluator
 from headgate.spark.execution.facts import LogFacts
 from headgate.spark.execution.performing import Performer
@@ -122,7 +122,7 @@ class Engine:
             _scheduler(policy, fuse, seed, None if record is None else self._notes.note),
             LogFacts(self.intake.logs),
             workers=workers,
-            known=_known(self.commits, owed),
+            known=_known(self.commits, owed, uncalled(self.directory, self.commits)),
             commits=self.commits.number,
             explain=one_line,
         )
@@ -350,7 +350,7 @@ class Engine:
         return lost
 
 
-def _known(commits: CommitLog, owed: Mapping[str, Owed]) -> dict[str, Known]:
+def _known(commits: CommitLog, owed: Mapping[str, Owed], uncalled: Mapping[str, int]) -> dict[str, Known]:
     """What commits say of the queries of former lives."""
     inside: dict[str, list[tuple[str, int, Any]]] = {}
     for name, each in owed.items():
@@ -358,7 +358,7 @@ def _known(commits: CommitLog, owed: Mapping[str, Owed]) -> dict[str, Known]:
             inside.setdefault(tenant(name), []).extend((name, number, output) for number, output in each.outputs)
     state = commits.state
     return {
-        name: Known(dict(said), dict(state.positions.get(name, {})), tuple(inside.get(name, ())))
+        name: Known(dict(said), dict(state.positions.get(name, {})), tuple(inside.get(name, ())), uncalled.get(name))
         for name, said in state.queries.items()
     }
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
 from headgate.plan.sharing import Place
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from headgate.spark.engine.outlets import Outlet
 
 KEPT = 100_000  # response times that percentiles are taken from
+_CHUNKS = 1000
 
 
 class State(StrEnum):
@@ -44,7 +46,7 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
     _S.WAITING: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.STOPPED}),
     _S.PAUSED: frozenset({_S.CHECKING, _S.CUTTING, _S.SUSPENDED, _S.STOPPED}),
     _S.SUSPENDED: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.WAITING, _S.STOPPED}),
-    _S.DONE: frozenset({_S.CHECKING, _S.STOPPED}),
+    _S.DONE: frozenset({_S.CHECKING, _S.SUSPENDED, _S.STOPPED}),
     _S.STOPPED: frozenset({_S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.DONE}),  # not removed
 }
 
@@ -81,6 +83,36 @@ class Transition:
     reason: str
 
 
+class Times:
+    """The newest response times. What is handed out are the same arrays: nobody changes them, nobody copies them.
+
+    >>> times = Times(kept=3)
+    >>> for start in (0.0, 2.0, 4.0):
+    ...     times.add(np.array([start, start + 1.0]))
+    >>> np.concatenate(times.seen()).tolist()
+    [2.0, 3.0, 4.0, 5.0]
+    """
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._chunks: deque[np.ndarray[Any, np.dtype[np.float64]]] = deque()
+        self._count = 0
+
+    def add(self, times: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+        if not len(times):
+            return
+        self._chunks.append(times)
+        self._count += len(times)
+        while self._count - len(self._chunks[0]) >= self._kept:
+            self._count -= len(self._chunks.popleft())
+        if len(self._chunks) > _CHUNKS:  # runs that give one result each
+            self._chunks = deque([np.concatenate(self._chunks)])
+
+    def seen(self) -> tuple[np.ndarray[Any, np.dtype[np.float64]], ...]:
+        """All of them, the oldest first."""
+        return tuple(self._chunks)
+
+
 @dataclass(slots=True)
 class Tally:
     """What a query has done since the engine started."""
@@ -91,13 +123,7 @@ class Tally:
     tuples_out: int = 0
     dead_letters: int = 0
     late: int = 0  # tuples that its windows passed over
-    responses: array[float] = field(default_factory=lambda: array("d"))
-
-    def note(self, response_times: bytes) -> None:
-        """Add response times, doubles one after another."""
-        self.responses.frombytes(response_times)
-        if len(self.responses) > 2 * KEPT:
-            del self.responses[:-KEPT]
+    times: Times = field(default_factory=lambda: Times())
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +143,7 @@ class Life:
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
     operators: dict[OperatorId, Piece] = field(default_factory=dict)
     entered: bool = False  # the scheduler knows it
-    busy: bool = False  # a run of it is under way that is not committed yet
+    under_way: int = 0  # runs of it that have not ended; of a query in pieces there may be several at a time
     entry: int = 0  # tells one entering from another
     missed: dict[str, list[Chunks]] = field(default_factory=dict)  # what has come while it was being prepared
     looking: bool = False  # somebody looks whether windows inside can close
@@ -137,6 +163,11 @@ class Life:
     @property
     def name(self) -> str:
         return self.query.name
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run of it is under way."""
+        return self.under_way > 0
 
     @property
     def settled(self) -> bool:

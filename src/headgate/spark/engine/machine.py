@@ -44,7 +44,7 @@ class Machine:
         self.desk = Desk(explain)
         self.scheduling = Scheduling(self.desk, scheduler, facts)
         self.delivering = Delivering(self.desk)
-        self.delivering.number = commits
+        self.desk.committed = commits
         self.running = Running(self.desk, self.scheduling, self.delivering, workers)
         self.preparing = Preparing(self.desk, self.scheduling, self.running, facts)
         self.limits = Limits(self.desk, self.scheduling)

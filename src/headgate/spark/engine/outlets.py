@@ -64,6 +64,13 @@ class Outlet:
         self.taking = 0
         self.error = error
 
+    def drop(self) -> int:
+        """Let go of what waits; of how many commits that was."""
+        count = len(self.waiting)
+        self.waiting.clear()
+        self.size = 0
+        return count
+
     @property
     def ripe(self) -> float:
         """When the oldest of what waits should be with the sink; infinity if nothing waits."""

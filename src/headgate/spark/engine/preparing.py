@@ -25,7 +25,8 @@ class Known:
 
     said: Mapping[str, Any] = field(default_factory=dict)
     at: Mapping[str, int] = field(default_factory=dict)
-    owed: tuple[Any, ...] = ()  # committed rows that could not be put inside yet
+    owed: tuple[Any, ...] = ()  # (name, commit, rows): committed rows that could not be put inside yet
+    uncalled: int | None = None  # the first commit whose results its callback may not have been given
 
 
 class Preparing:
@@ -111,7 +112,8 @@ class Preparing:
         if error is None and life.shape is not None and life.shape.level != self.level:
             self.prepare(life, "", ended)  # another policy has come meanwhile
             return
-        if error is None:
+        refusal = "" if life.outlet is None else life.outlet.error  # of its sink, while it was being prepared
+        if error is None and not refusal:
             assert prepared is not None
             try:
                 self._scheduling.enter(life, prepared.backlog)
@@ -125,7 +127,10 @@ class Preparing:
             else:
                 ended(error)
             return
-        self._desk.move(life, State.RUNNING, "")
-        self._running.conclude(life)
+        if refusal:
+            self._desk.move(life, State.SUSPENDED, "failed", refusal)
+        else:
+            self._desk.move(life, State.RUNNING, "")
+            self._running.conclude(life)
         if ended is not None:
             ended(None)

@@ -27,11 +27,16 @@ class Retaining:
 
     @property
     def bound(self) -> int:
-        """The newest commit that no sink needs any more, nor any before it."""
-        return int(min(self._delivering.number, self._delivering.first - 1))
+        """The newest commit that nobody needs any more, nor any before it: no sink, no query for its rows inside."""
+        needed = [self._desk.certain + 1, self._delivering.first]
+        for known in self.known.values():
+            needed += [number for _, number, _ in known.owed]
+            needed += [] if known.uncalled is None else [known.uncalled]
+        needed += [number for life in self._desk.lives.values() for _, number, _ in life.owed]
+        return int(min(needed)) - 1
 
     def watch(self) -> None:
-        if self._running.runs - self._last < EVERY or self.busy or self._running.still:
+        if self._running.runs - self._last < EVERY or self.busy or self._running.still or self._running.away:
             return
         self._last = self._running.runs
         self.busy = True

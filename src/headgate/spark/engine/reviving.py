@@ -79,7 +79,7 @@ class Reviving:
         for life in list(self._desk.lives.values()):
             if life.state is State.SUSPENDED and life.lost:
                 life.error = error  # until now it said that Spark would come back
-            elif life.state is not State.PAUSED:
+            elif life.state not in (State.PAUSED, State.DONE):  # those need no Spark
                 self._running.suspend(life, error)
         self._leave_unchecked(error)
 

@@ -74,7 +74,7 @@ class Running:
             return False
         flight = self.flights[slot] = Flight.of(run, self._desk.lives)
         for life in flight.members:
-            life.busy = True
+            life.under_way += 1
         self._go_on(flight)
         return True
 
@@ -179,7 +179,7 @@ class Running:
         tally.tuples_in += result.arrived
         tally.tuples_out += result.count if gives else 0
         tally.late += result.late
-        tally.note(times.tobytes())
+        tally.times.add(times)
         if result.output is not None:
             self._delivering.put(life, written.number, result.output, result.size)
         return tuple(times.tolist()) if self._scheduling.scheduler.policy.wants_answers else ()
@@ -197,10 +197,11 @@ class Running:
         del self.flights[flight.run.worker]
         scheduler.finished(outcome, self._desk.now)
         for life in flight.members:
-            life.busy = False
+            life.under_way -= 1
             if life.when_at_rest is not None:
-                act, life.when_at_rest = life.when_at_rest, None
-                act()
+                if not life.busy:
+                    act, life.when_at_rest = life.when_at_rest, None
+                    act()
             elif life.state is State.RUNNING:
                 if outcome.produced:
                     self._scheduling.release(life)
@@ -256,10 +257,14 @@ class Running:
             self.suspend(life, error)
 
     def suspend(self, life: Life, error: str) -> None:
-        """Take a query out until somebody resumes it."""
-        if life.state in (State.RUNNING, State.WAITING, State.PAUSED):
+        """Take a query out until somebody resumes it; one that is done, if its sink does not take its results."""
+        if life.state in (State.RUNNING, State.WAITING, State.PAUSED, State.DONE):
             self._scheduling.leave(life)
             self._desk.move(life, State.SUSPENDED, "failed", error)
+
+    def _concluded(self, answer: Answer) -> None:
+        if answer.error is not None:  # it ends again after a restart
+            self._desk.tell("warning", "that a query is done could not be committed", error=answer.error)
 
     def conclude(self, life: Life) -> None:
         """End a one-time query that has read all; its results stay, and it is not run again."""
@@ -269,7 +274,7 @@ class Running:
         former, life.shape = life.shape, life.whole
         said = announced(life.standing(), done=True)
         task = Write(queries={life.name: said}, positions={life.name: keyed(life.positions)}, over=(life.name,))
-        self._desk.give(task, lambda answer: None)  # if it is not told, it ends again after a restart
+        self._desk.give(task, self._concluded)
         if former is not None and not former.whole:
             self._desk.give(Discard(former), lambda answer: None)
         life.ends = {}

@@ -46,9 +46,9 @@ class Scheduling:
 
     def appended(self, stream: str, end: int, chunks: Chunks) -> None:
         """A log has grown."""
-        known = self.ends[stream]
-        if end <= known:
-            return
+        known = self.ends.get(stream)
+        if known is None or end <= known:
+            return  # the stream is being declared, or was when this was sent
         self.ends[stream] = end
         self._measure(stream, end - known)
         for arrival, count in chunks:

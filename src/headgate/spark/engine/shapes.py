@@ -72,6 +72,9 @@ class Facts(Protocol):
     def start(self, stream: str) -> int:
         """The smallest offset that can still be read."""
 
+    def end(self, stream: str) -> int:
+        """The offset that the next tuple will get."""
+
     def frontier(self, stream: str, offset: int) -> Moment:
         """How far event time has come with the tuples before an offset; -inf before the first."""
 

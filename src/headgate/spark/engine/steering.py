@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headgate.core import PolicyChanged
 from headgate.model import Level
+from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.guarded import Guarded
 from headgate.policies.registry import create
@@ -39,12 +40,20 @@ class Steering:
     def set_policy(self, policy: str, fuse: str | None, ticket: int | None = None) -> None:
         """Let another policy decide; one that cannot is refused, and nothing has changed then."""
         made = create(policy)
-        made.check(self._scheduling.scheduler.network)
+        made.check(self._all_queries())
         self._former, self._policy = self._policy, policy
         cut = self._change(made, policy, fuse)
         if ticket is not None:
             self._changing.append((ticket, cut))
             self.watch_changes()
+
+    def _all_queries(self) -> Network:
+        """What the scheduler has, and the queries that are out of it for now: they will come back."""
+        network = self._scheduling.scheduler.network
+        for life in self._desk.lives.values():
+            if life.shape is not None and not life.entered and life.state not in (State.DONE, State.STOPPED):
+                network = network.add(life.query)
+        return network
 
     def _change(self, made: Policy, policy: str, fuse: str | None) -> list[Life]:
         """The queries that are cut anew."""
@@ -85,9 +94,9 @@ class Steering:
         self.failed = policy.report()
         former = self._former if self._former != self._policy else LAST_RESORT
         for text in dict.fromkeys((former, LAST_RESORT)):
-            made = create(text)
             try:
-                made.check(self._scheduling.scheduler.network)
+                made = create(text)
+                made.check(self._all_queries())
             except Exception:  # then the last resort, which takes any network
                 continue
             self._policy, self._former = text, LAST_RESORT

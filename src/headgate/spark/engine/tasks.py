@@ -30,7 +30,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenStream(Task):
-    """Open a stream's log, or make it. Answered with its end."""
+    """Open a stream's log, or make it."""
 
     stream: Stream
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from headgate.model import Query, QueryClass, unknown
 from headgate.spark.engine import messages as m
@@ -37,7 +38,12 @@ class QueryView:
     late: int
     skipped: int
     undelivered: int  # bytes of results that its sink has yet to take
-    responses: array[float]
+    times: tuple[np.ndarray[Any, np.dtype[np.float64]], ...]  # response times, in chunks
+
+    @property
+    def responses(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Seconds from each of its newest results' last tuple to its commit."""
+        return np.concatenate(self.times) if self.times else np.empty(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,5 +184,5 @@ class Views:
             late=tally.late,
             skipped=life.skipped,
             undelivered=0 if life.outlet is None else life.outlet.size,
-            responses=array("d", tally.responses),
+            times=tally.times.seen(),
         )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from headgate.model import HeadgateError
-from headgate.spark.engine.tasks import Deliver, LetGo
+from headgate.spark.engine.tasks import FILES, Deliver, LetGo
 from headgate.spark.rooms import is_room
 from headgate.spark.store import disk
+from headgate.spark.store.commit import CommitLog
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.filesink import FileSink
 from headgate.spark.store.records import Output
-from headgate.spark.store.sinks import Call, Memory, Sink, is_file, open_sink, parse_sink
+from headgate.spark.store.sinks import Call, Callback, Memory, Sink, SinkOf, deliver, is_file, open_sink, parse_sink
 
 TableCall = Callable[[str], Call | None]  # what appends to the table that a sink names, if it names one
 
@@ -31,23 +31,17 @@ class Sinks:
 
     def deliver(self, task: Deliver) -> None:
         """Bring a query's results of several commits, in rising order, to its sink; the second time does nothing."""
-        sink, aside = self._sink(task), self._directory.aside
-        inline: list[tuple[int, Any]] = []
-        for number, output in task.batch:
-            if output.files:
-                sink.roll_forward_all(inline)
-                inline = []
-                self._adopt(sink, number, output, aside)
-            elif output.data:
-                inline.append((number, output.table()))
-        sink.roll_forward_all(inline)
+        deliver(self._sink(task), task.batch, self._directory.aside)
+        self._discard([name for _, output in task.batch for name in output.files])
 
-    def _adopt(self, sink: Sink, number: int, output: Output, aside: Path) -> None:
-        files = [aside / name for name in output.files]
-        sink.adopt(number, files)
-        for folder in {aside / name.split("/")[0] for name in output.files}:
-            if not any(folder.rglob("*.parquet")):  # others of the same job may have theirs there still
-                with suppress(OSError):  # recovery removes what is left
+    def _discard(self, names: Sequence[str]) -> None:
+        """Remove files aside that a sink has copied, and folders in which no other query has files either."""
+        aside = self._directory.aside
+        with suppress(OSError):  # recovery removes what is left
+            for name in names:
+                disk.unlink(aside / name, missing_ok=True)
+            for folder in {aside / name.split("/")[0] for name in names}:
+                if folder.is_dir() and not any(folder.rglob("*.parquet")):
                     disk.rmtree(folder)
 
     def _sink(self, task: Deliver) -> Sink:
@@ -74,29 +68,35 @@ class Sinks:
         other = self._others.pop(task.outlet, None)
         if other is not None:
             other.close()
-        elif (files := self.files.pop(task.query, None)) is not None:
-            files.sync()  # commits may forget its results from now on
-            files.close()
+        elif task.by == FILES and task.query in self.files:
+            self.files[task.query].sync()  # while `tidy` knows it still: commits may forget its results from now on
+            self.files.pop(task.query).close()
 
     def tidy(self, upto: int) -> None:
-        """Merge small files of commits up to a number, and make sure that all files are on disk."""
+        """Merge small files of commits up to a number, and make sure that all files are on disk.
+
+        The first failure is raised when all sinks have had their turn.
+        """
+        errors: list[Exception] = []
         for query, sink in list(self.files.items()):
-            try:
-                sink.compact(upto)
-                sink.sync()
-            except (FileNotFoundError, HeadgateError):
-                if query in self.files and os.path.isdir(sink.folder):
-                    raise
+            for step in (partial(sink.compact, upto), sink.sync):
+                try:
+                    step()
+                except Exception as error:
+                    if query in self.files and os.path.isdir(sink.folder):  # else it was removed with its files
+                        errors.append(error)
+        if errors:
+            raise errors[0]
 
     def close(self) -> None:
         for sink in [*self.files.values(), *self._others.values()]:
             sink.close()
 
 
-def stored_sinks(directory: DataDirectory, table_call: TableCall, room: Callable[[str], Sink]) -> Callable[..., Sink]:
+def stored_sinks(directory: DataDirectory, table_call: TableCall, room: Callable[[str], Sink]) -> SinkOf:
     """Sinks as commits name them, for recovery; what has no function goes nowhere, and can be recalled later."""
 
-    def sink_of(query: str, told: Any) -> Sink:
+    def sink_of(query: str, told: Mapping[str, Any]) -> Sink:
         if is_room(query):
             return room(query)
         text = str(told.get("sink", "parquet"))
@@ -106,6 +106,21 @@ def stored_sinks(directory: DataDirectory, table_call: TableCall, room: Callable
         return open_sink(text, directory.result(query), call)
 
     return sink_of
+
+
+def uncalled(directory: DataDirectory, commits: CommitLog) -> dict[str, int]:
+    """The first commit that the callback of each query may not have been given; nobody can call it until it is back."""
+    calls = {
+        name: Callback.given(directory.result(name))
+        for name, told in commits.state.queries.items()
+        if parse_sink(str(told.get("sink", "parquet"))).name == "callback"
+    }
+    found: dict[str, int] = {}
+    for number, commit in commits.commits() if calls else ():
+        for name in commit.outputs:
+            if number > calls.get(name, number):
+                found.setdefault(name, number)
+    return found
 
 
 def sizes(outputs: Sequence[tuple[int, Output]]) -> list[tuple[int, Output, int]]:

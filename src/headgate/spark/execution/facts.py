@@ -22,6 +22,9 @@ class LogFacts:
     def start(self, stream: str) -> int:
         return self._logs[stream].start
 
+    def end(self, stream: str) -> int:
+        return self._logs[stream].end
+
     def frontier(self, stream: str, offset: int) -> Moment:
         found = self._logs[stream].frontier_at(offset)
         return -inf if found is None else found

@@ -96,16 +96,19 @@ class Recutter:
     def _join_up(self, way: _Way) -> None:
         """Run all that waits inside, then the query is in one piece again."""
         former, network = way.shape, self._network(way)
-        queues = network.inputs(way.standing.name)
-        way.standing = replace(way.standing, queues={place: queues[place] for place in former.leaves})
+        queues = network.inputs(way.standing.name)  # its own: one of a former life has not met the scheduler yet
         for piece in former.pieces:
             taken = left_inside(way.running(), piece)
             if taken is not None:
                 offsets = {place: (each.first, each.last) for place, each in taken.items()}
-                self._run(way, Portion(way.now(), piece, offsets))
-        whole = whole_positions(way.running(), network)
-        way.done.shape, way.done.positions = way.standing.one, whole
-        self._announce(way)
+                self._run(way, Portion(replace(way.now(), queues=queues), piece, offsets))
+        before = former, way.done.positions
+        way.done.shape, way.done.positions = way.standing.one, whole_positions(way.running(), network)
+        try:
+            self._announce(way)
+        except Exception:  # for whoever opens it again it is in pieces still
+            way.done.shape, way.done.positions = before
+            raise
         self._rooms.leave(former)
 
     def _run(self, way: _Way, portion: Portion) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from bisect import insort
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -41,7 +42,7 @@ class FileSink:
         self._closed = False
         disk.make_folder(folder)
         remove_temporary(folder)
-        self._parts = live(parts(folder))
+        self._parts: list[Part] = []
         self._replace_merged()
 
     def roll_forward(self, number: int, table: pa.Table) -> None:
@@ -77,8 +78,9 @@ class FileSink:
 
     def sync(self) -> None:
         """Force the names of the files to disk: from then on the commits need not be kept."""
-        sync_folder(self.folder)
-        sync_folder(self.folder.parent)
+        with writing(self.folder):
+            sync_folder(self.folder)
+            sync_folder(self.folder.parent)
 
     def compact(self, upto: int | None = None) -> None:
         """Merge small files, where enough of a size have gathered; of commits up to a number, which are whole here.
@@ -99,18 +101,20 @@ class FileSink:
         at("sink.compact.before")
         target = self._merged_path(chosen[0].first, chosen[-1].last)
         merged = Part(chosen[0].first, chosen[-1].last, True, target.with_name(target.name + NEW))
-        write_atomic(merged.path, self._merge(chosen), point="sink.compact")
+        write_atomic(merged.path, self._merge(chosen), point="sink.compact", durable_name=False)
         at("sink.compact.written")
-        with self._lock:
-            place = self._parts.index(chosen[0])
-            self._parts[place : place + len(chosen)] = [merged]
         self._replace_merged()
 
     def _replace_merged(self) -> bool:
-        """Remove files whose rows are in merged ones, which then get their names; False if somebody reads them."""
-        found = parts(self.folder)
-        kept = live(found)
-        covered, merged = sorted(set(found) - set(kept)), [part for part in kept if part.path != part.target]
+        """Remove files whose rows are in merged ones, which then get their names; False if somebody reads them.
+
+        What is there is asked of the folder: an attempt that the disk broke off may have left a merged file.
+        """
+        with self._lock:
+            found = parts(self.folder)
+            self._parts = live(found)
+            covered = sorted(set(found) - set(self._parts))
+            merged = [part for part in self._parts if part.path != part.target]
         if covered or merged:
             with changing(self.folder) as allowed, writing(self.folder):
                 if not allowed:
@@ -120,15 +124,16 @@ class FileSink:
         return True
 
     def _replace(self, covered: Sequence[Part], merged: Sequence[Part]) -> None:
+        sync_folder(self.folder)  # else a power cut might take the merged file's name, and the others be gone
         for part in covered:
             disk.unlink(part.path)
             at("sink.compact.some")
         sync_folder(self.folder)  # else a power cut might bring them back beside the merged file
         at("sink.compact.removed")
         for part in merged:
-            disk.replace(part.path, part.target)
             with self._lock:
-                self._parts[self._parts.index(part)] = Part(part.first, part.last, True, part.target)
+                disk.replace(part.path, part.target)
+                self._parts[self._parts.index(part)] = replace(part, path=part.target)
 
     def read(self) -> pa.Table:
         return read(self.folder)

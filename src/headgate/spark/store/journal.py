@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from io import FileIO
 from itertools import accumulate
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate import logs
+from headgate.spark.store import disk
 
 FOLDER = "journal"
 LIMIT = 1 << 20  # bytes of each of the two files
@@ -85,23 +86,22 @@ class Journal:
         A full file is put aside first. A line that is larger than a file may be has one of its own.
         """
         current = self._folder / _CURRENT
-        with self._opened(current) as file:
-            size = file.seek(0, os.SEEK_END)
-            torn = size > 0 and _last_byte(file) != b"\n"  # a crash in the middle of a line, which ends here
+        with self._opened(current) as descriptor:
+            size = os.fstat(descriptor).st_size
+            torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"  # a crash in a line, which ends here
             room = self._limit - size - torn
             fitting = sum(end <= room for end in accumulate(map(len, lines)))
             if fitting or not size:
                 count = max(1, fitting)
-                _write_or_undo(file, size, b"\n" * torn + b"".join(lines[:count]))
+                _write_or_undo(descriptor, size, b"\n" * torn + b"".join(lines[:count]))
                 return count
-        os.replace(current, self._folder / _FORMER)
+        disk.replace(current, self._folder / _FORMER)
         return 0
 
-    def _opened(self, path: Path) -> FileIO:
-        with suppress(FileNotFoundError):
-            return open(path, "a+b", buffering=0)
-        self._folder.mkdir(exist_ok=True)  # directories of earlier versions lack it
-        return open(path, "a+b", buffering=0)
+    def _opened(self, path: Path) -> AbstractContextManager[int]:
+        if not self._folder.is_dir():
+            disk.mkdir(self._folder)  # directories of earlier versions lack it
+        return disk.opened(path, os.O_RDWR | os.O_CREAT)
 
 
 def read_journal(directory: str | os.PathLike[str], query: str | None = None, last: int | None = None) -> list[Entry]:
@@ -131,19 +131,12 @@ def _parsed(line: bytes) -> Entry | None:
         return None
 
 
-def _last_byte(file: FileIO) -> bytes:
-    file.seek(-1, os.SEEK_END)
-    return file.read(1)
-
-
-def _write_or_undo(file: FileIO, size: int, data: bytes) -> None:
-    rest = memoryview(data)
+def _write_or_undo(descriptor: int, size: int, data: bytes) -> None:
     try:
-        while rest:
-            rest = rest[file.write(rest) :]
+        disk.write_all(descriptor, data, size)
     except OSError:
         with suppress(OSError):
-            file.truncate(size)
+            disk.truncate(descriptor, size)
         raise
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,8 @@ from headgate.spark.store import disk
 from headgate.spark.store.commit import CommitLog
 from headgate.spark.store.deadletters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.ledger import Failed, Keep, Ledger
 from headgate.spark.store.records import Commit, Output, State
-from headgate.spark.store.sinks import Sink, SinkOf, deliver, open_sink, parse_sink
+from headgate.spark.store.sinks import Sink, SinkOf, deliver
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +29,15 @@ def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> d
 
     Results go to every durable sink, which takes each once, rows that wait inside a query (names with `#`) to their
     logs, letters to the files of their streams. `sink_of` opens a query's sink by what the commits had said of it by
-    then; all sinks are closed on return. `aside` has then the files of results that are owed, and nothing else. After
-    a sink has failed, all later results of its query are owed too, since they must not overtake.
+    then; all sinks are closed on return, and what they have taken is on disk. `aside` has then the files of results
+    that are owed, and nothing else. After a sink has failed, all later results of its query are owed too, since they
+    must not overtake.
     """
     rolling = _Rolling(directory, sink_of, commits.base())
     try:
         for number, commit in commits.commits():
             rolling.take(number, commit)
+        rolling.sync()
     finally:
         rolling.close()
     _empty(directory.aside, {name.split("/")[0] for owed in rolling.owed.values() for name in _files(owed)})
@@ -66,6 +67,7 @@ class _Rolling:
             self._deliver(query, number, output, commit.queries.get(query) or self.state.queries.get(query, {}))
         for query, told in commit.queries.items():
             if told is None and query in self.sinks:  # another query of this name may have another sink
+                self.sinks[query].sync()
                 self.sinks.pop(query).close()
         self.state.apply(commit)
 
@@ -81,6 +83,11 @@ class _Rolling:
         except Exception as error:
             self.owed[query] = Owed([(number, output)], error, told)
 
+    def sync(self) -> None:
+        """The commit log may be shortened before anybody opens these sinks again."""
+        for sink in self.sinks.values():
+            sink.sync()
+
     def close(self) -> None:
         for sink in self.sinks.values():
             sink.close()
@@ -95,63 +102,3 @@ def _empty(folder: Path, kept: set[str]) -> None:
     for left in folder.iterdir():
         if left.name not in kept:
             disk.rmtree(left) if left.is_dir() else disk.unlink(left)
-
-
-def recover(
-    directory: DataDirectory,
-    sink_of: SinkOf | None = None,
-    failed: Failed | None = None,
-    keep: Keep | None = None,
-) -> Ledger:
-    """Open the commit log, roll every durable sink forward, complete the dead letters, empty `aside`.
-
-    Which sink a query has is what its commits say under `sink`, `parquet` if they say nothing; `sink_of` may say
-    otherwise, and must where a callback is to be called again. With `failed`, a sink that fails is told there, and its
-    results wait; without it that is raised. `keep` takes letters of commits to come; without it their files do.
-    """
-    commits = CommitLog(directory.commits)
-    stored = stored_letters(directory)
-    ledger = Ledger(commits, directory.aside, sink_of or stored_sinks(directory), keep or stored, failed)
-    state = commits.base()  # sinks as they were said to be at each commit, not as they are at the end
-    errors: dict[str, Exception] = {}
-    for number, commit in commits.commits():
-        for stream, letters in commit.letters.items():
-            stored(number, stream, letters)
-        state.queries.update({query: told for query, told in commit.queries.items() if told is not None})
-        for query, output in commit.outputs.items():
-            sink = ledger.sink(query, state.queries.get(query, {}))
-            if sink.durable and query not in errors:
-                try:  # one commit at a time: after a power cut a later one may be in place, an earlier one not
-                    deliver(sink, [(number, output)], directory.aside)
-                except Exception as error:
-                    errors[query] = error
-        ledger.wait(number, commit, errors)
-        state.apply(commit)
-        ledger.forget(commit, errors)
-    ledger.tidy()
-    ledger.tell(errors)
-    return ledger
-
-
-def stored_letters(directory: DataDirectory) -> Keep:
-    """Letters into the files of their streams."""
-    opened: dict[str, DeadLetters] = {}
-
-    def keep(number: int, stream: str, letters: Sequence[Mapping[str, Any]]) -> None:
-        if stream not in opened:
-            opened[stream] = DeadLetters(directory.letters(stream))
-        opened[stream].keep_committed(number, letters)
-
-    return keep
-
-
-def stored_sinks(directory: DataDirectory) -> SinkOf:
-    """Sinks as the commits name them; what nobody gave a function for, a callback or a table, goes nowhere."""
-
-    def sink_of(query: str, told: Mapping[str, Any]) -> Sink:
-        text = str(told.get("sink", "parquet"))
-        if parse_sink(text).name in ("callback", "table"):
-            text = "blackhole"
-        return open_sink(text, directory.result(query))
-
-    return sink_of

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
+from headgate.spark.store import disk
 from headgate.spark.store.jsonlines import from_lines, to_lines
 
 SCHEMA = "schema.arrow"
@@ -83,22 +84,16 @@ def live(found: Sequence[Part]) -> list[Part]:
 @contextmanager
 def unchanged(folder: Path) -> Iterator[None]:
     """Meanwhile no file of results in this folder is replaced by a merged one; others may be added."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
+    with disk.opened(folder, os.O_RDONLY) as descriptor:
         _lock(descriptor, fcntl.LOCK_SH)
         yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
 def changing(folder: Path) -> Iterator[bool]:
     """Files may be replaced by merged ones meanwhile; False if somebody relies on them just now."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
+    with disk.opened(folder, os.O_RDONLY) as descriptor:
         yield _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally:
-        os.close(descriptor)
 
 
 def _lock(descriptor: int, how: int) -> bool:

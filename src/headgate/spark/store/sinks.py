@@ -37,6 +37,7 @@ _SETTINGS = {
     "callback": (),
 }
 _TABLE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}", re.ASCII)
+_PROGRESS = "progress.json"
 FILES = ("parquet", "jsonl")
 BEHIND = 1.0  # seconds that files may be behind what is committed
 Call = Callable[[pa.Table], object]
@@ -232,8 +233,15 @@ class Callback(Best):
         super().__init__(call)
         disk.make_folder(folder)
         remove_temporary(folder)
-        self._file = folder / "progress.json"
-        self.progress: int = read_json(self._file) if self._file.exists() else 0
+        self._file = folder / _PROGRESS
+        self.progress = self.given(folder)
+
+    @staticmethod
+    def given(folder: Path) -> int:
+        """The newest commit that the callback of a query has been given."""
+        file = folder / _PROGRESS
+        found: int = read_json(file) if file.exists() else 0
+        return found
 
     def roll_forward(self, number: int, table: pa.Table) -> None:
         if number > self.progress:

@@ -1,0 +1,155 @@
+"""The promises: what must hold after each step, whenever everything is at rest, after a start, and at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tests.chaos.ledger import BrokenError, rows_of
+
+from headgate.spark.engine.lives import PASSING, Life, State
+from headgate.spark.store.committed import read_committed
+from headgate.spark.store.sinks import is_file
+
+if TYPE_CHECKING:
+    from tests.chaos.world import World
+
+RUNS = (State.RUNNING, State.DONE)
+
+
+def each_step(world: World) -> None:
+    """Cheap ones: nobody has read further than there is, and the scheduler believes what the logs say."""
+    machine = world.system.machine
+    for life in machine.desk.lives.values():
+        if life.shape is None or not life.positions:
+            continue
+        for place, source in life.shape.leaves.items():
+            log = world.system.intake.logs.get(source.stream)
+            if log is not None and place in life.positions and life.positions[place] > log.end:
+                raise BrokenError(f"'{life.name}' stands at {life.positions[place]} of {source.stream}, {log.end}")
+        if life.entered and not life.busy and life.state is State.RUNNING:
+            _balance(world, life)
+
+
+def _balance(world: World, life: Life) -> None:
+    """What waits by the scheduler and what is held by windows is what the logs have behind the query's position."""
+    scheduling = world.system.machine.scheduling
+    assert life.shape is not None
+    for place, source in life.shape.leaves.items():
+        queue = scheduling.scheduler.queue(life.queues[place])
+        end = life.end(source.stream, scheduling.ends)
+        held = queue.log.end - queue.limit
+        if len(queue) + held != end - life.positions[place]:
+            raise BrokenError(
+                f"'{life.name}' stands at {life.positions[place]} of {end} in {source.stream}; "
+                f"{len(queue)} wait and {held} are held"
+            )
+
+
+def at_rest(world: World) -> None:
+    """Nothing is under way, but for callbacks that take long: everyone has been answered, no query is in between."""
+    if world.closing is None and world.users.unanswered:
+        raise BrokenError(f"nobody answers {world.users.unanswered}")
+    machine = world.system.machine
+    passing = [life for life in machine.desk.lives.values() if life.state in PASSING or life.busy]
+    if passing:
+        raise BrokenError(f"still under way: {[(life.name, life.state, life.busy) for life in passing]}")
+    if machine.running.flights:
+        raise BrokenError("a run is under way, but nobody works for it")
+    for name in world.ledger.queries:
+        results(world, name)
+
+
+def results(world: World, name: str, *, drained: bool = False) -> None:
+    """What a query has given is what its SQL gives over all that it has read."""
+    generation = world.ledger.living(name)
+    cut: Mapping[str, int] | None = None
+    if generation is not None:
+        if "cut" in generation.said and name not in world.system.shapes:
+            return  # nobody has opened its pieces since the start
+        newest = generation.newest
+        cut = world.system.ends_of(name, newest.until) if drained else world.system.cut_of(name)
+    expected = world.ledger.expected(name, world.known, cut)
+    _compare(name, "commits", expected, world.ledger.given.get(name, Counter()))
+    sink = str(world.ledger.queries[name][-1].said["sink"])
+    if is_file(sink):
+        _compare(name, "files", expected, rows_of(read_committed(world.path, name)))
+    elif sink == "callback" and drained:
+        missing = world.ledger.expected(name, world.known, cut, living=True) - world.users.receivers[name].rows
+        if missing:
+            raise BrokenError(f"the callback of '{name}' was never given {dict(missing)}")
+    if sink == "callback":
+        strange = set(world.users.receivers[name].rows) - set(expected)
+        if strange:
+            raise BrokenError(f"the callback of '{name}' was given {strange}")
+
+
+def _compare(name: str, where: str, expected: Counter[tuple[object, ...]], found: Counter[tuple[object, ...]]) -> None:
+    if expected != found:
+        lost, more = dict(expected - found), dict(found - expected)
+        raise BrokenError(f"'{name}': lost in {where} {lost}, too many {more}")
+
+
+def after_start(world: World) -> None:
+    """Streams hold what was acknowledged, and what was under way as a whole or not at all."""
+    for name, known in world.known.items():
+        log = world.system.intake.logs[name]
+        if known.unsure is not None and log.end == known.end + len(known.kept(known.unsure)):
+            known.add(known.unsure)
+        known.unsure = None
+        if log.end != known.end:
+            raise BrokenError(f"stream '{name}' has {log.end} tuples, {known.end} were acknowledged")
+        table = log.read(log.start, log.end)
+        found = list(
+            zip(*(table[column].cast("int64").to_pylist() for column in ("k", "v", "ts", "_late")), strict=True)
+        )
+        kept = [each for each in known.tuples[log.start :] if each is not None]
+        if found != [(row.k, row.v, row.ts, int(row.late)) for row in kept]:
+            raise BrokenError(f"stream '{name}' holds {found}, acknowledged were {kept}")
+    for name in world.ledger.queries:
+        results(world, name)
+
+
+def drained(world: World) -> None:
+    """The end: every query runs or is done, and has read all."""
+    machine = world.system.machine
+    for life in machine.desk.lives.values():
+        if life.state not in RUNS:
+            raise BrokenError(f"'{life.name}' is {life.state}: {life.error}")
+        _account(world, life)
+    for name in world.ledger.queries:
+        if world.ledger.living(name) is not None and name not in machine.desk.lives:
+            raise BrokenError(f"'{name}' was never stopped, but it is gone")
+        results(world, name, drained=True)
+    letters(world)
+    if not machine.views.drained:
+        raise BrokenError("nothing is left to do, but it is not drained")
+
+
+def _account(world: World, life: Life) -> None:
+    """Each tuple that came since a query began here is processed, waits, is held or was skipped."""
+
+
+def letters(world: World) -> None:
+    """What expressions failed on is in the dead letters, once for each query."""
+    found: Counter[tuple[str, str, int]] = Counter()
+    for stream, letters in world.system.intake.letters.items():
+        for letter in letters.letters():
+            if letter.query:
+                found[letter.query, stream, int(letter.offset or 0)] += 1
+    wanted: Counter[tuple[str, str, int]] = Counter()
+    for name, generations in world.ledger.queries.items():
+        for generation in generations:
+            failing = {
+                (name, epoch.text.streams[0], at)
+                for epoch in generation.epochs
+                for at in epoch.text.failing(
+                    world.known, epoch.span(epoch.end or world.system.ends_of(name, epoch.until))
+                )
+            }
+            wanted.update(failing)
+    if wanted - found:
+        raise BrokenError(f"dead letters are missing: {dict(wanted - found)}")
+    if max(found.values(), default=0) > max((len(each) for each in world.ledger.queries.values()), default=1):
+        raise BrokenError(f"dead letters are there twice: {found.most_common(3)}")

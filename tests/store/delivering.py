@@ -1,0 +1,142 @@
+"""Commits, recovery and delivery as the engine does them, in one thread and whenever a test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import Any
+
+from headgate.spark.engine.tasks import Deliver, LetGo
+from headgate.spark.execution.delivery import Sinks, stored_sinks
+from headgate.spark.rooms import Rooms
+from headgate.spark.store.commit import CommitLog
+from headgate.spark.store.deadletters import DeadLetters
+from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.records import Commit, Output
+from headgate.spark.store.recovery import complete
+from headgate.spark.store.sinks import Call, SinkOf
+
+_ids = count(1)
+
+
+def sinks_of(directory: DataDirectory) -> SinkOf:
+    """What recovery opens where nobody has given functions."""
+    return stored_sinks(directory, lambda text: None, Rooms(directory).sink)
+
+
+@dataclass(eq=False)
+class Outlet:
+    """What waits for a sink; once its query is gone and all is delivered, the sink is let go."""
+
+    query: str
+    sink: str
+    waiting: list[tuple[int, Output]] = field(default_factory=list)
+    over: bool = False
+    id: int = field(default_factory=lambda: next(_ids))
+
+
+class Store:
+    """The commit log and the sinks of a data directory, recovered when they are opened.
+
+    `calls` are the functions of queries whose sinks are callbacks.
+    """
+
+    def __init__(self, directory: DataDirectory, calls: Mapping[str, Call] | None = None) -> None:
+        self.directory, self._calls = directory, dict(calls or {})
+        self.commits = CommitLog(directory.commits)
+        self.owed = complete(directory, self.commits, sinks_of(directory))
+        self.outlets = [Outlet(query, _sink(each.told), each.outputs, over=True) for query, each in self.owed.items()]
+        self.outlets += [Outlet(query, _sink(told)) for query, told in self.commits.state.queries.items()]
+        self.sinks = Sinks(directory, lambda text: None)
+        self.letters: dict[str, DeadLetters] = {}
+        self._letters: list[tuple[int, str, Sequence[Any]]] = []  # those that wait: commit, stream, letters
+
+    @property
+    def positions(self) -> Mapping[str, Mapping[str, int]]:
+        return self.commits.state.positions
+
+    def commit(self, *commits: Commit) -> list[int]:
+        """Make runs count that end together."""
+        numbers = self.commits.append_all(commits)
+        for number, commit in zip(numbers, commits, strict=True):
+            self._take(number, commit)
+        return numbers
+
+    def _take(self, number: int, commit: Commit) -> None:
+        self.outlets += [Outlet(query, _sink(told)) for query, told in commit.queries.items() if told is not None]
+        for query, output in commit.outputs.items():
+            self._outlet(query).waiting.append((number, output))
+        for query, told in commit.queries.items():
+            if told is None:
+                self._outlet(query).over = True
+        self._letters += [(number, stream, letters) for stream, letters in commit.letters.items()]
+
+    def _outlet(self, query: str) -> Outlet:
+        """The way to a query's sink, which is `parquet` where no commit has said otherwise."""
+        for outlet in self.outlets:
+            if outlet.query == query and not outlet.over:
+                return outlet
+        self.outlets.append(Outlet(query, "parquet"))
+        return self.outlets[-1]
+
+    def deliver(self, part: float = 1.0) -> dict[str, Exception]:
+        """Sinks take what waits, or a part of it, and streams their letters; gives what went wrong, by their names.
+
+        A sink that fails holds back nobody else. What it refused, and what comes after it, waits.
+        """
+        errors: dict[str, Exception] = {}
+        for outlet in list(self.outlets):
+            if outlet.query not in self._behind(outlet):
+                _tried(errors, outlet.query, partial(self._deliver, outlet, round(part * len(outlet.waiting))))
+        for entry in list(self._letters):
+            if entry[1] not in errors:
+                _tried(errors, entry[1], partial(self._keep, entry))
+        return errors
+
+    def _behind(self, outlet: Outlet) -> set[str]:
+        """Queries of which results wait that come before those of an outlet."""
+        return {other.query for other in self.outlets[: self.outlets.index(outlet)] if other.waiting}
+
+    def _deliver(self, outlet: Outlet, number: int) -> None:
+        if number:
+            batch, call = outlet.waiting[:number], self._calls.get(outlet.query)
+            self.sinks.deliver(Deliver(outlet.id, outlet.query, outlet.sink, batch, call=call))
+            del outlet.waiting[:number]
+        if outlet.over and not outlet.waiting:
+            self.outlets.remove(outlet)
+            if not any(other.query == outlet.query for other in self.outlets):
+                self.sinks.let_go(LetGo(outlet.id, outlet.query))
+
+    def _keep(self, entry: tuple[int, str, Sequence[Any]]) -> None:
+        number, stream, letters = entry
+        if stream not in self.letters:
+            self.letters[stream] = DeadLetters(self.directory.letters(stream))
+        self.letters[stream].keep_committed(number, letters)
+        self._letters.remove(entry)
+
+    def tidy(self) -> None:
+        """Merge small files, and shorten the commit log by what nobody waits for."""
+        waiting = [number for outlet in self.outlets for number, _ in outlet.waiting]
+        waiting += [number for number, _, _ in self._letters]
+        upto = min([self.commits.number, *(number - 1 for number in waiting)])
+        self.sinks.tidy(upto)
+        self.commits.compact(upto)
+
+    def close(self) -> None:
+        """Deliver what is left, then let go."""
+        self.deliver()
+        self.sinks.close()
+        self.commits.close()
+
+
+def _sink(told: Mapping[str, Any]) -> str:
+    return str(told.get("sink", "parquet"))
+
+
+def _tried(errors: dict[str, Exception], name: str, step: Callable[[], None]) -> None:
+    try:
+        step()
+    except Exception as error:
+        errors[name] = error
