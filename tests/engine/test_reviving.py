@@ -56,6 +56,9 @@ class FakeFacts:
     def start(self, stream: str) -> int:
         return 0
 
+    def end(self, stream: str) -> int:
+        return 0  # it is asked for when the stream is declared
+
     def frontier(self, stream: str, offset: int) -> float:
         return -inf
 
