@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headgate.model import HeadgateError, Table
+from headgate.spark.jobs.problems import one_line
 from headgate.spark.jobs.tables import read_table, stored
 
 FEW = 100_000  # rows of a DataFrame that are kept here too, so that it can be made anew
@@ -75,8 +76,9 @@ class Tables(Mapping[str, DataFrame]):
         for name, known in list(self._known.items()):
             try:
                 self._known[name] = replace(known, frame=_again(spark, name, known), lost="")
-            except HeadgateError as error:
-                self._known[name] = replace(known, lost=error.message)
+            except Exception as error:  # whatever it is, the other tables come back
+                why = error.message if isinstance(error, HeadgateError) else one_line(error)
+                self._known[name] = replace(known, lost=why)
         return {name: known.lost for name, known in self._known.items() if known.lost}
 
     def _rows(self, frame: DataFrame) -> pa.Table | None:

@@ -40,22 +40,29 @@ class Runner:
 
         That Spark has died does not pass: `SparkGoneError`.
         """
-        java = self.java
-        try:
-            result, jobs = self._tried(java, group, description, evaluate)
-        except Exception as error:
-            if isinstance(blamed := java.blame(error), SparkGoneError):
-                raise blamed from error
-            raise
+        result, jobs = self.ask(lambda: self._tried(group, description, evaluate))
         with self._counting:
             self.jobs += jobs
         return result, jobs
 
-    def _tried(self, java: Java, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+    def ask(self, question: Callable[[], Made]) -> Made:
+        """Ask something of Spark. `SparkGoneError` if it has died by then, whatever else that may look like."""
+        java = self.java
+        try:
+            answer = question()
+        except Exception as error:
+            if isinstance(blamed := java.blame(error), SparkGoneError):
+                raise blamed from error
+            raise
+        if java is not self.java:  # another Spark was started meanwhile, which knows nothing of the answer
+            raise java.gone()
+        return answer
+
+    def _tried(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
         try:
             return self._run(group, description, evaluate)
         except Exception as error:
-            final = isinstance(java.blame(error), HeadgateError)
+            final = isinstance(self.java.blame(error), HeadgateError)
             if final or (isinstance(error, PySparkException) and of_values(error)):
                 raise
             return self._run(group, description, evaluate)

@@ -154,10 +154,11 @@ class Session:
         """
         made = Table(name=arguments.name(name, "table"))
         if isinstance(source, DataFrame):
-            self.engine.add_table(made, source)
+            with quietly():
+                self.engine.add_table(made, source)
         else:
             path = str(source) if isinstance(source, PathLike) else source
-            with located(f"table '{name}'"):
+            with located(f"table '{name}'"), quietly():
                 self.engine.add_table(replace(made, path=text(path, "rooms.csv")))
 
     @gated

@@ -30,6 +30,7 @@ from headgate.plan.network import Network
 from headgate.policies.guarded import Guarded
 from headgate.spark.declared import Tables
 from headgate.spark.engine import messages as m
+from headgate.spark.engine.costing import costs_of
 from headgate.spark.engine.machine import Machine
 from headgate.spark.engine.notes import Notes
 from headgate.spark.engine.owner import SINK, Owner
@@ -49,7 +50,7 @@ from headgate.spark.replay import Replayed
 from headgate.spark.rooms import Rooms, is_room, tenant
 from headgate.spark.runner import Runner
 from headgate.spark.store.commit import CommitLog
-from headgate.spark.store.costs import Costs, QueryCost
+from headgate.spark.store.costs import Costs
 from headgate.spark.store.deadletters import Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.files import disk_error
@@ -154,13 +155,10 @@ class Engine:
         again = self.tables.lost(table.name)
         if not again:
             check_relation("table", table.name, dict.fromkeys(self.tables, "table"))
-        java = self.runner.java
         try:
-            found = self.tables.read(self._spark, table, frame)
-        except Exception as error:
-            if isinstance(blamed := java.blame(error), SparkGoneError):
-                self._owner.tell(m.SparkDied(str(blamed)))
-                raise blamed from error
+            found = self.runner.ask(lambda: self.tables.read(self._spark, table, frame))
+        except SparkGoneError as gone:
+            self._owner.tell(m.SparkDied(str(gone)))
             raise
         if not again:
             self._owner.ask(m.DeclareTable, table.name)
@@ -214,16 +212,7 @@ class Engine:
 
     def costs(self, overview: Overview | None = None) -> Costs:
         """What has been measured so far."""
-        seen = overview or self.overview()
-        found = {}
-        for view in seen.queries:
-            if view.query.name in seen.costs:
-                cost, overhead = seen.costs[view.query.name]
-                selectivity = view.tuples_out / view.tuples_in if view.tuples_in else None
-                found[view.query.name] = QueryCost(
-                    view.query.query_class, cost, overhead, selectivity, view.runs, view.tuples_in
-                )
-        return Costs(seen.policy, seen.run_overhead, seen.train, dict(seen.rates), found)
+        return costs_of(overview or self.overview())
 
     def follow(self, name: str, timeout: float | None = None, buffer: int = BUFFER) -> Iterator[pa.Table]:
         """A query's results as they are committed, from now on; none comes of one that is done."""
