@@ -329,7 +329,7 @@ class Session:
         try:
             with quietly():
                 self.feeding.close()
-                self._left = self.engine.close()
+                self.engine.close()
         finally:
             self._ended = self._status()
             self._let_go()
