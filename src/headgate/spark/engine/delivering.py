@@ -93,7 +93,6 @@ class Delivering:
             outlet.refused(self._desk.explain(answer.error))
             outlet.lost = isinstance(answer.error, SparkGoneError)
             for life in self._concerned(outlet):
-                life.lost = life.lost or (outlet.lost and life.state in (State.RUNNING, State.WAITING))
                 self._suspend(life, outlet)
         if not outlet.taking:
             outlet.at_once = False
@@ -105,7 +104,10 @@ class Delivering:
             return
         if life.state in PASSING:
             self._desk.when_settled(life, lambda: self._suspend(life, outlet))
-        else:
+        elif not outlet.lost:
+            self.suspend(life, outlet.error)
+        elif life.state in (State.RUNNING, State.WAITING):  # others wait until Spark is back, as they are
+            life.lost = True
             self.suspend(life, outlet.error)
 
     def _concerned(self, outlet: Outlet) -> Iterable[Life]:

@@ -128,6 +128,7 @@ class Preparing:
                 ended(error)
             return
         if refusal:
+            life.lost = life.outlet is not None and life.outlet.lost
             self._desk.move(life, State.SUSPENDED, "failed", refusal)
         else:
             self._desk.move(life, State.RUNNING, "")

@@ -79,7 +79,7 @@ class Reviving:
         for life in list(self._desk.lives.values()):
             if life.state is State.SUSPENDED and life.lost:
                 life.error = error  # until now it said that Spark would come back
-            elif life.state not in (State.PAUSED, State.DONE):  # those need no Spark
+            elif life.state not in (State.PAUSED, State.DONE) or _owes(life):  # those need no Spark
                 self._running.suspend(life, error)
         self._leave_unchecked(error)
 
@@ -139,3 +139,8 @@ class Reviving:
             self._preparing.prepare(life, "goes on from its last commit")
         else:
             self._desk.move(life, former, "as before", life.error)
+
+
+def _owes(life: Life) -> bool:
+    """Whether a query that is done has results for a sink that needs Spark; `resume` offers them again."""
+    return life.state is State.DONE and life.outlet is not None and life.outlet.lost
