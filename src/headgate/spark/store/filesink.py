@@ -115,7 +115,11 @@ class FileSink:
             with changing(self.folder) as allowed, writing(self.folder):
                 if not allowed:
                     return False
-                self._replace(covered, merged)
+                try:
+                    self._replace(covered, merged)
+                finally:
+                    with self._lock:  # also what an attempt that failed half way has left
+                        self._parts = live(parts(self.folder))
             at("sink.compact.after")
         return True
 
@@ -127,8 +131,6 @@ class FileSink:
         at("sink.compact.removed")
         for part in merged:
             disk.replace(part.path, part.target)
-            with self._lock:
-                self._parts[self._parts.index(part)] = Part(part.first, part.last, True, part.target)
 
     def read(self) -> pa.Table:
         return read(self.folder)

@@ -66,7 +66,7 @@ class _Rolling:
             self._deliver(query, number, output, commit.queries.get(query) or self.state.queries.get(query, {}))
         for query, told in commit.queries.items():
             if query in self.sinks and (told is None or told.get("sink") != self._sink(query)):
-                self.sinks.pop(query).close()  # another query of this name, or the same started anew, with another one
+                self._let_go(query)  # another query of this name, or the same started anew, with another one
         self.state.apply(commit)
 
     def _sink(self, query: str) -> Any:
@@ -84,9 +84,17 @@ class _Rolling:
         except Exception as error:
             self.owed[query] = Owed([(number, output)], error, told)
 
-    def close(self) -> None:
-        for sink in self.sinks.values():
+    def _let_go(self, query: str) -> None:
+        """What is in place is durable there before the commit log can be shortened: perhaps nobody opens it again."""
+        sink = self.sinks.pop(query)
+        try:
+            sink.sync()
+        finally:
             sink.close()
+
+    def close(self) -> None:
+        for query in list(self.sinks):
+            self._let_go(query)
 
 
 def _files(owed: Owed) -> list[str]:
