@@ -66,7 +66,8 @@ def results(world: World, name: str, *, drained: bool = False) -> None:
     generation = world.ledger.living(name)
     cut: Mapping[str, int] | None = None
     if generation is not None:
-        if "cut" in generation.said and name not in world.system.shapes:
+        shape = world.system.shapes.get(name)
+        if "cut" in generation.said and (shape is None or shape.whole):
             return  # nobody has opened its pieces since the start
         newest = generation.newest
         cut = world.system.ends_of(name, newest.until) if drained else world.system.cut_of(name)

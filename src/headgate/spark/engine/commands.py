@@ -322,9 +322,11 @@ class Commands:
         life.positions, life.starts, life.until, life.ends = positions, dict(positions), {}, {}
         life.told |= set(checked.told)
         discard = old if old is not None and not old.whole else None
+        life.announced = False
 
         def ended(error: Exception | None) -> None:
-            if error is None:
+            if error is None or life.announced:
+                self._stay(life, error)
                 self._desk.reply(asked.ticket)
                 return
             for name, value in before.items():
@@ -349,6 +351,11 @@ class Commands:
         task = Write(queries={life.name: announced(life.standing())}, positions={life.name: keyed(life.positions)})
         self._desk.give(task, written)
 
+    def _stay(self, life: Life, error: Exception | None) -> None:
+        """Commits tell of what a command has made of a query: it stays so, even if it cannot run yet."""
+        if error is not None:
+            self._desk.move(life, State.SUSPENDED, "could not go on", self._desk.explain(error))
+
     def _back(self, life: Life, former: State, ticket: int | None, error: Exception) -> None:
         """A command failed: the query is as it was before."""
         self._desk.reply(ticket, error=error)
@@ -372,9 +379,11 @@ class Commands:
         life.positions = {leaf: ends[source.stream] for leaf, source in life.whole.leaves.items()}
         life.starts = dict(life.positions)
         discard = old if old is not None and not old.whole else None
+        life.announced = False
 
         def ended(failed: Exception | None) -> None:
-            if failed is None:
+            if failed is None or life.announced:
+                self._stay(life, failed)
                 life.skipped += skipped
                 return
             for name, value in before.items():

@@ -169,6 +169,7 @@ class Prepared:
     letters: list[Written] = field(default_factory=list)  # further commits with dead letters
     keys: set[Any] = field(default_factory=set)  # what expressions failed on, committed
     owed: list[Any] = field(default_factory=list)
+    announced: bool = False  # a commit has told of the query as it is now
     error: Exception | None = None
 
 

@@ -52,8 +52,8 @@ class FileSink:
         """The same for several commits in rising order, in one file."""
         with self._lock:
             wanted = [(number, table) for number, table in results if not self._has(number)]
-            if wanted:
-                self._save_schema(wanted[0][1].schema)
+            if results:  # also if all files are there: a power cut may have left them without it
+                self._save_schema(results[0][1].schema)
             wanted = [(number, table) for number, table in wanted if table.num_rows]
             if wanted and self._parts and self._parts[-1].last > wanted[0][0]:
                 for number, table in wanted:  # a merged file would cover one that lies between
