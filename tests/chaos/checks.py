@@ -63,7 +63,9 @@ def at_rest(world: World) -> None:
 
 def results(world: World, name: str, *, drained: bool = False) -> None:
     """What a query has given is what its SQL gives over all that it has read."""
-    generation = world.ledger.living(name)
+    generation, life = world.ledger.living(name), world.system.machine.desk.lives.get(name)
+    if name in world.ledger.vague or (life is not None and life.owed):
+        return
     cut: Mapping[str, int] | None = None
     if generation is not None:
         shape = world.system.shapes.get(name)

@@ -86,6 +86,12 @@ class Users:
     def everyone(self) -> list[Client]:
         return [self.host, *self.clients]
 
+    @property
+    def idle(self) -> list[Client]:
+        """Those who may ask for something; the host does only what is in its script."""
+        free = [client for client in self.everyone if client.waits_for is None]
+        return [client for client in free if client is not self.host or client.script]
+
     def family(self, name: str) -> str:
         return FAMILIES[int(name[1:]) % len(FAMILIES)]
 

@@ -76,6 +76,7 @@ class Ledger:
     history: dict[int, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)  # positions by commit
     unsure: Attempt | None = None
     commits: int = 0
+    vague: set[str] = field(default_factory=set)  # names of queries that ended with committed rows not yet inside
 
     def living(self, name: str) -> Generation | None:
         """The query of a name, if commits say that there is one."""

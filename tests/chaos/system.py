@@ -190,6 +190,9 @@ class System:
             return {place: positions[place] for place in generation.newest.starts}
         if shape is None or shape.whole:
             raise HeadgateError(f"nothing is known of the pieces of '{name}'")
+        life = self.machine.desk.lives.get(name)
+        if life is not None and life.owed:
+            self.ledger.vague.add(name)  # how far its results reach is not in its pieces
         at = {place: positions[key(place)] for place in shape.leaves}
         nothing: Any = None
         stands = RunningQuery(nothing, shape, nothing, {}, at).stands()

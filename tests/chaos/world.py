@@ -121,7 +121,7 @@ class World:
             ways.append((10.0, self.handle))
         if self.performable():
             ways.append((8.0, self.perform))
-        if any(client.waits_for is None for client in self.users.everyone):
+        if self.users.idle:
             ways.append((3.0, self.ask))
         chance.choices([way for _, way in ways], [weight for weight, _ in ways])[0]()
         checks.each_step(self)
@@ -167,7 +167,7 @@ class World:
         self.system.perform(lane, place, group if lane == COMMIT else 1)
 
     def ask(self) -> None:
-        client = self.chance.choice([client for client in self.users.everyone if client.waits_for is None])
+        client = self.chance.choice(self.users.idle)
         if client.script:
             make = client.script.popleft()
         elif len(self.system.intake.streams) < len(NAMES):
@@ -421,7 +421,8 @@ class World:
                 if not any(client.script for client in self.users.everyone):
                     return
             self._pump()
-        raise BrokenError("it does not come to rest")
+        waiting = [client.waits_for for client in self.users.everyone if client.waits_for is not None]
+        raise BrokenError(f"it does not come to rest: {waiting}")
 
     def _must_restart(self) -> bool:
         """A file that could be neither written nor repaired asks for a restart; others happen to be restarted."""

@@ -19,7 +19,7 @@ from headgate.spark.engine.shapes import Facts, announced, keyed
 from headgate.spark.engine.tasks import Check, Checked, Discard, OpenStream, Reach, Recall, Write
 from headgate.spark.engine.windows import streams_of
 
-_PLACE = ("query", "whole", "shape", "starts", "positions", "until", "ends")  # what a command may have to put back
+_PLACE = ("query", "whole", "shape", "starts", "positions", "until", "ends", "owed")  # what a command may have to put back
 
 
 class Commands:
@@ -303,9 +303,10 @@ class Commands:
             if answer.error is not None:
                 self._back(life, former, asked.ticket, answer.error)
             else:
+                life.owed = []
                 self._take_place(asked, life, query, checked, answer.value, former)
 
-        self._desk.give(Reach(life.standing()), reached)
+        self._desk.give(Reach(life.standing(), tuple(life.owed)), reached)
 
     def _take_place(
         self, asked: m.Replace, life: Life, query: Any, checked: Checked, stands: Mapping[Any, int], former: State
@@ -377,7 +378,7 @@ class Commands:
         life.error = error
         life.shape, life.ends = life.whole, {}
         life.positions = {leaf: ends[source.stream] for leaf, source in life.whole.leaves.items()}
-        life.starts = dict(life.positions)
+        life.starts, life.owed = dict(life.positions), []
         discard = old if old is not None and not old.whole else None
         life.announced = False
 

@@ -50,9 +50,13 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reach(Task):
-    """Find where a query in pieces stands in its streams: the first tuples that have not gone all the way."""
+    """Find where a query in pieces stands in its streams: the first tuples that have not gone all the way.
+
+    Committed rows that could not be put inside yet are put there first: they have gone half the way.
+    """
 
     standing: Standing
+    owed: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
