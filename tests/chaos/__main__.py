@@ -1,4 +1,4 @@
-"""Seeds of the simulated engine: `python -m tests.chaos --seeds 10000 --first 1`, `python -m tests.chaos --seed 4711`."""
+"""Seeds of the simulated engine: `python -m tests.chaos --seeds 10000`; one of them again: `--seed 4711 --verbose`."""
 
 from __future__ import annotations
 
@@ -70,5 +70,7 @@ def main() -> int:
 
 if __name__ == "__main__":
     if os.environ.get("PYTHONHASHSEED") != "0":  # the order of sets is part of a case
-        os.execve(sys.executable, [sys.executable, "-m", "tests.chaos", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
+        os.execve(
+            sys.executable, [sys.executable, "-m", "tests.chaos", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"}
+        )
     sys.exit(main())

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tests.chaos.ledger import BrokenError, rows_of
+from tests.chaos.ledger import BrokenError, Epoch, rows_of
+from tests.chaos.queries import Span
 
 from headgate.spark.engine.lives import PASSING, Life, State
 from headgate.spark.store.committed import read_committed
@@ -104,7 +105,9 @@ def after_start(world: World) -> None:
         if log.end != known.end:
             raise BrokenError(f"stream '{name}' has {log.end} tuples, {known.end} were acknowledged")
         table = log.read(log.start, log.end)
-        found = list(zip(*(table[column].cast("int64").to_pylist() for column in ("k", "v", "ts", "_late")), strict=True))
+        found = list(
+            zip(*(table[column].cast("int64").to_pylist() for column in ("k", "v", "ts", "_late")), strict=True)
+        )
         kept = [each for each in known.tuples[log.start :] if each is not None]
         if found != [(row.k, row.v, row.ts, int(row.late)) for row in kept]:
             raise BrokenError(f"stream '{name}' holds {found}, acknowledged were {kept}")
@@ -118,7 +121,6 @@ def drained(world: World) -> None:
     for life in machine.desk.lives.values():
         if life.state not in RUNS:
             raise BrokenError(f"'{life.name}' is {life.state}: {life.error}")
-        _account(world, life)
     for name in world.ledger.queries:
         if world.ledger.living(name) is not None and name not in machine.desk.lives:
             raise BrokenError(f"'{name}' was never stopped, but it is gone")
@@ -128,8 +130,9 @@ def drained(world: World) -> None:
         raise BrokenError("nothing is left to do, but it is not drained")
 
 
-def _account(world: World, life: Life) -> None:
-    """Each tuple that came since a query began here is processed, waits, is held or was skipped."""
+def _span(world: World, name: str, epoch: Epoch) -> Span:
+    """What a query has read when all is drained."""
+    return epoch.span(epoch.end or world.system.ends_of(name, epoch.until))
 
 
 def letters(world: World) -> None:
@@ -145,7 +148,9 @@ def letters(world: World) -> None:
             failing = {
                 (name, epoch.text.streams[0], at)
                 for epoch in generation.epochs
-                for at in epoch.text.failing(world.known, epoch.span(epoch.end or world.system.ends_of(name, epoch.until)))
+                for at in epoch.text.failing(
+                    world.known, epoch.span(epoch.end or world.system.ends_of(name, epoch.until))
+                )
             }
             wanted.update(failing)
     if wanted - found:

@@ -132,7 +132,8 @@ class Users:
         return lambda ticket: m.AddQuery(ticket, query, *times, lane, behind_of(sink), call)
 
     def any_add(self) -> Callable[[int], m.Command]:
-        name, chance, more = self._name(), self.chance, {}
+        name, chance = self._name(), self.chance
+        more: dict[str, Any] = {}
         if chance.random() < 0.2:
             more["once"] = True
         elif chance.random() < 0.5:

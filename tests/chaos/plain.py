@@ -190,7 +190,9 @@ def evaluation(
     """What `jobs.evaluate.evaluation` gives, without its analyser."""
     known = outlet or Outlet.result(scope(plan, streams, {}))
     schema = pa.schema([(name, _type(plan, ref, streams)) for ref, name in zip(known.refs, known.names, strict=True)])
-    return PlainEvaluation(Catalog(spark, streams, tables), plan, schema, lambda frame, extra: frame, outlet, refs=known.refs)
+    return PlainEvaluation(
+        Catalog(spark, streams, tables), plan, schema, lambda frame, extra: frame, outlet, refs=known.refs
+    )
 
 
 def _type(node: Operator | Source, ref: Ref, streams: Mapping[str, Stream]) -> pa.DataType:

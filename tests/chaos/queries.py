@@ -61,7 +61,9 @@ class Text:
             case "divide":
                 return Counter((row.k, 7 % row.v) for row in first if 0 < row.v < self.number + 4)
             case "union":
-                return Counter([*((row.k, row.v) for row in first if row.v > self.number), *((r.k, r.v) for r in rest[0])])
+                return Counter(
+                    [*((row.k, row.v) for row in first if row.v > self.number), *((r.k, r.v) for r in rest[0])]
+                )
             case "counts":
                 return self._counts(known[self.streams[0]], first, span[0], ends)
         return Counter(

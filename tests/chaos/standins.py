@@ -47,9 +47,10 @@ class PlainEvaluator(SparkEvaluator):
     """The engine's evaluator, on lists of rows."""
 
     def __init__(self, jobs: Jobs, logs: Any, streams: Any, directory: Any, followers: Any, now: Any) -> None:
-        given: Any = None, jobs
-        super().__init__(*given, logs, streams, {}, directory.waiting, directory.aside, followers, now)
-        self._together = Singles(given[1], logs, directory.aside, now)
+        spark: Any = None
+        runner: Any = jobs
+        super().__init__(spark, runner, logs, streams, {}, directory.waiting, directory.aside, followers, now)
+        self._together = Singles(runner, logs, directory.aside, now)
 
 
 def _raising() -> None:

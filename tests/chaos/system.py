@@ -27,7 +27,18 @@ from headgate.spark.engine.lives import Transition
 from headgate.spark.engine.machine import Machine
 from headgate.spark.engine.owner import AIDES, SINK
 from headgate.spark.engine.shapes import key
-from headgate.spark.engine.tasks import AIDE, COMMIT, WORKER, Check, Evaluate, Prepare, Reply, SparkGoneError, Task, Write
+from headgate.spark.engine.tasks import (
+    AIDE,
+    COMMIT,
+    WORKER,
+    Check,
+    Evaluate,
+    Prepare,
+    Reply,
+    SparkGoneError,
+    Task,
+    Write,
+)
 from headgate.spark.execution.committing import Committer
 from headgate.spark.execution.delivery import Sinks, sizes, stored_sinks, uncalled
 from headgate.spark.execution.facts import LogFacts

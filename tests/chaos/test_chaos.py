@@ -1,4 +1,4 @@
-"""The engine under faults, simulated: a fixed number of seeds, in a process of their own so that each can be repeated."""
+"""The engine under faults, simulated: some seeds, in processes of their own so that each can be repeated."""
 
 from __future__ import annotations
 

@@ -19,7 +19,16 @@ from headgate.spark.engine.shapes import Facts, announced, keyed
 from headgate.spark.engine.tasks import Check, Checked, Discard, OpenStream, Reach, Recall, Write
 from headgate.spark.engine.windows import streams_of
 
-_PLACE = ("query", "whole", "shape", "starts", "positions", "until", "ends", "owed")  # what a command may have to put back
+_PLACE = (
+    "query",
+    "whole",
+    "shape",
+    "starts",
+    "positions",
+    "until",
+    "ends",
+    "owed",
+)  # what a command may have to put back
 
 
 class Commands:

@@ -347,9 +347,7 @@ def _known(commits: CommitLog, owed: Mapping[str, Owed], uncalled: Mapping[str, 
             inside.setdefault(tenant(name), []).extend((name, number, output) for number, output in each.outputs)
     state = commits.state
     return {
-        name: Known(
-            dict(said), dict(state.positions.get(name, {})), tuple(inside.get(name, ())), uncalled.get(name)
-        )
+        name: Known(dict(said), dict(state.positions.get(name, {})), tuple(inside.get(name, ())), uncalled.get(name))
         for name, said in state.queries.items()
     }
 
