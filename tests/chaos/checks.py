@@ -23,6 +23,10 @@ def each_step(world: World) -> None:
     """Cheap ones: nobody has read further than there is, and the scheduler believes what the logs say."""
     machine = world.system.machine
     for life in machine.desk.lives.values():
+        if life.owed:
+            world.system.owing.add(life.name)
+        elif life.state is State.RUNNING:
+            world.system.owing.discard(life.name)
         if life.shape is None or not life.positions:
             continue
         for place, source in life.shape.leaves.items():
@@ -144,7 +148,7 @@ def letters(world: World) -> None:
                 found[letter.query, stream, int(letter.offset or 0)] += 1
     wanted: Counter[tuple[str, str, int]] = Counter()
     for name, generations in world.ledger.queries.items():
-        for generation in generations:
+        for generation in generations if name not in world.ledger.vague else ():
             failing = {
                 (name, epoch.text.streams[0], at)
                 for epoch in generation.epochs

@@ -149,8 +149,10 @@ class Ledger:
         if known is None:
             self.queries.setdefault(name, []).append(Generation([epoch], said))
             return
-        known.said, known.newest.until = said, epoch.until
-        if known.newest.end is not None:
+        known.said = said
+        if known.newest.end is None:
+            known.newest.until = epoch.until
+        else:
             known.epochs.append(epoch)
             known.positions = {}
 
@@ -175,6 +177,8 @@ class ToldCommits(CommitLog):
         self._ledger, self._cut_of = ledger, cut_of
 
     def append_all(self, commits: Sequence[Commit]) -> list[int]:
+        if self._file._failed:  # it accepts nothing, and what it may hold is an attempt before this one
+            return super().append_all(commits)
         self._ledger.attempt(commits, self._cut_of)
         numbers = super().append_all(commits)
         self._ledger.acknowledged(numbers)
