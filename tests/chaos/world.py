@@ -375,7 +375,7 @@ class World:
         """No more faults: all that was suspended goes on, all that waits is run, and everything is counted."""
         self.disk.full, self.disk.crash_at = False, None
         self.disk.clear_faults()
-        self.faults = Faults()
+        self.faults, self.system.spark_is_gone = Faults(), False
         for receiver in self.users.receivers.values():
             receiver.raises = 0
         self._finish_closing()
