@@ -151,6 +151,8 @@ class Ledger:
             return
         known.said = said
         if known.newest.end is None:
+            if known.newest.until is None and epoch.until is not None:
+                self.vague.add(name)  # a continuous query ends as a one-time query: its open windows give nothing
             known.newest.until = epoch.until
         else:
             known.epochs.append(epoch)
