@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo picture test check format fuzz kill soak versus benchmark clean
+.PHONY: help setup java demo picture test check format fuzz chaos kill soak versus benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -49,6 +49,10 @@ MINUTES ?= 60
 SEED ?= 1
 fuzz: setup  ## Random queries, rows and commands against one Spark batch, for MINUTES=60 from SEED=1; failures come small
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED) --kills
+
+SEEDS ?= 10000
+chaos: setup  ## The engine without threads and Spark, under faults of every kind, for SEEDS=10000 from SEED=1 (40 minutes)
+	@$(BIN)/python -m tests.chaos --seeds $(SEEDS) --first $(SEED)
 
 kill: setup  ## Kill the whole engine 200 times and count what is lost and doubled (an hour)
 	@$(BIN)/python -m tests.engine.kill --kills 200

@@ -1,4 +1,4 @@
-"""Seeds of the simulated engine: `python -m tests.chaos --seeds 10000 --first 1`, `python -m tests.chaos --seed 4711`."""
+"""Seeds of the simulated engine: `python -m tests.chaos --seeds 10000`; one of them again: `--seed 4711 --verbose`."""
 
 from __future__ import annotations
 

@@ -86,6 +86,12 @@ class Users:
     def everyone(self) -> list[Client]:
         return [self.host, *self.clients]
 
+    @property
+    def idle(self) -> list[Client]:
+        """Those who may ask for something; the host does only what is in its script."""
+        free = [client for client in self.everyone if client.waits_for is None]
+        return [client for client in free if client is not self.host or client.script]
+
     def family(self, name: str) -> str:
         return FAMILIES[int(name[1:]) % len(FAMILIES)]
 
@@ -126,7 +132,8 @@ class Users:
         return lambda ticket: m.AddQuery(ticket, query, *times, lane, behind_of(sink), call)
 
     def any_add(self) -> Callable[[int], m.Command]:
-        name, chance, more = self._name(), self.chance, {}
+        name, chance = self._name(), self.chance
+        more: dict[str, Any] = {}
         if chance.random() < 0.2:
             more["once"] = True
         elif chance.random() < 0.5:

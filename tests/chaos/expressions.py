@@ -35,7 +35,7 @@ def scalar(text: str) -> Scalar:
     >>> scalar("a.v + 1")({("a", "v"): 2})
     3
     """
-    return _scalar(sqlglot.parse_one(text, dialect="spark"))
+    return _scalar(_parsed(text))
 
 
 @cache
@@ -45,13 +45,17 @@ def fold(text: str) -> Fold:
     >>> fold("SUM(v)")([{("v",): 2}, {("v",): 3}])
     5
     """
-    node = sqlglot.parse_one(text, dialect="spark")
+    node = _parsed(text)
     if isinstance(node, exp.Count):
         return len
     if isinstance(node, exp.Sum):
         inner = _scalar(node.this)
         return lambda rows: sum(inner(row) for row in rows)
     raise NotImplementedError(text)
+
+
+def _parsed(text: str) -> Any:
+    return sqlglot.parse_one(text, dialect="spark")
 
 
 def _scalar(node: exp.Expression) -> Scalar:

@@ -76,6 +76,7 @@ class Ledger:
     history: dict[int, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)  # positions by commit
     unsure: Attempt | None = None
     commits: int = 0
+    vague: set[str] = field(default_factory=set)  # names of queries that ended with committed rows not yet inside
 
     def living(self, name: str) -> Generation | None:
         """The query of a name, if commits say that there is one."""
@@ -148,8 +149,12 @@ class Ledger:
         if known is None:
             self.queries.setdefault(name, []).append(Generation([epoch], said))
             return
-        known.said, known.newest.until = said, epoch.until
-        if known.newest.end is not None:
+        known.said = said
+        if known.newest.end is None:
+            if known.newest.until is None and epoch.until is not None:
+                self.vague.add(name)  # a continuous query ends as a one-time query: its open windows give nothing
+            known.newest.until = epoch.until
+        else:
             known.epochs.append(epoch)
             known.positions = {}
 
@@ -174,6 +179,8 @@ class ToldCommits(CommitLog):
         self._ledger, self._cut_of = ledger, cut_of
 
     def append_all(self, commits: Sequence[Commit]) -> list[int]:
+        if self._file._failed:  # it accepts nothing, and what it may hold is an attempt before this one
+            return super().append_all(commits)
         self._ledger.attempt(commits, self._cut_of)
         numbers = super().append_all(commits)
         self._ledger.acknowledged(numbers)

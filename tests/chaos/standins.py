@@ -26,6 +26,8 @@ RAISES = "raises after a while"
 class NoJava:
     """What the engine asks of Spark's process; that it is gone is told by whoever plays it."""
 
+    dead = False
+
     def blame(self, error: Exception) -> Exception:
         return error
 

@@ -75,6 +75,7 @@ class System:
         self.replies: list[Reply] = []
         self.notes: list[Transition | Notice] = []
         self.shapes: dict[str, Shape] = {}  # the newest form of each query, for the oracle
+        self.owing: set[str] = set()  # queries with committed rows that could not be put inside
         self.spark_is_gone = False
         self._open: list[Callable[[], None]] = []
         try:
@@ -202,6 +203,8 @@ class System:
             return {place: positions[place] for place in generation.newest.starts}
         if shape is None or shape.whole:
             raise HeadgateError(f"nothing is known of the pieces of '{name}'")
+        if name in self.owing:
+            self.ledger.vague.add(name)  # how far its results reach is not in its pieces
         at = {place: positions[key(place)] for place in shape.leaves}
         nothing: Any = None
         stands = RunningQuery(nothing, shape, nothing, {}, at).stands()

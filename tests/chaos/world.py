@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ from tests.chaos.faultydisk import Crash, FaultyDisk
 from tests.chaos.ledger import BrokenError, Ledger
 from tests.chaos.streams import NAMES, Given, Known, stream
 from tests.chaos.system import System
+from tests.chaos.telling import told
 
 from headgate.model import HeadgateError, Query
 from headgate.plan.grouping import Fuse
 from headgate.spark.engine import messages as m
 from headgate.spark.engine.owner import SINK
-from headgate.spark.engine.tasks import COMMIT, SparkGoneError, Task
+from headgate.spark.engine.tasks import COMMIT, SparkGoneError
 from headgate.spark.store.frames import GROUP
 
 STEPS = 220
@@ -77,7 +79,7 @@ class World:
     def say(self, what: str, *parts: Any) -> None:
         """Tell of a step, if anybody wants to know."""
         if self.verbose:
-            print(what, *(_told(part) for part in parts))
+            print(what, *(told(part) for part in parts))
 
     def query(self, name: str) -> Query | None:
         """A query as it is now, if there is one."""
@@ -119,7 +121,7 @@ class World:
             ways.append((10.0, self.handle))
         if self.performable():
             ways.append((8.0, self.perform))
-        if any(client.waits_for is None for client in self.users.everyone):
+        if self.users.idle:
             ways.append((3.0, self.ask))
         chance.choices([way for _, way in ways], [weight for weight, _ in ways])[0]()
         checks.each_step(self)
@@ -143,7 +145,7 @@ class World:
             if isinstance(command, m.AddQuery) and reply.error is not None:
                 self.left_alone.add(command.query.name)
             if isinstance(command, m.DeclareStream) and reply.error is not None:
-                self.users.host.script.appendleft(lambda ticket, made=command.stream: m.DeclareStream(ticket, made))
+                self.users.host.script.appendleft(partial(m.DeclareStream, stream=command.stream))
             if self.closing is not None and reply.ticket == self.closing.ticket:
                 self.closed()
                 return
@@ -165,7 +167,7 @@ class World:
         self.system.perform(lane, place, group if lane == COMMIT else 1)
 
     def ask(self) -> None:
-        client = self.chance.choice([client for client in self.users.everyone if client.waits_for is None])
+        client = self.chance.choice(self.users.idle)
         if client.script:
             make = client.script.popleft()
         elif len(self.system.intake.streams) < len(NAMES):
@@ -187,7 +189,8 @@ class World:
     def give(self, name: str, given: Given) -> None:
         known, log = self.known[name], self.system.intake.logs[name]
         expected, before = known.kept(given), log.end
-        known.unsure = given
+        if not log._tail._failed:  # else it accepts nothing, and what it may hold is an append before this one
+            known.unsure = given
         self.say("append", name, before, given.rows or "its end")
 
         def grown(stream: str, first: int, last: int) -> None:
@@ -293,8 +296,8 @@ class World:
         self.faults = Faults()
         self.users.forget()
         script = self.users.host.script
-        script += [lambda ticket, made=made: m.DeclareClass(ticket, made) for made in CLASSES]
-        script += [lambda ticket, name=name: m.DeclareStream(ticket, stream(name)) for name in NAMES]
+        script += [partial(m.DeclareClass, query_class=made) for made in CLASSES]
+        script += [partial(m.DeclareStream, stream=stream(name)) for name in NAMES]
         self.left_alone = set()
         for name in self.system.commits.state.queries:
             if self.chance.random() < 0.9 or self.calm:
@@ -372,7 +375,7 @@ class World:
         """No more faults: all that was suspended goes on, all that waits is run, and everything is counted."""
         self.disk.full, self.disk.crash_at = False, None
         self.disk.clear_faults()
-        self.faults = Faults()
+        self.faults, self.system.spark_is_gone = Faults(), False
         for receiver in self.users.receivers.values():
             receiver.raises = 0
         self._finish_closing()
@@ -387,7 +390,7 @@ class World:
         self._until_still()
         for _ in range(3):
             for name in list(self.system.machine.desk.lives):
-                self.users.host.script.append(lambda ticket, name=name: m.Resume(ticket, name))
+                self.users.host.script.append(partial(m.Resume, name=name))
             self._until_still()
         checks.at_rest(self)
         checks.drained(self)
@@ -415,45 +418,14 @@ class World:
             for client in self.users.everyone:
                 if client.waits_for is None and client.script:
                     self.system.tell(self.users.ask(client, client.script.popleft()))
-            if not self.system.mailbox and not self.performable() and self.system.machine.due == float("inf"):
-                if not any(client.script for client in self.users.everyone):
-                    return
+            still = not self.system.mailbox and not self.performable() and self.system.machine.due == float("inf")
+            if still and not any(client.script for client in self.users.everyone):
+                return
             self._pump()
-        raise BrokenError("it does not come to rest")
+        waiting = [client.waits_for for client in self.users.everyone if client.waits_for is not None]
+        raise BrokenError(f"it does not come to rest: {waiting}")
 
     def _must_restart(self) -> bool:
         """A file that could be neither written nor repaired asks for a restart; others happen to be restarted."""
         logs = [log._tail for log in self.system.intake.logs.values()]
         return self.chance.random() < 0.3 or any(file._failed for file in [self.system.commits._file, *logs])
-
-
-def _told(message: Any) -> str:
-    """A message or task in one line."""
-    if not isinstance(message, m.Answer | m.Command | m.Appended | m.TimePassed | m.SparkDied | Task):
-        return str(message)
-    if isinstance(message, m.Answer):
-        return f"answer to {_told(message.task)}: {message.error or 'done'}"
-    name = getattr(message, "name", "") or getattr(getattr(message, "standing", None), "name", "")
-    query = getattr(message, "query", "")
-    query = getattr(query, "name", query)
-    ticket = getattr(message, "ticket", "")
-    more = {
-        "Write": lambda: f"{dict(message.positions)} {list(message.queries)}",
-        "Evaluate": lambda: [(p.name, dict(p.taken)) for group in message.groups for p in group],
-        "AddQuery": lambda: (
-            message.query.sql,
-            message.query.sink,
-            message.query.once,
-            message.query.since,
-            message.query.lag,
-            message.start,
-            message.end,
-        ),
-        "Replace": lambda: message.query.sql,
-        "SetPolicy": lambda: message.policy,
-        "Appended": lambda: (message.stream, message.end),
-        "Deliver": lambda: [number for number, _ in message.batch],
-        "Tidy": lambda: (message.upto, message.standings is not None),
-        "Drop": lambda: dict(message.before),
-    }.get(type(message).__name__, lambda: "")()
-    return " ".join(str(part) for part in (type(message).__name__, ticket, name or query, more) if part != "")

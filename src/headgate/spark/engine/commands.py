@@ -19,7 +19,16 @@ from headgate.spark.engine.shapes import Facts, announced, keyed
 from headgate.spark.engine.tasks import Check, Checked, Discard, OpenStream, Reach, Recall, Write
 from headgate.spark.engine.windows import streams_of
 
-_PLACE = ("query", "whole", "shape", "starts", "positions", "until", "ends")  # what a command may have to put back
+_PLACE = (
+    "query",
+    "whole",
+    "shape",
+    "starts",
+    "positions",
+    "until",
+    "ends",
+    "owed",
+)  # what a command may have to put back
 
 
 class Commands:
@@ -313,9 +322,10 @@ class Commands:
             if answer.error is not None:
                 self._back(life, former, asked.ticket, answer.error)
             else:
+                life.owed = []
                 self._take_place(asked, life, query, checked, answer.value, former)
 
-        self._desk.give(Reach(life.standing()), reached)
+        self._desk.give(Reach(life.standing(), tuple(life.owed)), reached)
 
     def _take_place(
         self, asked: m.Replace, life: Life, query: Any, checked: Checked, stands: Mapping[Any, int], former: State
@@ -332,9 +342,11 @@ class Commands:
         life.positions, life.starts, life.until, life.ends = positions, dict(positions), {}, {}
         life.told |= set(checked.told)
         discard = old if old is not None and not old.whole else None
+        life.announced = False
 
         def ended(error: Exception | None) -> None:
-            if error is None:
+            if error is None or life.announced:
+                self._stay(life, error)
                 self._desk.reply(asked.ticket)
                 return
             for name, value in before.items():
@@ -359,6 +371,11 @@ class Commands:
         task = Write(queries={life.name: announced(life.standing())}, positions={life.name: keyed(life.positions)})
         self._desk.give(task, written)
 
+    def _stay(self, life: Life, error: Exception | None) -> None:
+        """Commits tell of what a command has made of a query: it stays so, even if it cannot run yet."""
+        if error is not None:
+            self._desk.move(life, State.SUSPENDED, "could not go on", self._desk.explain(error))
+
     def _back(self, life: Life, former: State, ticket: int | None, error: Exception) -> None:
         """A command failed: the query is as it was before."""
         self._desk.reply(ticket, error=error)
@@ -380,11 +397,13 @@ class Commands:
         life.error = error
         life.shape, life.ends = life.whole, {}
         life.positions = {leaf: ends[source.stream] for leaf, source in life.whole.leaves.items()}
-        life.starts = dict(life.positions)
+        life.starts, life.owed = dict(life.positions), []
         discard = old if old is not None and not old.whole else None
+        life.announced = False
 
         def ended(failed: Exception | None) -> None:
-            if failed is None:
+            if failed is None or life.announced:
+                self._stay(life, failed)
                 life.skipped += skipped
                 return
             for name, value in before.items():

@@ -153,6 +153,7 @@ class Life:
     failures: int = 0  # commits that failed in a row
     skipped: int = 0  # tuples that it did not read, to catch up
     columns: Any = None  # of its results: (name, type)
+    announced: bool = False  # a commit has told of what a command under way makes of it
     told: set[Any] = field(default_factory=set)  # what its expressions failed on, as long as it may be read again
     owed: list[Any] = field(default_factory=list)  # committed rows that could not be put inside yet
     tally: Tally = field(default_factory=Tally)

@@ -102,6 +102,7 @@ class Preparing:
         prepared: Prepared | None = answer.value
         if prepared is not None:
             life.shape, life.positions, life.ends = prepared.shape, prepared.positions, prepared.inside
+            life.announced = life.announced or prepared.announced
             life.has_told(prepared.keys)
             for result, written in prepared.steps:
                 self._running.note(life, result, written)

@@ -54,9 +54,13 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reach(Task):
-    """Find where a query in pieces stands in its streams: the first tuples that have not gone all the way."""
+    """Find where a query in pieces stands in its streams: the first tuples that have not gone all the way.
+
+    Committed rows that could not be put inside yet are put there first: they have gone half the way.
+    """
 
     standing: Standing
+    owed: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,6 +178,7 @@ class Prepared:
     letters: list[Written] = field(default_factory=list)  # further commits with dead letters
     keys: set[Any] = field(default_factory=set)  # what expressions failed on, committed
     owed: list[Any] = field(default_factory=list)
+    announced: bool = False  # a commit has told of the query as it is now
     error: Exception | None = None
 
 

@@ -41,7 +41,7 @@ class Performer:
             t.OpenStream: lambda task: intake.add(task.stream).end,
             t.Check: self._check,
             t.Recall: self._recall,
-            t.Reach: lambda task: RunningQuery.of(task.standing).stands(),
+            t.Reach: self._reach,
             t.Prepare: self._recutter.prepare,
             t.Evaluate: evaluator.evaluate,
             t.Write: lambda task: committer.write((task,))[0],
@@ -79,6 +79,11 @@ class Performer:
             letters = self._intake.letters
             told = frozenset(key for stream in streams for key in letters[stream].failed(task.query.name))
         return t.Checked(shape, told, checked.schema)
+
+    def _reach(self, task: t.Reach) -> dict[Place, int]:
+        for name, number, output in task.owed:
+            self._rooms.put(name, number, output.table())
+        return RunningQuery.of(task.standing).stands()
 
     def _recall(self, task: t.Recall) -> list[tuple[int, Any, int]]:
         commits = self._committer.commits.commits()

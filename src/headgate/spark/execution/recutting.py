@@ -161,6 +161,7 @@ class Recutter:
             failures=failures,
         )
         (written,) = self._committer.write((write,))
+        way.done.announced = True
         if written.letters:
             way.done.letters.append(written)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import threading
 from bisect import insort
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -53,8 +52,8 @@ class FileSink:
         """The same for several commits in rising order, in one file."""
         with self._lock:
             wanted = [(number, table) for number, table in results if not self._has(number)]
-            if wanted:
-                self._save_schema(wanted[0][1].schema)
+            if results:  # also if all files are there: a power cut may have left them without it
+                self._save_schema(results[0][1].schema)
             wanted = [(number, table) for number, table in wanted if table.num_rows]
             if wanted and self._parts and self._parts[-1].last > wanted[0][0]:
                 for number, table in wanted:  # a merged file would cover one that lies between
@@ -119,7 +118,11 @@ class FileSink:
             with changing(self.folder) as allowed, writing(self.folder):
                 if not allowed:
                     return False
-                self._replace(covered, merged)
+                try:
+                    self._replace(covered, merged)
+                finally:
+                    with self._lock:  # also what an attempt that failed half way has left
+                        self._parts = live(parts(self.folder))
             at("sink.compact.after")
         return True
 
@@ -131,9 +134,7 @@ class FileSink:
         sync_folder(self.folder)  # else a power cut might bring them back beside the merged file
         at("sink.compact.removed")
         for part in merged:
-            with self._lock:
-                disk.replace(part.path, part.target)
-                self._parts[self._parts.index(part)] = replace(part, path=part.target)
+            disk.replace(part.path, part.target)
 
     def read(self) -> pa.Table:
         return read(self.folder)
