@@ -47,7 +47,7 @@ class Known:
 
     tuples: list[Tuple | None] = field(default_factory=list)  # None: the stream's end
     reach: list[float] = field(default_factory=list)  # the frontier behind each tuple, once its append is whole
-    unsure: Given | None = None  # the newest append, if nobody knows whether it counts
+    unsure: list[Given] = field(default_factory=list)  # appends since the last that counts: one of them may count
 
     @property
     def end(self) -> int:
@@ -78,4 +78,4 @@ class Known:
             after = math.inf
         self.tuples += kept
         self.reach += [before] * (len(kept) - 1) + [after] if kept else []
-        self.unsure = None
+        self.unsure = []

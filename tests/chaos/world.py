@@ -189,8 +189,7 @@ class World:
     def give(self, name: str, given: Given) -> None:
         known, log = self.known[name], self.system.intake.logs[name]
         expected, before = known.kept(given), log.end
-        if not log._tail._failed:  # else it accepts nothing, and what it may hold is an append before this one
-            known.unsure = given
+        known.unsure.append(given)
         self.say("append", name, before, given.rows or "its end")
 
         def grown(stream: str, first: int, last: int) -> None:

@@ -306,6 +306,9 @@ class Commands:
         query = replace(asked.query, query_class=life.query.query_class, sink=life.query.sink)
         self._check_policy(query)
         if life.state is State.SCHEDULED:
+            if life.name in self.known:  # where it stands is known by the leaves of the SQL that it has
+                hint = "resume it, then replace its SQL"
+                raise HeadgateError(f"query '{life.name}' goes on from before, and has not begun yet", hint=hint)
             life.query, life.whole = query, checked.whole
             self._desk.reply(asked.ticket)
             return
