@@ -113,8 +113,8 @@ def after_start(world: World) -> None:
     for name, known in world.known.items():
         log = world.system.intake.logs[name]
         for given in known.unsure:
-            kept = known.kept(given)
-            if log.end == known.end + len(kept) and _there(log, known.end, kept):
+            added = known.kept(given)
+            if log.end == known.end + len(added) and _there(log, known.end, added):
                 known.add(given)
                 break
         known.unsure = []
