@@ -13,22 +13,11 @@ from headgate.spark.engine.delivering import Delivering
 from headgate.spark.engine.limits import Limits
 from headgate.spark.engine.lives import Life, State, check_possible
 from headgate.spark.engine.preparing import Known, Preparing
+from headgate.spark.engine.relocating import Relocating
 from headgate.spark.engine.running import Running
 from headgate.spark.engine.scheduling import Scheduling
 from headgate.spark.engine.shapes import Facts, announced, keyed
-from headgate.spark.engine.tasks import Check, Checked, Discard, OpenStream, Reach, Recall, Write
-from headgate.spark.engine.windows import streams_of
-
-_PLACE = (
-    "query",
-    "whole",
-    "shape",
-    "starts",
-    "positions",
-    "until",
-    "ends",
-    "owed",
-)  # what a command may have to put back
+from headgate.spark.engine.tasks import Check, Checked, Discard, OpenStream, Recall, Write
 
 
 class Commands:
@@ -41,12 +30,14 @@ class Commands:
         preparing: Preparing,
         delivering: Delivering,
         limits: Limits,
+        relocating: Relocating,
         facts: Facts,
     ) -> None:
         self.known: dict[str, Known] = {}  # queries of former lives that have not come back
         self._desk = scheduling.desk
         self._scheduling, self._running, self._preparing = scheduling, running, preparing
         self._delivering, self._limits, self._facts = delivering, limits, facts
+        self._relocating = relocating
         self._relations: dict[str, str] = {}  # streams and tables, by their names as SQL reads them
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.DeclareStream: self._declare_stream,
@@ -312,111 +303,7 @@ class Commands:
             life.query, life.whole = query, checked.whole
             self._desk.reply(asked.ticket)
             return
-        assert life.shape is not None
-        former, error = life.state, life.error
-        self._scheduling.leave(life)
-        self._desk.move(life, State.CUTTING, "gets other SQL")
-        life.error = error
-        if life.shape.whole:
-            self._take_place(asked, life, query, checked, dict(life.positions), former)
-            return
-
-        def reached(answer: m.Answer) -> None:
-            if answer.error is not None:
-                self._back(life, former, asked.ticket, answer.error)
-            else:
-                life.owed = []
-                self._take_place(asked, life, query, checked, answer.value, former)
-
-        self._desk.give(Reach(life.standing(), tuple(life.owed)), reached)
-
-    def _take_place(
-        self, asked: m.Replace, life: Life, query: Any, checked: Checked, stands: Mapping[Any, int], former: State
-    ) -> None:
-        assert life.whole is not None
-        before = {name: getattr(life, name) for name in _PLACE}
-        streams = {place: source.stream for place, source in life.whole.leaves.items()}
-        positions = {}
-        for leaf, source in checked.whole.leaves.items():
-            reached = [offset for place, offset in stands.items() if streams[place] == source.stream]
-            positions[leaf] = min(reached, default=self._scheduling.ends[source.stream])
-        old = life.shape
-        life.query, life.whole, life.shape = query, checked.whole, checked.whole
-        life.positions, life.starts, life.until, life.ends = positions, dict(positions), {}, {}
-        life.told |= set(checked.told)
-        discard = old if old is not None and not old.whole else None
-        life.announced = False
-
-        def ended(error: Exception | None) -> None:
-            if error is None or life.announced:
-                self._stay(life, error)
-                self._desk.reply(asked.ticket)
-                return
-            for name, value in before.items():
-                setattr(life, name, value)
-            self._back(life, former, asked.ticket, error)
-
-        if former is State.RUNNING:
-            self._preparing.prepare(life, "", ended, announce=True, discard=discard)
-        else:
-            self._announce(life, former, discard, ended)
-
-    def _announce(self, life: Life, state: State, discard: Any, ended: Callable[[Exception | None], None]) -> None:
-        """Let a commit tell of a query that does not run; then it is in a state as before."""
-
-        def written(answer: m.Answer) -> None:
-            if answer.error is None:
-                if discard is not None:
-                    self._desk.give(Discard(discard), lambda answer: None)
-                self._desk.move(life, state, "", life.error)
-            ended(answer.error)
-
-        task = Write(queries={life.name: announced(life.standing())}, positions={life.name: keyed(life.positions)})
-        self._desk.give(task, written)
-
-    def _stay(self, life: Life, error: Exception | None) -> None:
-        """Commits tell of what a command has made of a query: it stays so, even if it cannot run yet."""
-        if error is not None:
-            self._desk.move(life, State.SUSPENDED, "could not go on", self._desk.explain(error))
-
-    def _back(self, life: Life, former: State, ticket: int | None, error: Exception) -> None:
-        """A command failed: the query is as it was before."""
-        self._desk.reply(ticket, error=error)
-        if former is State.RUNNING:
-            self._preparing.prepare(life, "goes on as before")
-        else:
-            self._desk.move(life, former, "as before", life.error)
-
-    def skip(self, life: Life) -> None:
-        """Skip the backlog: jump to the ends of its streams and count the skipped tuples."""
-        assert life.whole is not None
-        ends = self._scheduling.ends
-        skipped = sum(self._scheduling.lag(life, stream) for stream in streams_of(life))
-        before = {name: getattr(life, name) for name in _PLACE}
-        former, old = life.state, life.shape
-        self._scheduling.leave(life)
-        error = life.error
-        self._desk.move(life, State.CUTTING, f"lags too far: skips {skipped} tuples")
-        life.error = error
-        life.shape, life.ends = life.whole, {}
-        life.positions = {leaf: ends[source.stream] for leaf, source in life.whole.leaves.items()}
-        life.starts, life.owed = dict(life.positions), []
-        discard = old if old is not None and not old.whole else None
-        life.announced = False
-
-        def ended(failed: Exception | None) -> None:
-            if failed is None or life.announced:
-                self._stay(life, failed)
-                life.skipped += skipped
-                return
-            for name, value in before.items():
-                setattr(life, name, value)
-            self._back(life, former, None, failed)
-
-        if former is State.RUNNING:
-            self._preparing.prepare(life, "", ended, announce=True, discard=discard)
-        else:
-            self._announce(life, former, discard, ended)
+        self._relocating.replace(life, query, checked, lambda error: self._desk.reply(asked.ticket, error=error))
 
     # -- a query ends ------------------------------------------------------------------------------------------
 

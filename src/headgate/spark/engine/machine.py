@@ -19,6 +19,7 @@ from headgate.spark.engine.desk import Desk, Out
 from headgate.spark.engine.limits import Limits
 from headgate.spark.engine.lives import Life, State
 from headgate.spark.engine.preparing import Known, Preparing
+from headgate.spark.engine.relocating import Relocating
 from headgate.spark.engine.retaining import Retaining
 from headgate.spark.engine.reviving import Reviving
 from headgate.spark.engine.running import Running
@@ -50,7 +51,16 @@ class Machine:
         self.limits = Limits(self.desk, self.scheduling)
         self.retaining = Retaining(self.desk, self.running, self.delivering, self.preparing)
         self.steering = Steering(self.desk, self.scheduling, self.running, self.preparing)
-        self.commands = Commands(self.scheduling, self.running, self.preparing, self.delivering, self.limits, facts)
+        self.relocating = Relocating(self.scheduling, self.preparing)
+        self.commands = Commands(
+            self.scheduling,
+            self.running,
+            self.preparing,
+            self.delivering,
+            self.limits,
+            self.relocating,
+            facts,
+        )
         self.commands.known = self.retaining.known = dict(known or {})
         self.reviving = Reviving(self.desk, self.scheduling, self.running, self.preparing, self.delivering)
         self.views = Views(self.scheduling, self.running, self.delivering, self.limits, self.steering)
@@ -103,7 +113,7 @@ class Machine:
         self.scheduling.appended(message.stream, message.end, message.chunks)
         for life in self.limits.too_far(message.stream):
             if life.settled and not life.deferred:  # else with the next tuples, if it still lags then
-                self.commands.skip(life)
+                self.relocating.skip(life)
 
     def _hold(self, life: Life) -> None:
         """A sink has too much to take: its query waits, alone."""
