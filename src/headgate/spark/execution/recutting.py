@@ -173,8 +173,17 @@ class Recutter:
             if log is not None:
                 found[place] = waiting.arrivals(log.read(position, log.end))
             elif position < task.ends[source.stream]:
-                found[place] = self._intake.chunks(source.stream, position, task.ends[source.stream])
+                found[place] = self._since(source.stream, position, way.standing.until.get(place), task)
         return found
+
+    def _since(self, stream: str, position: int, until: int | None, task: Prepare) -> Chunks:
+        """When the tuples from a position on came; those that a one-time query does not read may be gone by now."""
+        end = task.ends[stream]
+        wanted = end if until is None else max(position, min(until, end))
+        chunks = self._intake.chunks(stream, position, wanted) if position < wanted else ()
+        return (
+            (*chunks, (0.0, end - wanted)) if wanted < end else chunks
+        )  # they are held, so nobody asks when they came
 
     def _network(self, way: _Way) -> Network:
         query = way.standing.query
