@@ -78,7 +78,7 @@ class Logs:
 STEPS = (0, 30_000, 70_000, 99_999, 150_000, 950_000)  # most are shorter than what a look looks ahead
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(STEPS)), min_size=20, max_size=60))
 def test_a_query_hears_of_its_windows_exactly_when_they_close(appends: list[tuple[str, int]]) -> None:
     logs, ends = Logs(), dict.fromkeys("ab", 0)

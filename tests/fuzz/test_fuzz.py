@@ -16,7 +16,7 @@ from tests.fuzz.oracle import Rows
 from tests.fuzz.shrink import script, shrink
 from tests.fuzz.sql import engine_sql
 
-CASES = 6
+CASES = 4
 SEED = 11
 
 
