@@ -13,11 +13,11 @@ from headgate.model import Query, Stream
 from headgate.spark.cutting import Shape, Shaper
 from headgate.spark.engine.tasks import Evaluate, Portion, Result, SparkChangedError, SparkGoneError
 from headgate.spark.execution.delivery import size_of
+from headgate.spark.execution.unexpected import told
 from headgate.spark.followers import Followers
 from headgate.spark.java import Java
 from headgate.spark.jobs.evaluate import Evaluation, evaluation
 from headgate.spark.jobs.pieces import Piece
-from headgate.spark.jobs.problems import one_line
 from headgate.spark.jobs.rows import Range
 from headgate.spark.responses import arrivals_of, arrivals_of_train
 from headgate.spark.runner import Runner
@@ -88,7 +88,7 @@ class SparkEvaluator:
             except SparkGoneError:
                 raise
             except Exception as error:  # its log lacks what it was to read
-                yield Result(portion, one_line(error))
+                yield Result(portion, told(error, f"run {portion.name}"))
         self._together.evaluate(list(shares.values()), label)
         # Members of a group have read the same, and to look up a long train takes a while.
         arrivals = cache(lambda stream, first, last: self._logs[stream].arrivals(first, last))
@@ -96,7 +96,7 @@ class SparkEvaluator:
             try:
                 yield self._result(portion, share, arrivals)
             except Exception as error:
-                yield Result(portion, one_line(error))
+                yield Result(portion, told(error, f"run {portion.name}"))
 
     def share(self, portion: Portion) -> Share:
         piece = cast(Piece, portion.piece)

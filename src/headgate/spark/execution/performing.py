@@ -13,8 +13,8 @@ from headgate.spark.execution.committing import Committer
 from headgate.spark.execution.delivery import Sinks, sizes
 from headgate.spark.execution.evaluating import SparkEvaluator
 from headgate.spark.execution.recutting import Recutter
+from headgate.spark.execution.unexpected import told
 from headgate.spark.intake import Intake
-from headgate.spark.jobs.problems import one_line
 from headgate.spark.retention import droppable, forget_inside
 from headgate.spark.rooms import Rooms
 from headgate.spark.running import RunningQuery, stream_leaves
@@ -69,16 +69,16 @@ class Performer:
                 raise blamed from error
             if isinstance(error, HeadgateError | OSError):
                 raise
-            raise HeadgateError(one_line(error)) from error
+            raise HeadgateError(told(error, type(task).__name__)) from error
 
     def _check(self, task: t.Check) -> t.Checked:
         shape, checked = self._evaluator.check(task.query)
-        told: frozenset[Any] = frozenset()
+        known: frozenset[Any] = frozenset()
         if task.known:
             streams = set(stream_leaves(task.query).values())
             letters = self._intake.letters
-            told = frozenset(key for stream in streams for key in letters[stream].failed(task.query.name))
-        return t.Checked(shape, told, checked.schema)
+            known = frozenset(key for stream in streams for key in letters[stream].failed(task.query.name))
+        return t.Checked(shape, known, checked.schema)
 
     def _reach(self, task: t.Reach) -> dict[Place, int]:
         for name, number, output in task.owed:
