@@ -71,7 +71,8 @@ def at_rest(world: World) -> None:
 def results(world: World, name: str, *, drained: bool = False) -> None:
     """What a query has given is what its SQL gives over all that it has read."""
     generation, life = world.ledger.living(name), world.system.machine.desk.lives.get(name)
-    if name in world.ledger.vague or (life is not None and life.owed):
+    known = world.system.machine.commands.known.get(name)  # it could not be started again
+    if name in world.ledger.vague or (life is not None and life.owed) or (known is not None and known.owed):
         return
     cut: Mapping[str, int] | None = None
     if generation is not None:
