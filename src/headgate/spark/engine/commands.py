@@ -104,6 +104,10 @@ class Commands:
                 f"query '{query.name}' is in the data directory with other SQL",
                 hint="give it another name, replace the SQL after starting it, or choose another directory",
             )
+        if known is not None and ("until" in known.said) != query.once:
+            kind = "one-time" if "until" in known.said else "continuous"
+            hint = "start it as that, or give it another name"  # windows that the one has closed are open for the other
+            raise HeadgateError(f"query '{query.name}' is in the data directory as a {kind} query", hint=hint)
         life = Life(query)
         self._desk.begun(life)
 
