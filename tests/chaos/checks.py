@@ -85,7 +85,8 @@ def results(world: World, name: str, *, drained: bool = False) -> None:
     _compare(name, "commits", expected, world.ledger.given.get(name, Counter()))
     sink = str(world.ledger.queries[name][-1].said["sink"])
     if is_file(sink):
-        _compare(name, "files", expected, rows_of(read_committed(world.path, name)))
+        if not world.system.commits._file._failed:  # else it may hold a commit that counts after the next start only
+            _compare(name, "files", expected, rows_of(read_committed(world.path, name)))
     elif sink == "callback" and drained:
         missing = world.ledger.expected(name, world.known, cut, living=True) - world.users.receivers[name].rows
         if missing:

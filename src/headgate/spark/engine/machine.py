@@ -99,9 +99,11 @@ class Machine:
                 raise
             self.desk.reply(message.ticket, error=error)
         self.desk.ring()
-        self.steering.watch_policy()
-        self.running.assign()
-        self.steering.watch_policy()
+        for _ in range(3):  # a policy may fail when it is asked: then the former one is, and the last resort
+            self.steering.watch_policy()
+            self.running.assign()
+            if not self.steering.watch_policy():
+                break
         self.retaining.watch()
         self.views.watch()
         self.closing.watch()

@@ -85,12 +85,12 @@ class Steering:
                 self._changing.remove((ticket, lives))
                 self._desk.reply(ticket)
 
-    def watch_policy(self) -> None:
+    def watch_policy(self) -> bool:
         """Take a policy out that has raised: the one before it, or first come first served, decides from now on."""
         self.watch_changes()
         policy = self._scheduling.scheduler.policy
         if not isinstance(policy, Guarded) or policy.error is None:
-            return
+            return False
         self.failed = policy.report()
         former = self._former if self._former != self._policy else LAST_RESORT
         for text in dict.fromkeys((former, LAST_RESORT)):
@@ -103,3 +103,4 @@ class Steering:
             self._change(made, text, None)
             break
         self._desk.tell("error", "a policy failed", policy=policy, why=self.failed, instead=self._policy)
+        return True
