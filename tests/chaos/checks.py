@@ -161,8 +161,9 @@ def letters(world: World) -> None:
             if letter.query:
                 found[letter.query, stream, int(letter.offset or 0)] += 1
     wanted: Counter[tuple[str, str, int]] = Counter()
+    unstarted = world.system.machine.commands.known  # they have not read all yet
     for name, generations in world.ledger.queries.items():
-        for generation in generations if name not in world.ledger.vague else ():
+        for generation in generations if name not in world.ledger.vague and name not in unstarted else ():
             failing = {
                 (name, epoch.text.streams[0], at)
                 for epoch in generation.epochs

@@ -15,7 +15,7 @@ from headgate.spark.engine.tasks import Checked, Discard, Reach, Write
 from headgate.spark.engine.windows import streams_of
 
 Ended = Callable[[Exception | None], None]  # what went wrong, or None
-_PLACE = ("query", "whole", "shape", "starts", "positions", "until", "ends")  # what may have to be put back
+_PLACE = ("query", "whole", "shape", "starts", "positions", "until", "ends", "again")  # what may have to be put back
 
 
 class Relocating:
@@ -90,7 +90,7 @@ class Relocating:
     @staticmethod
     def _put(life: Life, positions: dict[Place, int]) -> None:
         """Put a query, whole, where it is to read from now on."""
-        life.shape, life.ends = life.whole, {}
+        life.shape, life.ends, life.again = life.whole, {}, None
         life.positions, life.starts = positions, dict(positions)
 
     def _go_on(self, life: Life, former: State, before: Mapping[str, object], old: Shape | None, ended: Ended) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from headgate.spark.engine.delivering import Delivering
 from headgate.spark.engine.desk import Desk
-from headgate.spark.engine.lives import State
+from headgate.spark.engine.lives import PASSING, State
 from headgate.spark.engine.messages import Answer
 from headgate.spark.engine.preparing import Known, Preparing
 from headgate.spark.engine.running import Running
 from headgate.spark.engine.tasks import Drop, Tidy
 
 EVERY = 200  # runs between two times
-_NOT_PLACED = (State.CHECKING, State.SCHEDULED)
+_NOT_PLACED = PASSING | {State.SCHEDULED}  # where such a query will stand is not certain: it may be put back
 
 
 class Retaining:
