@@ -181,10 +181,7 @@ class Commands:
                 self.known.pop(life.name, None)
                 self._desk.reply(ticket, life.name)
             elif found is not None:
-                # On the way it may have run and committed what waited inside: from there it begins the next time.
-                self.known[life.name] = replace(
-                    found, said=announced(life.standing()), at=keyed(life.positions), owed=tuple(life.owed)
-                )
+                self.known[life.name] = self._known_now(life, found)
                 self._refused(life, ticket, error)
             else:
                 self._remove(life, ticket, error)  # a commit may have told of it already
@@ -192,6 +189,18 @@ class Commands:
         now = announced(life.standing())
         told = found is not None and all(found.said.get(each) == now.get(each) for each in ("sink", "starts", "until"))
         self._preparing.prepare(life, "begins", ended, known=known, announce=not told)
+
+    @staticmethod
+    def _known_now(life: Life, before: Known) -> Known:
+        """What is known of a query that could not be started again.
+
+        On the way it may have run and committed what waited inside: from there it begins the next time. If not even its
+        pieces could be opened, it is in them still.
+        """
+        owed = tuple(life.owed)
+        if "cut" in before.said and life.shape is life.whole and not life.announced:
+            return replace(before, owed=owed)
+        return replace(before, said=announced(life.standing()), at=keyed(life.positions), owed=owed)
 
     def _check_policy(self, query: Query) -> None:
         """Refuse a query that the policy cannot schedule."""

@@ -123,6 +123,8 @@ class Preparing:
         life.missed = {}
         if error is not None:
             life.lost = isinstance(error, SparkGoneError)
+            if task.known is not None and life.shape is task.standing.shape and not life.announced:
+                life.again = Known(task.known, task.at)  # its pieces could not be opened: it is in them still
             if ended is None:
                 self._desk.move(life, State.SUSPENDED, "could not go on", self._desk.explain(error))
             else:
