@@ -56,7 +56,7 @@ def prepared(history: list[tuple[Any, bool]]) -> StandIn:
     return engine
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(history=steps, command=commands, fail=st.sampled_from([None, 0, 1, 2, 3]))
 def test_a_refused_command_changes_nothing(history: list[Any], command: Any, fail: int | None) -> None:
     """Compared with an engine that was not given the command; one of the tasks that it leads to may fail."""
