@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from random import Random
 from typing import Any
 
 from headgate.model import HeadgateError, Level, Query, QueryClass, Source, Stream
@@ -104,6 +105,7 @@ class StandIn:
     ends: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, 0))
     number: int = 0
     tickets: int = 0
+    now: float = 1.0
 
     def __post_init__(self) -> None:
         self.machine = Machine(_scheduler("fcfs", Fuse.OFF, 1, None), NoFacts(), workers=2)
@@ -135,8 +137,18 @@ class StandIn:
             else:
                 self._handle(m.Answer(task, self._perform(task)))
 
+    def answer_one(self, random: Random, failing: float) -> None:
+        """Answer any of the tasks that wait; some fail, those of sinks and commits too."""
+        if not self.pending:
+            return
+        task = self.pending.pop(random.randrange(len(self.pending)))
+        if random.random() < failing:
+            self._handle(m.Answer(task, error=HeadgateError("it was made to fail")))
+        else:
+            self._handle(m.Answer(task, self._perform(task)))
+
     def _handle(self, message: m.Message) -> None:
-        for out in self.machine.handle(message, 1.0):
+        for out in self.machine.handle(message, self.now):
             if isinstance(out, t.Task):
                 self.pending.append(out)
             elif isinstance(out, t.Reply) and out.ticket:

@@ -224,6 +224,9 @@ class Commands:
                 act(self._desk.life(asked.name))
             except HeadgateError as error:
                 self._desk.reply(asked.ticket, error=error)
+            except Exception as error:  # a fault of ours: whoever waits hears of it, though the message is another's
+                self._desk.reply(asked.ticket, error=HeadgateError(f"internal error: {error}", hint="please report it"))
+                raise
 
         self._desk.when_settled(self._desk.life(asked.name), late)
 
