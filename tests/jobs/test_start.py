@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j import java_gateway  # type: ignore[import-untyped]
+from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, FinalizerWorker  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from headgate import HeadgateError
 from headgate.spark.jobs import tuning
-from headgate.spark.quiet import quietly, spark_log_to
+from headgate.spark.quiet import quiet_python, quietly, spark_log_to
 
 START = """
 import sys
@@ -107,3 +110,17 @@ def test_a_large_log_is_put_aside_at_the_start(tmp_path: Path, monkeypatch: pyte
         assert tuning._begin(log) == (0 if kept else len(text))
         assert (tmp_path / "spark.log.1").exists() == kept
     assert (tmp_path / "spark.log.1").read_text() == "longer than that"
+
+
+def test_py4j_does_not_print_that_it_could_not_let_go_of_an_object(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken:
+        def garbage_collect_object(self, target: str, enqueue: bool) -> None:
+            java_gateway.logging.exception("Exception while sending command.")
+
+    quiet_python()
+    worker = FinalizerWorker(deque([SHUTDOWN_FINALIZER_WORKER, (Broken(), "o1")]))
+    worker.start()
+    worker.join()
+    assert caplog.records == []
+    java_gateway.logging.exception("what the program does with Spark itself")
+    assert len(caplog.records) == 1

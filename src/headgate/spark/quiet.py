@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from py4j import java_gateway  # type: ignore[import-untyped]
+from py4j.clientserver import FinalizerWorker  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -48,11 +49,18 @@ _NOT_OURS = _NotOurs()
 class _Logging:
     """The module `logging` as Py4J sees it: of a connection to Java that broke it says nothing in our threads.
 
-    It would log that by the module's own functions, which print to stderr and configure the program's logging.
+    It would log that by the module's own functions, which print to stderr and configure the program's logging. Nor
+    does it in its thread that tells Java which objects are no longer used: nobody waits for an answer there.
     """
 
     def __getattr__(self, name: str) -> Any:
-        return _nothing if name in ("info", "exception") and _is_ours() else getattr(logging, name)
+        silent = name in ("info", "exception") and (_is_ours() or _is_clearing_up())
+        return _nothing if silent else getattr(logging, name)
+
+
+def _is_clearing_up() -> bool:
+    """Whether this is Py4J's thread for objects that Python has let go of."""
+    return isinstance(threading.current_thread(), FinalizerWorker)
 
 
 def _nothing(*said: object, **more: object) -> None:
