@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headgate.spark.engine.machine import Machine
-from headgate.spark.jobs.tuning import builder
+from headgate.spark.jvm.settings import builder
 from headgate.spark.session import Session
 
 COUNTED: tuple[tuple[type, str], ...] = ((Machine, "handle"),)

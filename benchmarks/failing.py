@@ -14,7 +14,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from statistics import median
 
-from headgate.spark.jobs.tuning import builder
+from headgate.spark.jvm.settings import builder
 from headgate.spark.session import Session
 
 ROWS, BAD = 282, 16

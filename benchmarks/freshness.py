@@ -128,7 +128,7 @@ def on_spark(rows: int = ROWS) -> dict[str, float]:
     from pyspark.sql import functions as fn
 
     from headgate.freshness.frames.plan import narrowed, plan_frame, use_at
-    from headgate.spark.jobs.tuning import builder
+    from headgate.spark.jvm.settings import builder
 
     session = builder("local[2]").config("spark.driver.memory", "3g").config("spark.driver.host", "127.0.0.1")
     spark = session.getOrCreate()

@@ -41,7 +41,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from headgate.spark.jobs.tuning import builder
+from headgate.spark.jvm.settings import builder
 from headgate.spark.session import Session
 
 SCHEMA = "id bigint, temp double, ts timestamp"

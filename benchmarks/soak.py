@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from headgate.spark.jobs.tuning import builder
+from headgate.spark.jvm.settings import builder
 from headgate.spark.session import Session
 
 KINDS = (

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from headgate.spark.engine.machine import Machine
-from headgate.spark.jobs.tuning import builder
+from headgate.spark.jvm.settings import builder
 from headgate.spark.session import Session
 
 POLICIES = ("mbd, inversion=dsp", "chain", "segment", "hnr")

@@ -25,8 +25,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from tests.engine.inside import still
 
-from headgate.spark.jobs.sealed import located
-from headgate.spark.jobs.tuning import builder, for_many_rows
+from headgate.spark.compile.executor_reads import located
+from headgate.spark.jvm.settings import builder, for_many_rows
 from headgate.spark.session import Session
 
 SEGMENT = 100_000  # rows

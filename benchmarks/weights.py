@@ -1,7 +1,8 @@
 """What a result costs a member of a group beside what a tuple costs it: how a group's time is split over its members.
 
 A group of equal queries runs on the same rows twice: once nothing passes, once everything does. The ratio of what a
-result adds to what a tuple takes is the weight `RESULT` in `headgate.spark.splitting`, by the form of the group.
+result adds to what a tuple takes is the weight `RESULT` in `headgate.spark.engine.cost_split`,
+by the form of the group.
 
     python benchmarks/weights.py
 """
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from headgate.model import Outcome
-from headgate.spark.jobs.tuning import builder
+from headgate.spark.jvm.settings import builder
 from headgate.spark.session import Session
 
 ROWS = (6_000, 45_000)

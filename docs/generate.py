@@ -32,7 +32,7 @@ from headgate.policies.checks import CHECKS
 from headgate.policies.contract import Policy
 from headgate.policies.registry import policies
 from headgate.policies.settings import TRAIN, Setting, level_setting
-from headgate.spark.cutting import FINE
+from headgate.spark.queries.layout import FINE
 from headgate.stats import STATISTICS, Stats
 
 ROOT = Path(__file__).parents[1]

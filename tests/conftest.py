@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def spark() -> SparkSession:
     """Whichever runs, started if none does: tests of the command line in between stop theirs."""
-    from headgate.spark.jobs.tuning import builder
+    from headgate.spark.jvm.settings import builder
 
     session = builder("local[2]", "headgate-tests").config("spark.driver.host", "127.0.0.1").getOrCreate()
     session.sparkContext.setLogLevel("OFF")

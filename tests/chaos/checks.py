@@ -10,10 +10,10 @@ from tests.chaos.ledger import BrokenError, Epoch, rows_of
 from tests.chaos.queries import Span
 from tests.chaos.streams import Tuple
 
-from headgate.spark.engine.lives import PASSING, Life, State
-from headgate.spark.store.committed import read_committed
-from headgate.spark.store.log import StreamLog
-from headgate.spark.store.sinks import is_file
+from headgate.spark.engine.lifecycle import PASSING, Life, State
+from headgate.spark.sinks.committed_results import read_committed
+from headgate.spark.sinks.registry import is_file
+from headgate.spark.store.log.stream_log import StreamLog
 
 if TYPE_CHECKING:
     from tests.chaos.world import World

@@ -16,7 +16,7 @@ from headgate.model import Query, QueryClass
 from headgate.spark.engine import messages as m
 from headgate.spark.engine.owner import SINK
 from headgate.spark.engine.tasks import FILES, Reply
-from headgate.spark.store.sinks import behind_of
+from headgate.spark.sinks.registry import behind_of
 
 CLASSES = (QueryClass("high", 5.0), QueryClass("low", 1.0))
 QUERIES = 6  # names: each is of one family and has one kind of sink

@@ -19,11 +19,11 @@ from tests.store.builders import ids
 from tests.store.delivering import Store
 from tests.store.steps import aside
 
-from headgate.spark.store.committed import read_committed
-from headgate.spark.store.deadletters import DeadLetters
+from headgate.spark.sinks.committed_results import read_committed
+from headgate.spark.sinks.result_files import read
+from headgate.spark.store.commits.records import Commit, Output
+from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.resultfiles import read
 
 QUERIES = ("q", "lines")
 REMOVED, AGAIN = 5, 6  # commits: query `q` ends, and another one of its name has another sink

@@ -15,9 +15,9 @@ from typing import Any
 from tests.chaos.queries import Rows, Span, Text, leaves_of
 from tests.chaos.streams import Known
 
-from headgate.spark.engine.shapes import key
-from headgate.spark.store.commit import CommitLog
-from headgate.spark.store.records import Commit
+from headgate.spark.engine.fragments import key
+from headgate.spark.store.commits.commit_log import CommitLog
+from headgate.spark.store.commits.records import Commit
 
 CutOf = Callable[[str], Mapping[str, int]]  # how far a query's results reach, by the places of its leaves
 

@@ -16,15 +16,32 @@ from tests.chaos.expressions import Ref, Values, fold, scalar
 
 from headgate.model import Aggregate, Join, Operator, Project, Select, Source, Stream, Union
 from headgate.plan.sharing import Place
-from headgate.spark.jobs.compile import Catalog, Found, Reader, Whole, survey_of
-from headgate.spark.jobs.evaluate import Evaluation, Failure, Result
-from headgate.spark.jobs.inner import Inner
-from headgate.spark.jobs.reading import Reading, check_leaves
-from headgate.spark.jobs.rows import Leaf, Rows
-from headgate.spark.jobs.schemas import ARRIVAL, CLOSES, FROM, OFFSET, arrow_schema
-from headgate.spark.jobs.spans import floor, micros
-from headgate.spark.jobs.times import END, START, is_reference, reference
-from headgate.spark.jobs.waiting import Outlet, scope
+from headgate.spark.compile.event_times import (
+    END,
+    START,
+    is_reference,
+    reference,
+)
+from headgate.spark.compile.fragment_rows import Outlet, scope
+from headgate.spark.compile.fragment_stream import Inner
+from headgate.spark.compile.frames import (
+    Catalog,
+    Found,
+    Reader,
+    Whole,
+    survey_of,
+)
+from headgate.spark.compile.leaf_rows import Leaf, Rows
+from headgate.spark.compile.prepared_query import Evaluation, Failure, Result
+from headgate.spark.compile.read_sets import Reading, check_leaves
+from headgate.spark.compile.schemas import (
+    ARRIVAL,
+    CLOSES,
+    FROM,
+    OFFSET,
+    arrow_schema,
+)
+from headgate.spark.compile.time_spans import floor, micros
 
 TIME = pa.timestamp("us", "UTC")
 Origin = tuple[str, int]

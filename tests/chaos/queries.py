@@ -13,7 +13,7 @@ from tests.chaos.streams import NAMES, Known, Tuple, stream
 
 from headgate.model import Operator
 from headgate.plan.sql import plan_sql
-from headgate.spark.jobs.reading import sources
+from headgate.spark.compile.read_sets import sources
 
 SIZE = 5_000_000  # microseconds of a window
 NEAR = 3_000_000  # within which two tuples are a pair

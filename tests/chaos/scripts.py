@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.store.builders import SCHEMA, STREAM, ids, rows
 
+from headgate.spark.sinks.files import FileSink
 from headgate.spark.store import disk
-from headgate.spark.store.commit import CommitLog
-from headgate.spark.store.deadletters import DeadLetters
+from headgate.spark.store.commits.commit_log import CommitLog
+from headgate.spark.store.commits.records import Commit, Output
+from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.eventtime import NO_EVENT_TIME
-from headgate.spark.store.filesink import FileSink
-from headgate.spark.store.log import Appended, StreamLog
-from headgate.spark.store.records import Commit, Output
+from headgate.spark.store.log.event_time import NO_EVENT_TIME
+from headgate.spark.store.log.stream_log import Appended, StreamLog
 
 Step = Callable[[], object]
 

@@ -14,10 +14,10 @@ from headgate.model import Choice, Idle, WorkerId
 from headgate.policies.baseline.fcfs import FirstComeFirstServed
 from headgate.policies.contract import View
 from headgate.policies.registry import policies, register
-from headgate.spark.execution.evaluating import SparkEvaluator
-from headgate.spark.jobs.evaluate import Result
-from headgate.spark.share import Share
-from headgate.spark.together import Together
+from headgate.spark.compile.prepared_query import Result
+from headgate.spark.execution.evaluator import SparkEvaluator
+from headgate.spark.execution.query_run import Share
+from headgate.spark.execution.shared_jobs import Together
 
 TYPES: Mapping[str, DataType] = {"bigint": LongType(), "timestamp": TimestampType()}
 RAISES = "raises after a while"
@@ -84,12 +84,12 @@ def in_place() -> Iterator[None]:
     _raising()
     with ExitStack() as stack:
         for target, value in (
-            ("headgate.spark.jobs.schemas._read", TYPES.__getitem__),
-            ("headgate.spark.jobs.pieces.evaluation", evaluation),
-            ("headgate.spark.execution.evaluating.evaluation", evaluation),
-            ("headgate.spark.engine.retaining.EVERY", 4),
-            ("headgate.spark.store.filesink.FAN", 3),
-            ("headgate.spark.store.log.SEAL_APPENDS", 3),
+            ("headgate.spark.compile.schemas._read", TYPES.__getitem__),
+            ("headgate.spark.compile.fragments.evaluation", evaluation),
+            ("headgate.spark.execution.evaluator.evaluation", evaluation),
+            ("headgate.spark.engine.maintenance.EVERY", 4),
+            ("headgate.spark.sinks.files.FAN", 3),
+            ("headgate.spark.store.log.stream_log.SEAL_APPENDS", 3),
         ):
             stack.enter_context(patch(target, value))
         yield

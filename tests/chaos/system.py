@@ -19,14 +19,13 @@ from tests.chaos.standins import Jobs, PlainEvaluator
 
 from headgate.model import HeadgateError
 from headgate.plan.grouping import Fuse
-from headgate.spark.cutting import Shape
 from headgate.spark.engine import messages as m
-from headgate.spark.engine.desk import Notice, Out
+from headgate.spark.engine.context import Notice, Out
 from headgate.spark.engine.engine import _known, _scheduler
-from headgate.spark.engine.lives import Transition
+from headgate.spark.engine.fragments import key
+from headgate.spark.engine.lifecycle import Transition
 from headgate.spark.engine.machine import Machine
 from headgate.spark.engine.owner import AIDES, SINK
-from headgate.spark.engine.shapes import key
 from headgate.spark.engine.tasks import (
     AIDE,
     COMMIT,
@@ -39,17 +38,23 @@ from headgate.spark.engine.tasks import (
     Task,
     Write,
 )
-from headgate.spark.execution.committing import Committer
-from headgate.spark.execution.delivery import Sinks, sizes, stored_sinks, uncalled
-from headgate.spark.execution.facts import LogFacts
-from headgate.spark.execution.performing import Performer
-from headgate.spark.followers import Followers
-from headgate.spark.intake import Intake
-from headgate.spark.jobs.problems import one_line
-from headgate.spark.rooms import Rooms, is_room
-from headgate.spark.running import RunningQuery
+from headgate.spark.execution.committer import Committer
+from headgate.spark.execution.log_facts import LogFacts
+from headgate.spark.execution.performer import Performer
+from headgate.spark.execution.recovery import complete
+from headgate.spark.ingest.streams import Intake
+from headgate.spark.jvm.errors import one_line
+from headgate.spark.queries.fragment_logs import Rooms, is_room
+from headgate.spark.queries.layout import Shape
+from headgate.spark.queries.running_query import RunningQuery
+from headgate.spark.sinks.followers import Followers
+from headgate.spark.sinks.open_sinks import (
+    Sinks,
+    sizes,
+    stored_sinks,
+    uncalled,
+)
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.recovery import complete
 
 FULL = 2_000  # bytes that may wait for a sink
 POLICY = "mbd, inversion=dsp"

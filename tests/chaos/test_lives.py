@@ -14,7 +14,8 @@ from tests.store.builders import scratch
 from tests.store.kills import account
 from tests.store.pipeline import Life, Promises
 
-from headgate.spark.store import disk, filesink
+from headgate.spark.sinks import files as filesink
+from headgate.spark.store import disk
 
 LIVES = 6
 

@@ -13,9 +13,9 @@ from tests.chaos.crashes import BrokenError, Case, Make
 from tests.chaos.delivery import Delivery, Undelivered
 from tests.chaos.faultydisk import FaultyDisk
 
-from headgate.spark.store import filesink
-from headgate.spark.store.filesink import FileSink
-from headgate.spark.store.recovery import _Rolling
+from headgate.spark.execution.recovery import _Rolling
+from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks.files import FileSink
 
 SCRIPTS: dict[str, Make] = {
     "log": partial(scripts.Log, folder="waiting/q/s"),  # as of rows that wait inside a query: folders in folders

@@ -24,7 +24,7 @@ from headgate.plan.grouping import Fuse
 from headgate.spark.engine import messages as m
 from headgate.spark.engine.owner import SINK
 from headgate.spark.engine.tasks import COMMIT, SparkGoneError
-from headgate.spark.store.frames import GROUP
+from headgate.spark.store.frame_file import GROUP
 
 STEPS = 220
 BEGIN = 1_000_000.0  # seconds since the epoch

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from tests.cli_engine.conftest import Headgate
 
-from headgate.spark.store.commit import CommitLog
-from headgate.spark.store.deadletters import DeadLetters, Letter
+from headgate.spark.sinks.files import FileSink
+from headgate.spark.store.commits.commit_log import CommitLog
+from headgate.spark.store.commits.records import Commit, Output
+from headgate.spark.store.dead_letters import DeadLetters, Letter
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.filesink import FileSink
-from headgate.spark.store.records import Commit, Output
 
 ROWS = 25
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

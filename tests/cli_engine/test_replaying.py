@@ -10,9 +10,9 @@ import pytest
 from tests.cli_engine.conftest import Headgate
 from tests.store.builders import SCHEMA, STREAM, ids, rows
 
-from headgate.spark.store.deadletters import DeadLetters, Letter
+from headgate.spark.store.dead_letters import DeadLetters, Letter
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.log import StreamLog
+from headgate.spark.store.log.stream_log import StreamLog
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli_engine.conftest import SMALL, Headgate
 
+from headgate.spark.store.atomic_files import write_json
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.files import write_json
 
 COSTS = """
 stream = [{ name = "s", arrivals = "at, times=[0]", schema = "id bigint" }]

@@ -24,7 +24,7 @@ from headgate.metrics import measure
 from headgate.model import HeadgateError
 from headgate.sim import simulate
 from headgate.spark.session import Session
-from headgate.spark.store import resultfiles
+from headgate.spark.sinks import result_files as resultfiles
 from headgate.spark.store.directory import DataDirectory
 from headgate.workload import read_workload
 

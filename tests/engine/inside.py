@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headgate.spark.engine.lives import Life
+from headgate.spark.engine.lifecycle import Life
 from headgate.spark.engine.machine import Machine
 from headgate.spark.engine.messages import TimePassed
 from headgate.spark.session import Session

@@ -24,7 +24,7 @@ import pyarrow as pa
 from pyspark import SparkContext
 
 from headgate.model import HeadgateError
-from headgate.spark.jobs.tuning import builder
+from headgate.spark.jvm.settings import builder
 from headgate.spark.session import Handle, Session
 
 PATIENCE = 200.0  # seconds for anything: a start of Spark on a busy machine takes long

@@ -26,11 +26,11 @@ import pyarrow as pa
 from tests.engine.workload import BASE, STREAMS, Case, Row, counted, table
 from tests.jobs.logs import batch_views
 
-from headgate.spark.engine import retaining
-from headgate.spark.jobs.tuning import builder
+from headgate.spark.engine import maintenance as retaining
+from headgate.spark.jvm.settings import builder
 from headgate.spark.session import Session
-from headgate.spark.store import filesink
-from headgate.spark.store.killpoints import VARIABLE
+from headgate.spark.sinks import files as filesink
+from headgate.spark.store.kill_points import VARIABLE
 
 ROOT = Path(__file__).parents[2]
 POINTS = (

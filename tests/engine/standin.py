@@ -13,12 +13,12 @@ from headgate.plan.grouping import Fuse
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.arguments import quality
+from headgate.spark.compile.read_sets import sources
 from headgate.spark.engine import messages as m
 from headgate.spark.engine import tasks as t
 from headgate.spark.engine.engine import _scheduler
+from headgate.spark.engine.fragments import Chunks, announced, keyed
 from headgate.spark.engine.machine import Machine
-from headgate.spark.engine.shapes import Chunks, announced, keyed
-from headgate.spark.jobs.reading import sources
 
 STREAMS = {name: Stream(name=name, schema=(("id", "bigint"), ("v", "int"))) for name in "ab"}
 OF_RUNS = (t.Evaluate, t.Deliver, t.KeepLetters, t.LetGo, t.Look, t.Tidy, t.Drop, t.Discard)

@@ -9,9 +9,9 @@ from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-unt
 from pyspark.sql import SparkSession
 
 from headgate.model import HeadgateError, Table
-from headgate.spark import declared
-from headgate.spark.declared import Tables
-from headgate.spark.java import Java, broken
+from headgate.spark.compile import declared_tables as declared
+from headgate.spark.compile.declared_tables import Tables
+from headgate.spark.jvm.process import Java, broken
 
 
 def test_tables_come_back_with_their_rows_or_say_why_not(

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from headgate.spark.engine.engine import Engine
-from headgate.spark.feeding import Feeding
-from headgate.spark.sources import Batch, Reader
+from headgate.spark.ingest.source_thread import Feeding
+from headgate.spark.ingest.sources import Batch, Reader
 
 PATIENCE = 30.0
 ROWS = pa.table({"id": [1, 2]})

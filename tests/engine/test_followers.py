@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model import HeadgateError
-from headgate.spark.followers import Followers, Inbox
+from headgate.spark.sinks.followers import Followers, Inbox
 
 PATIENCE = 30.0
 

@@ -11,7 +11,7 @@ from tests.engine.workload import CASES, PATIENCE, STREAMS, Taken, batches, decl
 
 from headgate.model import Level, Query
 from headgate.plan.sql import plan_sql
-from headgate.spark.cutting import cut_places
+from headgate.spark.queries.layout import cut_places
 
 __all__ = ["small_logs"]
 FINE, WHOLE, PATHS = "random, level=operator, train=6", "random, train=6", "path-capacity"

@@ -15,7 +15,7 @@ from tests.engine.workload import CASES, PATIENCE, STREAMS, Case, batches, decla
 from tests.jobs.test_fused import GROUPS
 
 from headgate.plan.sharing import below_window
-from headgate.spark.jobs.reading import sources
+from headgate.spark.compile.read_sets import sources
 from headgate.spark.session import Session
 
 KINDS = {

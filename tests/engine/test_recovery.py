@@ -12,7 +12,7 @@ from tests.engine.test_steering import COPY, ids, rows
 from tests.engine.workload import CASES, PATIENCE, batches, declare, expected, found, start
 
 from headgate.model import HeadgateError
-from headgate.spark.store.log import Appended
+from headgate.spark.store.log.stream_log import Appended
 
 
 def test_the_same_queries_go_on_exactly(opened: Open) -> None:
@@ -81,7 +81,7 @@ def test_a_callback_gets_what_it_did_not_take(opened: Open) -> None:
 
 
 def test_rows_are_kept_for_a_query_that_has_not_come_back(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headgate.spark.engine.retaining.EVERY", 1)
+    monkeypatch.setattr("headgate.spark.engine.maintenance.EVERY", 1)
     session = opened()
     declare(session, ("a",))
     session.query("p", COPY)

@@ -19,7 +19,7 @@ from tests.engine.workload import PATIENCE, declare
 from headgate.model import HeadgateError, QueryClass, Stream
 from headgate.spark.engine import messages as m
 from headgate.spark.engine.engine import Engine
-from headgate.spark.engine.lives import POSSIBLE, TRANSITIONS, State
+from headgate.spark.engine.lifecycle import POSSIBLE, TRANSITIONS, State
 from headgate.spark.session import Session
 
 names = st.sampled_from(["p", "q", "absent"])

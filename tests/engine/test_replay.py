@@ -7,8 +7,8 @@ from tests.engine.conftest import Open
 from tests.engine.workload import BASE, PATIENCE, declare
 
 from headgate.model import HeadgateError
-from headgate.spark.replay import IN_THE_LOG
-from headgate.spark.store.deadletters import Letter
+from headgate.spark.ingest.dead_letter_replay import IN_THE_LOG
+from headgate.spark.store.dead_letters import Letter
 
 
 def test_replayed_tuples_reach_the_queries(opened: Open) -> None:

@@ -14,14 +14,14 @@ from headgate.model import HeadgateError, Query, QueryClass, Stream
 from headgate.plan.grouping import Fuse
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
+from headgate.spark.compile.read_sets import sources
 from headgate.spark.engine import messages as m
 from headgate.spark.engine import tasks as t
-from headgate.spark.engine.desk import Notice
+from headgate.spark.engine.context import Notice
 from headgate.spark.engine.engine import _scheduler
-from headgate.spark.engine.lives import State
+from headgate.spark.engine.fragments import Chunks
+from headgate.spark.engine.lifecycle import State
 from headgate.spark.engine.machine import Machine
-from headgate.spark.engine.shapes import Chunks
-from headgate.spark.jobs.reading import sources
 
 STREAM = Stream(name="a", schema=(("v", "bigint"),))
 SQL = "SELECT v FROM a WHERE v > {}"

@@ -18,12 +18,17 @@ from tests.engine.workload import CASES, PATIENCE, STREAMS, batches, declare, ex
 from tests.jobs.logs import counted
 
 from headgate.model import Stream
-from headgate.spark.jobs import sealed
-from headgate.spark.jobs.fused import large
-from headgate.spark.jobs.schemas import ARRIVAL, LATE, OFFSET, arrow_schema
-from headgate.spark.jobs.spans import ALWAYS, Span
-from headgate.spark.store import segments
-from headgate.spark.store.log import StreamLog
+from headgate.spark.compile import executor_reads as sealed
+from headgate.spark.compile.fused import executor_writes as large
+from headgate.spark.compile.schemas import (
+    ARRIVAL,
+    LATE,
+    OFFSET,
+    arrow_schema,
+)
+from headgate.spark.compile.time_spans import ALWAYS, Span
+from headgate.spark.store.log import segments
+from headgate.spark.store.log.stream_log import StreamLog
 
 KINDS = (
     *("filter", "expressions", "table join", "union", "tumbling", "sliding", "aggregate of an aggregate"),

@@ -16,10 +16,10 @@ from tests.engine.test_steering import COPY, eventually, ids, rows
 from tests.engine.workload import PATIENCE, declare
 
 from headgate.model import HeadgateError
-from headgate.spark.execution.delivery import Sinks
 from headgate.spark.session import Session
-from headgate.spark.store import filesink
-from headgate.spark.store.files import write_atomic
+from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks.open_sinks import Sinks
+from headgate.spark.store.atomic_files import write_atomic
 
 
 @pytest.fixture

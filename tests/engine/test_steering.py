@@ -15,10 +15,10 @@ from tests.engine.inside import evaluation
 from tests.engine.workload import BASE, PATIENCE, STREAMS, declare, table
 
 from headgate.model import HeadgateError
-from headgate.spark.jobs.evaluate import Evaluation, Result
-from headgate.spark.jobs.fused.rows import FusedRows
+from headgate.spark.compile.fused.filters import FusedRows
+from headgate.spark.compile.prepared_query import Evaluation, Result
 from headgate.spark.session import Handle, Session
-from headgate.spark.store.sinks import Memory
+from headgate.spark.sinks.registry import Memory
 
 COPY = "SELECT id, v FROM a"
 SECONDS = 1_000_000

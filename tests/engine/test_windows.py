@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from headgate.model import Stream
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
-from headgate.spark.engine.windows import AHEAD, Windows
-from headgate.spark.jobs.reading import Survey, sources
-from headgate.spark.jobs.rows import Leaf, Range
-from headgate.spark.jobs.spans import ALWAYS, Moment
+from headgate.spark.compile.leaf_rows import Leaf, Range
+from headgate.spark.compile.read_sets import Survey, sources
+from headgate.spark.compile.time_spans import ALWAYS, Moment
+from headgate.spark.engine.window_clocks import AHEAD, Windows
 
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}

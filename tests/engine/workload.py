@@ -12,7 +12,7 @@ from tests.jobs.logs import Row, batch_views, counted
 from tests.jobs.test_oracle import BASE, JOINS, MIXED, ROOMS, STATELESS, STREAMS, TABLES, WINDOWS, Case, drawn_rows
 
 from headgate.plan.sql import plan_sql
-from headgate.spark.jobs.schemas import arrow_schema
+from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.session import Handle, Session
 
 __all__ = [
@@ -113,8 +113,8 @@ class Taken(dict[str, pa.Table]):
 @pytest.fixture
 def small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs are sealed every few appends and dropped every few runs: what somebody still needs is missed at once."""
-    monkeypatch.setattr("headgate.spark.store.log.SEAL_APPENDS", 2)
-    monkeypatch.setattr("headgate.spark.engine.retaining.EVERY", 3)
+    monkeypatch.setattr("headgate.spark.store.log.stream_log.SEAL_APPENDS", 2)
+    monkeypatch.setattr("headgate.spark.engine.maintenance.EVERY", 3)
 
 
 def found(handle: Handle) -> Counter[Row]:

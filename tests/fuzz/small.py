@@ -44,7 +44,7 @@ def made_small(settings: Mapping[str, int]) -> Iterator[None]:
 
 def _defaults(settings: Mapping[str, int]) -> list[tuple[Any, str, Any]]:
     """Defaults were taken from the constants when the function was made."""
-    from headgate.spark.store.log import StreamLog
+    from headgate.spark.store.log.stream_log import StreamLog
 
     function = getattr(StreamLog.open, "__func__", None)
     if function is None or not function.__defaults__:

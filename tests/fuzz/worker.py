@@ -23,7 +23,7 @@ from tests.fuzz.harness import PATIENCE, Player
 from tests.fuzz.lives import Failure
 from tests.fuzz.shrink import script, shrink
 
-from headgate.spark.jobs.tuning import builder
+from headgate.spark.jvm.settings import builder
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 EVERY = 8  # with kills, one case of so many

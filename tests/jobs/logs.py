@@ -16,9 +16,14 @@ import pyarrow.compute as pc
 
 from headgate.model import Operator, Stream
 from headgate.plan.sharing import Place, below_window
-from headgate.spark.jobs.evaluate import Evaluation
-from headgate.spark.jobs.reading import sources
-from headgate.spark.jobs.rows import Leaf, Part, Range, Rows
+from headgate.spark.compile.leaf_rows import (
+    Leaf,
+    Part,
+    Range,
+    Rows,
+)
+from headgate.spark.compile.prepared_query import Evaluation
+from headgate.spark.compile.read_sets import sources
 
 WATERMARK = 3_000_000
 Row = tuple[Any, ...]

@@ -12,9 +12,9 @@ from tests.jobs.logs import MemoryLog, Row, counted, results
 
 from headgate.model import HeadgateError
 from headgate.plan.sql import plan_sql
-from headgate.spark.jobs.evaluate import Evaluation, evaluation
-from headgate.spark.jobs.schemas import arrow_schema, spark_schema
-from headgate.spark.jobs.tables import stored
+from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.schemas import arrow_schema, spark_schema
+from headgate.spark.compile.stored_tables import stored
 
 ACCEPTED, REFUSED = cases("accepted"), cases("refused")
 

@@ -13,11 +13,11 @@ from tests.jobs.logs import MemoryLog
 from headgate.model import HeadgateError, Stream, Table
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
-from headgate.spark.jobs.evaluate import Evaluation, evaluation
-from headgate.spark.jobs.reading import sources
-from headgate.spark.jobs.rows import Leaf, Range
-from headgate.spark.jobs.schemas import arrow_schema
-from headgate.spark.jobs.tables import read_table
+from headgate.spark.compile.leaf_rows import Leaf, Range
+from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.read_sets import sources
+from headgate.spark.compile.schemas import arrow_schema
+from headgate.spark.compile.stored_tables import read_table
 
 S = Stream(
     name="s",

@@ -13,9 +13,15 @@ from tests.jobs.logs import MemoryLog, Row, counted, run_leaves
 from headgate.model import Stream
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
-from headgate.spark.jobs.evaluate import Care, Evaluation, Failure, Result, evaluation
-from headgate.spark.jobs.fused import Member, fused
-from headgate.spark.jobs.schemas import arrow_schema
+from headgate.spark.compile.fused import Member, fused
+from headgate.spark.compile.prepared_query import (
+    Care,
+    Evaluation,
+    Failure,
+    Result,
+    evaluation,
+)
+from headgate.spark.compile.schemas import arrow_schema
 
 COLUMNS = (("id", "bigint"), ("k", "int"), ("s", "string"), ("arr", "array<int>"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=COLUMNS, event_time="ts", watermark=3.0) for name in ("a", "b")}

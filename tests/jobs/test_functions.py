@@ -16,9 +16,9 @@ from tests.jobs.logs import MemoryLog, Row, counted, results
 from headgate.model import HeadgateError, Operator, Stream
 from headgate.plan.sql import plan_sql
 from headgate.plan.sql.functions import accepted, aggregates, refused
-from headgate.spark.jobs.allowed import check
-from headgate.spark.jobs.evaluate import evaluation
-from headgate.spark.jobs.schemas import arrow_schema
+from headgate.spark.compile.admission.allowed_nodes import check
+from headgate.spark.compile.prepared_query import evaluation
+from headgate.spark.compile.schemas import arrow_schema
 
 COLUMNS = (
     *(("i", "int"), ("l", "bigint"), ("d", "double"), ("s", "string"), ("b", "binary"), ("n", "decimal(10,2)")),

@@ -12,9 +12,9 @@ from tests.jobs.test_oracle import STREAMS, drawn_rows
 
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
-from headgate.spark.jobs.evaluate import Evaluation, evaluation
-from headgate.spark.jobs.fused import Member, fused
-from headgate.spark.jobs.schemas import arrow_schema
+from headgate.spark.compile.fused import Member, fused
+from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.schemas import arrow_schema
 
 _JOIN = "FROM a x JOIN b y ON x.id = y.id AND y.ts BETWEEN x.ts - INTERVAL 3 SECONDS AND x.ts + INTERVAL 2 SECONDS"
 _SELF = "FROM a x JOIN a y ON x.id = y.id AND y.ts BETWEEN x.ts AND x.ts + INTERVAL 2 SECONDS"
@@ -64,7 +64,7 @@ def checked(spark: SparkSession, texts: Sequence[str]) -> list[Evaluation]:
 def test_each_member_gets_what_a_job_of_its_own_gives(
     spark: SparkSession, name: str, seed: int, alike: bool, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headgate.spark.jobs.fused.rows.FEW", few)
+    monkeypatch.setattr("headgate.spark.compile.fused.filters.FEW", few)
     members = checked(spark, GROUPS[name])
     templates = [template(one.plan) for one in members]
     assert all(one is not None for one in templates)

@@ -15,10 +15,20 @@ from tests.jobs.drawn import drawn_queries
 from headgate.model import Aggregate, Except, Operator, Source, Stream
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
-from headgate.spark.jobs.inner import Ref
-from headgate.spark.jobs.reading import Lows, Reading, Survey, sources
-from headgate.spark.jobs.rows import Leaf, Range
-from headgate.spark.jobs.spans import ALWAYS, NEVER, Moment, Span
+from headgate.spark.compile.fragment_stream import Ref
+from headgate.spark.compile.leaf_rows import Leaf, Range
+from headgate.spark.compile.read_sets import (
+    Lows,
+    Reading,
+    Survey,
+    sources,
+)
+from headgate.spark.compile.time_spans import (
+    ALWAYS,
+    NEVER,
+    Moment,
+    Span,
+)
 
 SECOND = 1_000_000
 QUERIES = 30  # of each seed

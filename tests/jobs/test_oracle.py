@@ -18,9 +18,9 @@ from tests.jobs.logs import MemoryLog, Row, batch_views, counted, naive, of_stre
 
 from headgate.model import Stream, Table
 from headgate.plan.sql import plan_sql
-from headgate.spark.jobs.evaluate import Evaluation, evaluation
-from headgate.spark.jobs.schemas import arrow_schema
-from headgate.spark.jobs.tables import stored
+from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.schemas import arrow_schema
+from headgate.spark.compile.stored_tables import stored
 
 STREAMS = {
     stream.name: stream

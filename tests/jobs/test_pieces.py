@@ -7,8 +7,8 @@ from tests.jobs.test_oracle import STREAMS
 
 from headgate.model import Level, Query
 from headgate.plan.sql import plan_sql
-from headgate.spark.cutting import cut_places, inner_name
-from headgate.spark.jobs.pieces import Cutter
+from headgate.spark.compile.fragments import Cutter
+from headgate.spark.queries.layout import cut_places, inner_name
 
 
 def test_a_sub_plan_that_is_read_at_several_depths(spark: SparkSession) -> None:

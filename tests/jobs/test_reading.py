@@ -9,9 +9,14 @@ import pytest
 from headgate.model import HeadgateError, Operator, Stream
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
-from headgate.spark.jobs.reading import Reading, Survey, check_leaves, sources
-from headgate.spark.jobs.rows import Leaf, Range
-from headgate.spark.jobs.spans import Moment, Span
+from headgate.spark.compile.leaf_rows import Leaf, Range
+from headgate.spark.compile.read_sets import (
+    Reading,
+    Survey,
+    check_leaves,
+    sources,
+)
+from headgate.spark.compile.time_spans import Moment, Span
 
 SECOND = 1_000_000
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))

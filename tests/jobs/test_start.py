@@ -15,15 +15,15 @@ from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, FinalizerWorker  # type
 from pyspark.sql import SparkSession
 
 from headgate import HeadgateError
-from headgate.spark.jobs import tuning
-from headgate.spark.quiet import quiet_python, quietly, spark_log_to
+from headgate.spark.jvm import settings as tuning
+from headgate.spark.jvm.spark_logs import quiet_python, quietly, spark_log_to
 
 START = """
 import sys
 from pathlib import Path
 from headgate import HeadgateError
-from headgate.spark.jobs.tuning import start
-from headgate.spark.quiet import spark_log_to
+from headgate.spark.jvm.settings import start
+from headgate.spark.jvm.spark_logs import spark_log_to
 try:
     spark = start("local[1]", Path(sys.argv[1]))
 except HeadgateError as error:

@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from headgate.model import Stream
-from headgate.spark.sources import Bad, Batch, Reader
+from headgate.spark.ingest.sources import Bad, Batch, Reader
 
 STREAM = Stream(
     name="s",

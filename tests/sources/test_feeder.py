@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.sources import open_source
-from headgate.spark.sources.base import MOST_ROWS
-from headgate.spark.sources.records import schema_of
+from headgate.spark.ingest.parsing.records import schema_of
+from headgate.spark.ingest.sources import open_source
+from headgate.spark.ingest.sources.base import MOST_ROWS
 
 from .builders import PLAIN, STREAM, bad, column, drained
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.spark.sources import open_source
+from headgate.spark.ingest.sources import open_source
 
 from .builders import PLAIN, bad, column, drained
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from headgate.model import HeadgateError
-from headgate.spark.sources import iterator_source
+from headgate.spark.ingest.sources import iterator_source
 
 from .builders import PLAIN, bad, column, waited
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model import Stream
-from headgate.spark.sources import to_table
-from headgate.spark.sources.records import conform, rows_of
+from headgate.spark.ingest.parsing.records import conform, rows_of
+from headgate.spark.ingest.sources import to_table
 
 from .builders import PLAIN, STREAM
 

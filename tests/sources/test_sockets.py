@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from headgate.model import HeadgateError
-from headgate.spark.sources import open_source
-from headgate.spark.sources.sockets import Lines, Socket
+from headgate.spark.ingest.sources import open_source
+from headgate.spark.ingest.sources.socket import Lines, Socket
 
 from .builders import PLAIN, bad, column, waited
 

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.sources import Batch, StructuredReader
+from headgate.spark.ingest.sources import Batch, StructuredReader
 
 from .builders import column, waited
 

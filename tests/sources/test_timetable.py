@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headgate.sim.arrivals import Times, arrivals
-from headgate.spark.sources.timetable import Timetable
+from headgate.spark.ingest.synthetic.timetable import Timetable
 
 ENDLESS = [
     "constant, rate=50",

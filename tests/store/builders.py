@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from headgate.model import Stream
-from headgate.spark.store.log import StreamLog
+from headgate.spark.store.log.stream_log import StreamLog
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("ts", pa.timestamp("us", "UTC"))])
 STREAM = Stream(name="s", event_time="ts", watermark=1e-5)  # ten microseconds

@@ -9,14 +9,14 @@ from itertools import count
 from typing import Any
 
 from headgate.spark.engine.tasks import Deliver, LetGo
-from headgate.spark.execution.delivery import Sinks, stored_sinks
-from headgate.spark.rooms import Rooms
-from headgate.spark.store.commit import CommitLog
-from headgate.spark.store.deadletters import DeadLetters
+from headgate.spark.execution.recovery import complete
+from headgate.spark.queries.fragment_logs import Rooms
+from headgate.spark.sinks.open_sinks import Sinks, stored_sinks
+from headgate.spark.sinks.registry import Call, SinkOf
+from headgate.spark.store.commits.commit_log import CommitLog
+from headgate.spark.store.commits.records import Commit, Output
+from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.recovery import complete
-from headgate.spark.store.sinks import Call, SinkOf
 
 _ids = count(1)
 

@@ -19,12 +19,12 @@ from tests.store.delivering import Store
 from tests.store.kills import ended, fork
 
 from headgate.model import Stream
-from headgate.spark.replay import complete, replay
-from headgate.spark.store.deadletters import DeadLetters
+from headgate.spark.ingest.dead_letter_replay import complete, replay
+from headgate.spark.store.atomic_files import read_json
+from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.files import read_json
-from headgate.spark.store.killpoints import TAKE_OVER, VARIABLE
-from headgate.spark.store.log import StreamLog
+from headgate.spark.store.kill_points import TAKE_OVER, VARIABLE
+from headgate.spark.store.log.stream_log import StreamLog
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version1.tar.gz"
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int32()), ("ts", pa.timestamp("us", "UTC"))])

@@ -25,12 +25,12 @@ import pyarrow as pa
 from tests.store.builders import SCHEMA, scratch
 from tests.store.pipeline import SINKS, STREAM, Life, Promises, batch
 
-from headgate.spark.store import filesink
-from headgate.spark.store.deadletters import DeadLetters
+from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks.result_files import read
+from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.killpoints import POINTS, VARIABLE
-from headgate.spark.store.log import StreamLog
-from headgate.spark.store.resultfiles import read
+from headgate.spark.store.kill_points import POINTS, VARIABLE
+from headgate.spark.store.log.stream_log import StreamLog
 
 STEPS = 2000  # more than any life gets to live
 FAVOURED = {

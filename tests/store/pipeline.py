@@ -22,14 +22,14 @@ from tests.store.builders import SCHEMA, rows
 from tests.store.delivering import Store
 
 from headgate.model import Stream
-from headgate.spark.replay import complete as complete_replay
-from headgate.spark.replay import replay
-from headgate.spark.store.committed import read_committed
-from headgate.spark.store.deadletters import DeadLetters
+from headgate.spark.ingest.dead_letter_replay import complete as complete_replay
+from headgate.spark.ingest.dead_letter_replay import replay
+from headgate.spark.sinks.committed_results import read_committed
+from headgate.spark.sinks.result_files import read
+from headgate.spark.store.commits.records import Commit, Output
+from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.log import StreamLog
-from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.resultfiles import read
+from headgate.spark.store.log.stream_log import StreamLog
 
 STREAM = Stream(name="s", event_time="ts", watermark=2e-5)
 SINKS = {"even": "parquet", "third": "jsonl", "all": "parquet"}

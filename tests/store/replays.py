@@ -13,11 +13,11 @@ from pathlib import Path
 from tests.store.builders import DELAY, SCHEMA, STREAM, rows, scratch
 from tests.store.kills import ended, fork
 
-from headgate.spark.replay import Replayed, replay
-from headgate.spark.store.deadletters import DeadLetters, Letter
-from headgate.spark.store.eventtime import NO_EVENT_TIME
-from headgate.spark.store.killpoints import POINTS, VARIABLE
-from headgate.spark.store.log import StreamLog
+from headgate.spark.ingest.dead_letter_replay import Replayed, replay
+from headgate.spark.store.dead_letters import DeadLetters, Letter
+from headgate.spark.store.kill_points import POINTS, VARIABLE
+from headgate.spark.store.log.event_time import NO_EVENT_TIME
+from headgate.spark.store.log.stream_log import StreamLog
 
 PASSED = [point for point in POINTS if point.startswith(("log.append", "letters"))]
 NOW = "1970-01-01T00:00:00.000500+00:00"

@@ -11,11 +11,14 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.spark.store import commit, files, filesink, frames
-from headgate.spark.store.commit import CommitLog
+from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks.registry import Sink, deliver, open_sink
+from headgate.spark.store import atomic_files as files
+from headgate.spark.store import frame_file as frames
+from headgate.spark.store.commits import commit_log as commit
+from headgate.spark.store.commits.commit_log import CommitLog
+from headgate.spark.store.commits.records import Commit, Output
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.sinks import Sink, deliver, open_sink
 
 
 def table(*values: int) -> pa.Table:

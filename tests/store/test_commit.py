@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.store.builders import scratch
 
 from headgate.model import HeadgateError
-from headgate.spark.store.commit import CommitLog
-from headgate.spark.store.frames import FrameFile, read_frames
-from headgate.spark.store.records import Commit, Output
+from headgate.spark.store.commits.commit_log import CommitLog
+from headgate.spark.store.commits.records import Commit, Output
+from headgate.spark.store.frame_file import FrameFile, read_frames
 
 
 def commit(number: int) -> Commit:

@@ -13,16 +13,23 @@ import pytest
 from tests.store.steps import Died, Steps, aside, plainly, table, watched
 
 from headgate.model import HeadgateError
-from headgate.spark.store import committed, filesink, records
-from headgate.spark.store.commit import CommitLog
-from headgate.spark.store.committed import count_committed, known_queries, read_committed
+from headgate.spark.sinks import committed_results as committed
+from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks.committed_results import count_committed, known_queries, read_committed
+from headgate.spark.sinks.files import FileSink
+from headgate.spark.sinks.registry import deliver
+from headgate.spark.sinks.result_files import (
+    Part,
+    listed,
+    load,
+    read,
+)
+from headgate.spark.store.commits import records
+from headgate.spark.store.commits.commit_log import CommitLog
+from headgate.spark.store.commits.records import Commit, Output
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.filesink import FileSink
-from headgate.spark.store.frames import read_frames
-from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.resultfiles import Part, listed, load, read
-from headgate.spark.store.segments import from_arrow
-from headgate.spark.store.sinks import deliver
+from headgate.spark.store.frame_file import read_frames
+from headgate.spark.store.log.segments import from_arrow
 
 KINDS = pytest.mark.parametrize("kind", ["parquet", "jsonl"])
 REPLACING = ("sink.compact.some", "sink.compact.removed")  # here readers wait, and others may miss rows

@@ -14,16 +14,21 @@ from tests.store.delivering import sinks_of
 from tests.store.steps import aside, table
 
 from headgate.model import Stream
-from headgate.spark.store.commit import CommitLog
-from headgate.spark.store.deadletters import DeadLetters
+from headgate.spark.execution.recovery import complete
+from headgate.spark.queries.fragment_log_sink import WaitingRows
+from headgate.spark.sinks.files import FileSink
+from headgate.spark.sinks.registry import (
+    Results,
+    Sink,
+    deliver,
+    open_sink,
+)
+from headgate.spark.sinks.result_files import read
+from headgate.spark.store.commits.commit_log import CommitLog
+from headgate.spark.store.commits.records import Commit, Output
+from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.filesink import FileSink
-from headgate.spark.store.log import StreamLog
-from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.recovery import complete
-from headgate.spark.store.resultfiles import read
-from headgate.spark.store.sinks import Results, Sink, deliver, open_sink
-from headgate.spark.store.waitingrows import WaitingRows
+from headgate.spark.store.log.stream_log import StreamLog
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.store.builders import ids, opened, rows, scratch
 
 from headgate.model import HeadgateError
-from headgate.spark.store.commit import CommitLog
-from headgate.spark.store.frames import FrameFile
-from headgate.spark.store.records import Commit, Output
+from headgate.spark.store.commits.commit_log import CommitLog
+from headgate.spark.store.commits.records import Commit, Output
+from headgate.spark.store.frame_file import FrameFile
 
 BATCHES = 4  # of three rows; one more at the front is sealed
 

@@ -6,9 +6,9 @@ import pytest
 from tests.store.builders import SCHEMA, ids, opened, rows
 
 from headgate.model import HeadgateError
-from headgate.spark.store import deadletters
-from headgate.spark.store.deadletters import DeadLetters, Letter
-from headgate.spark.store.eventtime import NO_EVENT_TIME
+from headgate.spark.store import dead_letters as deadletters
+from headgate.spark.store.dead_letters import DeadLetters, Letter
+from headgate.spark.store.log.event_time import NO_EVENT_TIME
 
 LATE = "late by 89 us"
 

@@ -15,12 +15,12 @@ from tests.store.steps import aside, table
 
 from headgate.model import HeadgateError
 from headgate.spark.engine.tasks import FILES, Deliver, LetGo
-from headgate.spark.store import filesink
-from headgate.spark.store.deadletters import DeadLetters
+from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks.files import FileSink
+from headgate.spark.sinks.result_files import read
+from headgate.spark.store.commits.records import Commit, Output
+from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.filesink import FileSink
-from headgate.spark.store.records import Commit, Output
-from headgate.spark.store.resultfiles import read
 
 FULL = os.strerror(errno.ENOSPC)
 

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headgate.model import HeadgateError, check_name
+from headgate.spark.store.atomic_files import safe_name, write_json
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.files import safe_name, write_json
 
 SECOND = """
 import sys

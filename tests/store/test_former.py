@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.store import former
 
-from headgate.spark.store.log import StreamLog
+from headgate.spark.store.log.stream_log import StreamLog
 
 ROOT = Path(__file__).parents[2]
 

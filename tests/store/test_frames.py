@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headgate.model import HeadgateError
-from headgate.spark.store.frames import FrameFile
+from headgate.spark.store.frame_file import FrameFile
 
 
 @pytest.fixture

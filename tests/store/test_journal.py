@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.journal import LONGEST_REASON, Entry, Journal, read_journal
+from headgate.spark.store.journal import (
+    LONGEST_REASON,
+    Entry,
+    Journal,
+    read_journal,
+)
 
 STATES = st.sampled_from(["checking", "scheduled", "running", "paused", "suspended"])
 ENTRIES = st.builds(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import headgate.spark
-from headgate.spark.store import killpoints
+from headgate.spark.store import kill_points as killpoints
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,8 +14,8 @@ import pytest
 from tests.store.builders import DELAY, PLAIN, SCHEMA, STREAM, ids, opened, rows
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.store.eventtime import AFTER_THE_END, NO_EVENT_TIME
-from headgate.spark.store.log import StreamLog
+from headgate.spark.store.log.event_time import AFTER_THE_END, NO_EVENT_TIME
+from headgate.spark.store.log.stream_log import StreamLog
 
 
 def test_rows_come_back_with_offsets_and_arrivals(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_sealing_leaves_one_parquet_file_that_others_can_read(tmp_path: Path) ->
 
 
 def test_many_small_appends_are_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headgate.spark.store.log.SEAL_APPENDS", 4)
+    monkeypatch.setattr("headgate.spark.store.log.stream_log.SEAL_APPENDS", 4)
     log = opened(tmp_path)
     for number in range(10):
         log.append(rows([number], number), float(number))

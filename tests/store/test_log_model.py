@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.store.builders import STREAM, opened, rows, scratch
 from tests.store.naive import NaiveLog
 
-from headgate.spark.store.log import StreamLog
+from headgate.spark.store.log.stream_log import StreamLog
 
 times = st.lists(st.none() | st.integers(-20, 60), max_size=6)
 batches = st.none() | st.sampled_from(["a", "b", "c", "d", "e"])

@@ -12,11 +12,17 @@ from tests.store import replays
 from tests.store.builders import STREAM, ids, rows
 
 from headgate.model import HeadgateError
-from headgate.spark.replay import EARLIER, IN_THE_LOG, LATE, complete, replay
-from headgate.spark.store.deadletters import Letter
-from headgate.spark.store.eventtime import NO_EVENT_TIME
-from headgate.spark.store.files import read_json, write_json
-from headgate.spark.store.log import StreamLog
+from headgate.spark.ingest.dead_letter_replay import (
+    EARLIER,
+    IN_THE_LOG,
+    LATE,
+    complete,
+    replay,
+)
+from headgate.spark.store.atomic_files import read_json, write_json
+from headgate.spark.store.dead_letters import Letter
+from headgate.spark.store.log.event_time import NO_EVENT_TIME
+from headgate.spark.store.log.stream_log import StreamLog
 
 ROOT = Path(__file__).parents[2]
 

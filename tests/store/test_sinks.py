@@ -11,10 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.model import HeadgateError
-from headgate.spark.store import filesink, resultfiles
-from headgate.spark.store.filesink import FAN, FileSink
-from headgate.spark.store.resultfiles import read
-from headgate.spark.store.sinks import Memory, behind_of, is_file, open_sink, parse_sink
+from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks import result_files as resultfiles
+from headgate.spark.sinks.files import FAN, FileSink
+from headgate.spark.sinks.registry import (
+    Memory,
+    behind_of,
+    is_file,
+    open_sink,
+    parse_sink,
+)
+from headgate.spark.sinks.result_files import read
 
 KINDS = pytest.mark.parametrize("kind", ["parquet", "jsonl"])
 UTC = datetime.UTC

@@ -31,7 +31,7 @@ def plan(
 ) -> None:
     """Plan on Spark; nothing but sums comes here."""
     from headgate.freshness.frames.plan import plan_frame
-    from headgate.spark.jobs.tuning import builder
+    from headgate.spark.jvm.settings import builder
 
     if out is not None and out.exists():
         raise HeadgateError(f"'{out}' is there already", hint="remove it, or choose another folder for --out")

@@ -55,7 +55,7 @@ def journal(directory: options.Directory, query: OfQuery = None, last: Last = No
 
 def _check_query(query: str, directory: Path, found: list[Entry]) -> None:
     """A query may have results and no line any more: the journal forgets."""
-    from headgate.spark.store.committed import known_queries
+    from headgate.spark.sinks.committed_results import known_queries
 
     known = {entry.query for entry in found} | set(known_queries(directory))
     if query not in known:

@@ -133,8 +133,8 @@ def check_rows(rows: int | None) -> None:
 
 def check_directory(path: Path) -> None:
     """Refuse what is no data directory of this version; nothing is locked and nothing written."""
+    from headgate.spark.store.atomic_files import read_json
     from headgate.spark.store.directory import check_version
-    from headgate.spark.store.files import read_json
 
     file = path / "headgate.json"
     if not file.is_file():

@@ -16,7 +16,7 @@ from headgate.cli.tables import plain_table
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
-    from headgate.spark.replay import Replayed
+    from headgate.spark.ingest.dead_letter_replay import Replayed
     from headgate.spark.store.directory import DataDirectory
 
 
@@ -44,9 +44,9 @@ def _opened(directory: Path) -> DataDirectory:
 
 
 def _replayed(data: DataDirectory, streams: Iterable[str], reason: str) -> Iterator[Replayed]:
-    from headgate.spark.replay import replay
-    from headgate.spark.store.deadletters import DeadLetters
-    from headgate.spark.store.log import StreamLog
+    from headgate.spark.ingest.dead_letter_replay import replay
+    from headgate.spark.store.dead_letters import DeadLetters
+    from headgate.spark.store.log.stream_log import StreamLog
 
     for stream in streams:
         log = StreamLog.reopen(data.stream(stream))

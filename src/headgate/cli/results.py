@@ -59,7 +59,7 @@ def results(
 
 
 def _read(directory: Path, query: str) -> pa.Table:
-    from headgate.spark.store.committed import known_queries, read_committed
+    from headgate.spark.sinks.committed_results import known_queries, read_committed
 
     known = known_queries(directory)
     if query not in known:
@@ -69,7 +69,7 @@ def _read(directory: Path, query: str) -> pa.Table:
 
 
 def _show_known(directory: Path, as_json: bool) -> None:
-    from headgate.spark.store.committed import count_committed
+    from headgate.spark.sinks.committed_results import count_committed
 
     counted = count_committed(directory)
     if as_json:
@@ -96,7 +96,7 @@ def _show(newest: pa.Table, found: int) -> None:
 
 
 def _write_json(table: pa.Table) -> None:
-    from headgate.spark.store.jsonlines import to_lines
+    from headgate.spark.store.json_lines import to_lines
 
     typer.echo(to_lines(table).decode(), nl=False)
 
@@ -110,7 +110,7 @@ def _write_csv(table: pa.Table) -> None:
 
 
 def _plain(table: pa.Table) -> list[dict[str, Any]]:
-    from headgate.spark.store.jsonlines import to_lines
+    from headgate.spark.store.json_lines import to_lines
 
     return [json.loads(line) for line in to_lines(table).splitlines()]
 

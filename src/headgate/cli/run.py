@@ -115,7 +115,12 @@ def _run(
     workload: Workload, master: str, settings: dict[str, Any], limit: float, record: Path | None, *, quiet: bool
 ) -> tuple[Status, bool]:
     """The last status, and whether Ctrl-C ended it."""
-    from headgate.spark.workload import Schedule, ended_before, left_out, open_workload
+    from headgate.spark.workload import (
+        Schedule,
+        ended_before,
+        left_out,
+        open_workload,
+    )
 
     interrupts = Interrupts()
     with ExitStack() as stack:
@@ -203,8 +208,8 @@ class Interrupts:
 
 def start_spark(master: str, log: Path) -> SparkSession:
     """Start Spark; what it and its Java have to say goes to a file."""
-    from headgate.spark.jobs.tuning import start
-    from headgate.spark.quiet import spark_log_to
+    from headgate.spark.jvm.settings import start
+    from headgate.spark.jvm.spark_logs import spark_log_to
 
     note("starting Spark …")
     began = time.monotonic()

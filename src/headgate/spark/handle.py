@@ -12,11 +12,11 @@ from headgate.model import HeadgateError
 from headgate.model.values import located, whole
 from headgate.spark import arguments
 from headgate.spark.engine.views import QueryView
-from headgate.spark.followers import BUFFER
-from headgate.spark.gate import Gate, gated
+from headgate.spark.public_calls import Gate, gated
+from headgate.spark.sinks.committed_results import read_committed
+from headgate.spark.sinks.followers import BUFFER
 from headgate.spark.status import Line, query_line
-from headgate.spark.store.committed import read_committed
-from headgate.spark.store.files import disk_error
+from headgate.spark.store.atomic_files import disk_error
 
 if TYPE_CHECKING:
     from headgate.spark.session import Session

@@ -9,10 +9,10 @@ from typing import Any
 
 from headgate.model import HeadgateError, Query, Stream, Table
 from headgate.spark.arguments import check_callback
-from headgate.spark.lag import parse_lag
+from headgate.spark.engine.lag import parse_lag
+from headgate.spark.ingest.sources import open_source
 from headgate.spark.session import Session
-from headgate.spark.sources import open_source
-from headgate.spark.store.sinks import is_file, parse_sink
+from headgate.spark.sinks.registry import is_file, parse_sink
 from headgate.workload import Change, Workload
 
 Action = Callable[[Session], object]

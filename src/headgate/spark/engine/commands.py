@@ -9,15 +9,22 @@ from typing import Any
 from headgate.core import Declared, PriorityChanged, QueryMoved
 from headgate.model import HeadgateError, Query, check_known, check_relation, folded, relation
 from headgate.spark.engine import messages as m
-from headgate.spark.engine.delivering import Delivering
-from headgate.spark.engine.limits import Limits
-from headgate.spark.engine.lives import Life, State, check_possible
+from headgate.spark.engine.backpressure import Limits
+from headgate.spark.engine.delivery import Delivering
+from headgate.spark.engine.fragments import Facts, announced, keyed
+from headgate.spark.engine.lifecycle import Life, State, check_possible
 from headgate.spark.engine.preparing import Known, Preparing
-from headgate.spark.engine.relocating import Relocating
-from headgate.spark.engine.running import Running
+from headgate.spark.engine.repositioning import Relocating
+from headgate.spark.engine.runs import Running
 from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.shapes import Facts, announced, keyed
-from headgate.spark.engine.tasks import Check, Checked, Discard, OpenStream, Recall, Write
+from headgate.spark.engine.tasks import (
+    Check,
+    Checked,
+    Discard,
+    OpenStream,
+    Recall,
+    Write,
+)
 
 
 class Commands:

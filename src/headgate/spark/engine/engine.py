@@ -28,38 +28,43 @@ from headgate.model.values import priority as priority_of
 from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
 from headgate.policies.guarded import Guarded
-from headgate.spark.declared import Tables
+from headgate.spark.compile.declared_tables import Tables
 from headgate.spark.engine import messages as m
-from headgate.spark.engine.costing import costs_of
+from headgate.spark.engine.costs import costs_of
+from headgate.spark.engine.lag import parse_lag
 from headgate.spark.engine.machine import Machine
-from headgate.spark.engine.notes import Notes
 from headgate.spark.engine.owner import SINK, Owner
 from headgate.spark.engine.preparing import Known
+from headgate.spark.engine.recorder import Notes
 from headgate.spark.engine.tasks import FILES, SparkGoneError
 from headgate.spark.engine.views import Overview, QueryView
-from headgate.spark.execution.committing import Committer
-from headgate.spark.execution.delivery import Sinks, sizes, stored_sinks, uncalled
-from headgate.spark.execution.evaluating import SparkEvaluator
-from headgate.spark.execution.facts import LogFacts
-from headgate.spark.execution.performing import Performer
-from headgate.spark.followers import BUFFER, Followers
-from headgate.spark.intake import Intake
-from headgate.spark.jobs.problems import one_line
-from headgate.spark.lag import parse_lag
-from headgate.spark.replay import Replayed
-from headgate.spark.rooms import Rooms, is_room, tenant
-from headgate.spark.runner import Runner
-from headgate.spark.store.commit import CommitLog
+from headgate.spark.execution.committer import Committer
+from headgate.spark.execution.evaluator import SparkEvaluator
+from headgate.spark.execution.job_runner import Runner
+from headgate.spark.execution.log_facts import LogFacts
+from headgate.spark.execution.performer import Performer
+from headgate.spark.execution.recovery import Owed, complete
+from headgate.spark.ingest.dead_letter_replay import Replayed
+from headgate.spark.ingest.streams import Intake
+from headgate.spark.jvm.errors import one_line
+from headgate.spark.queries.fragment_logs import Rooms, is_room, tenant
+from headgate.spark.sinks.followers import BUFFER, Followers
+from headgate.spark.sinks.open_sinks import (
+    Sinks,
+    sizes,
+    stored_sinks,
+    uncalled,
+)
+from headgate.spark.sinks.registry import Call, behind_of, parse_sink
+from headgate.spark.sinks.table import Appending, table_of
+from headgate.spark.store.atomic_files import disk_error
+from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.costs import Costs
-from headgate.spark.store.deadletters import Letter
+from headgate.spark.store.dead_letters import Letter
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.files import disk_error
-from headgate.spark.store.frames import GROUP
+from headgate.spark.store.frame_file import GROUP
 from headgate.spark.store.journal import Journal
-from headgate.spark.store.log import StreamLog
-from headgate.spark.store.recovery import Owed, complete
-from headgate.spark.store.sinks import Call, behind_of, parse_sink
-from headgate.spark.tablesink import Appending, table_of
+from headgate.spark.store.log.stream_log import StreamLog
 from headgate.stats import Measured
 
 DEFAULT_POLICY = "mbd, inversion=dsp"

@@ -12,20 +12,20 @@ from typing import Any
 from headgate.core import Scheduler
 from headgate.model import HeadgateError, closed
 from headgate.spark.engine import messages as m
-from headgate.spark.engine.closing import Closing
+from headgate.spark.engine.backpressure import Limits
 from headgate.spark.engine.commands import Commands
-from headgate.spark.engine.delivering import Delivering
-from headgate.spark.engine.desk import Desk, Out
-from headgate.spark.engine.limits import Limits
-from headgate.spark.engine.lives import Life, State
+from headgate.spark.engine.context import Desk, Out
+from headgate.spark.engine.delivery import Delivering
+from headgate.spark.engine.fragments import Facts
+from headgate.spark.engine.lifecycle import Life, State
+from headgate.spark.engine.maintenance import Retaining
+from headgate.spark.engine.policy_changes import Steering
 from headgate.spark.engine.preparing import Known, Preparing
-from headgate.spark.engine.relocating import Relocating
-from headgate.spark.engine.retaining import Retaining
-from headgate.spark.engine.reviving import Reviving
-from headgate.spark.engine.running import Running
+from headgate.spark.engine.repositioning import Relocating
+from headgate.spark.engine.runs import Running
 from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.shapes import Facts
-from headgate.spark.engine.steering import Steering
+from headgate.spark.engine.shutdown import Closing
+from headgate.spark.engine.spark_restart import Reviving
 from headgate.spark.engine.views import Views
 
 

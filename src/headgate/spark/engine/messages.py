@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.model import Query, QueryClass, Stream
-from headgate.spark.engine.shapes import Chunks
+from headgate.spark.engine.fragments import Chunks
 from headgate.spark.engine.tasks import Task
 
 

@@ -7,14 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.model import HeadgateError, Level
-from headgate.spark.engine.desk import Desk
-from headgate.spark.engine.lives import Life, State
+from headgate.spark.engine.context import Desk
+from headgate.spark.engine.fragments import Facts, Shape, key
+from headgate.spark.engine.lifecycle import Life, State
 from headgate.spark.engine.messages import Answer
-from headgate.spark.engine.running import Running
+from headgate.spark.engine.runs import Running
 from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.shapes import Facts, Shape, key
-from headgate.spark.engine.tasks import AIDE, WORKER, Prepare, Prepared, SparkGoneError
-from headgate.spark.engine.windows import streams_of
+from headgate.spark.engine.tasks import (
+    AIDE,
+    WORKER,
+    Prepare,
+    Prepared,
+    SparkGoneError,
+)
+from headgate.spark.engine.window_clocks import streams_of
 
 Ended = Callable[[Exception | None], None]  # what went wrong, or None
 

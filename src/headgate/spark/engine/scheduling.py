@@ -10,12 +10,12 @@ from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Sc
 from headgate.model import HeadgateError, Produced, QueueId
 from headgate.plan.network import Network
 from headgate.plan.sharing import Place
-from headgate.spark.engine.desk import Desk
-from headgate.spark.engine.lives import Life, State
+from headgate.spark.engine.context import Desk
+from headgate.spark.engine.fragments import Chunks, Facts, Piece
+from headgate.spark.engine.lifecycle import Life, State
 from headgate.spark.engine.messages import Answer
-from headgate.spark.engine.shapes import Chunks, Facts, Piece
 from headgate.spark.engine.tasks import Look
-from headgate.spark.engine.windows import Windows
+from headgate.spark.engine.window_clocks import Windows
 from headgate.stats.average import ExponentialAverage
 
 RATES = 1.0  # seconds over which a stream's rate is counted

@@ -10,12 +10,12 @@ import numpy as np
 
 from headgate.model import Query, QueryClass, unknown
 from headgate.spark.engine import messages as m
-from headgate.spark.engine.delivering import Delivering
-from headgate.spark.engine.limits import Limits
-from headgate.spark.engine.lives import Life, State, Transition
-from headgate.spark.engine.running import Running
+from headgate.spark.engine.backpressure import Limits
+from headgate.spark.engine.delivery import Delivering
+from headgate.spark.engine.lifecycle import Life, State, Transition
+from headgate.spark.engine.policy_changes import Steering
+from headgate.spark.engine.runs import Running
 from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.steering import Steering
 
 UNDER_WAY = (State.CHECKING, State.CUTTING, State.WAITING, State.STOPPED)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.model import HeadgateError
-from headgate.spark.store.files import read_json, write_json
+from headgate.spark.store.atomic_files import read_json, write_json
 
 NAME = "costs.json"
 

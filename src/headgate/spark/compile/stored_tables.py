@@ -1,0 +1,96 @@
+"""Stored tables: read when a query starts, kept as one small cached partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+from headgate.model import HeadgateError, Operator, Table, TableJoin, walk
+from headgate.spark.compile.schemas import spark_schema
+from headgate.spark.jvm.errors import first_line
+
+_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".orc": "orc"}
+
+
+def read_table(spark: SparkSession, table: Table) -> DataFrame:
+    """A table from its path (Parquet, ORC, CSV with a header, JSON lines), or Spark's own table of that name."""
+    hint = "give the path of a file or folder, or create a Spark table of that name"
+    with _readable(table.name, hint):
+        found = _read(spark, table)
+        return _kept(_declared(found, table))
+
+
+def stored(found: DataFrame, name: str = "") -> DataFrame:
+    """The rows of a DataFrame as they are now, in memory."""
+    if found.isStreaming:
+        hint = "write it to a table first, or declare a stream"
+        raise HeadgateError(f"table '{name}' cannot be read: it is a streaming DataFrame", hint=hint)
+    with _readable(name, "correct the DataFrame"):
+        return _kept(found)
+
+
+@contextmanager
+def _readable(name: str, hint: str) -> Iterator[None]:
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise HeadgateError(f"table '{name}' cannot be read: {first_line(error)}", hint=hint) from error
+
+
+def _kept(found: DataFrame) -> DataFrame:
+    """One partition in memory, so that a small train meets it without a shuffle."""
+    kept = found.coalesce(1).persist()
+    try:
+        kept.count()
+    except BaseException:
+        kept.unpersist()
+        raise
+    return kept
+
+
+def without_rows(spark: SparkSession, plan: Operator, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    """The tables that a plan reads, of the same types but empty: a plan over them holds only what the query says."""
+    named = {node.table for node in walk(plan) if isinstance(node, TableJoin)}
+    return {name: spark.createDataFrame([], tables[name].schema) for name in sorted(named)}
+
+
+def _read(spark: SparkSession, table: Table) -> DataFrame:
+    if table.path is None:
+        return spark.table(f"`{table.name}`")
+    kind = _format(table.name, table.path)
+    reader = spark.read.format(kind)
+    if table.schema and kind in ("csv", "json"):
+        reader = reader.schema(spark_schema(table))
+    return reader.option("header", True).load(table.path) if kind == "csv" else reader.load(table.path)
+
+
+def _format(name: str, path: str) -> str:
+    """By the ending; a folder here is as the files in it, and Parquet where nothing says otherwise."""
+    if (kind := _ending(path)) is not None:
+        return kind
+    folder = Path(path.removeprefix("file://"))
+    inside = folder.rglob("*") if folder.is_dir() else ()
+    files = (each for each in inside if each.name[0] not in "._" and each.is_file())
+    kinds = sorted({kind for each in files if (kind := _ending(each.name)) is not None})
+    if len(kinds) > 1:
+        raise HeadgateError(
+            f"table '{name}' cannot be read: the folder holds {' and '.join(kinds)}", where=path, hint="name one kind"
+        )
+    return kinds[0] if kinds else "parquet"
+
+
+def _ending(path: str) -> str | None:
+    """Also before the ending of a compression: rooms.csv.gz."""
+    return next((_FORMATS[each] for each in reversed(PurePosixPath(path).suffixes) if each in _FORMATS), None)
+
+
+def _declared(found: DataFrame, table: Table) -> DataFrame:
+    if not table.schema:
+        return found
+    return found.select([F.col(f"`{one.name}`").cast(one.dataType).alias(one.name) for one in spark_schema(table)])

@@ -1,0 +1,55 @@
+"""Back-pressure: queries that lag too far make their sources wait, or skip to the ends of their streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headgate.spark.engine.context import Desk
+from headgate.spark.engine.lag import Lag, parse_lag
+from headgate.spark.engine.lifecycle import Life, State
+from headgate.spark.engine.scheduling import Scheduling
+
+
+class Limits:
+    """The lag limits of queries, of their own or of their class."""
+
+    def __init__(self, desk: Desk, scheduling: Scheduling) -> None:
+        self._desk, self._scheduling = desk, scheduling
+        self._known: dict[str, Lag] | None = None  # None: look anew who has one
+
+    def changed(self) -> None:
+        """Queries or classes are others now."""
+        self._known = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether a source may have to wait at all."""
+        return any(not lag.skips for lag in self._limits().values())
+
+    def holder(self, stream: str) -> str | None:
+        """The query that a stream's source must wait for, if there is one."""
+        for life, lag in self._under_way():
+            if not lag.skips and self._scheduling.lag(life, stream) >= lag.tuples:
+                return life.name
+        return None
+
+    def too_far(self, stream: str) -> list[Life]:
+        """The queries that must skip what waits for them in a stream."""
+        return [
+            life for life, lag in self._under_way() if lag.skips and self._scheduling.lag(life, stream) > lag.tuples
+        ]
+
+    def _limits(self) -> dict[str, Lag]:
+        if self._known is None:
+            classes = self._scheduling.scheduler.network.classes
+            texts = {
+                name: life.query.lag or classes[life.query.query_class].lag for name, life in self._desk.lives.items()
+            }
+            self._known = {name: parse_lag(text) for name, text in texts.items() if text is not None}
+        return self._known
+
+    def _under_way(self) -> Iterator[tuple[Life, Lag]]:
+        for name, lag in self._limits().items():
+            life = self._desk.lives[name]
+            if life.state not in (State.CHECKING, State.SCHEDULED, State.DONE, State.STOPPED) and not life.until:
+                yield life, lag

@@ -1,0 +1,95 @@
+"""One evaluation as Spark jobs: in a job group of its own, within a time limit, tried twice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from headgate.model import HeadgateError
+from headgate.spark.engine.tasks import SparkGoneError
+from headgate.spark.jvm.errors import of_values
+from headgate.spark.jvm.process import Java
+
+Made = TypeVar("Made")
+
+
+class Runner:
+    """Runs evaluations; several threads may."""
+
+    def __init__(self, spark: SparkSession, limit: float, *, ours: bool = False) -> None:
+        self.limit = limit
+        self.jobs = 0  # that Spark has run so far
+        self.java = Java(ours=ours)
+        self._counting = threading.Lock()
+        self._context = spark.sparkContext
+
+    def use(self, spark: SparkSession) -> None:
+        """Run on another Spark from now on."""
+        self.java = Java(ours=self.java.ours)
+        self._context = spark.sparkContext
+
+    def run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+        """The result and how many Spark jobs it took. A failure that may pass is tried once more.
+
+        That Spark has died does not pass: `SparkGoneError`.
+        """
+        result, jobs = self.ask(lambda: self._tried(group, description, evaluate))
+        with self._counting:
+            self.jobs += jobs
+        return result, jobs
+
+    def ask(self, question: Callable[[], Made]) -> Made:
+        """Ask something of Spark. `SparkGoneError` if it has died by then, whatever else that may look like."""
+        java = self.java
+        try:
+            answer = question()
+        except Exception as error:
+            if isinstance(blamed := java.blame(error), SparkGoneError):
+                raise blamed from error
+            raise
+        if java is not self.java:  # another Spark was started meanwhile, which knows nothing of the answer
+            raise java.gone()
+        return answer
+
+    def _tried(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+        try:
+            return self._run(group, description, evaluate)
+        except Exception as error:
+            final = isinstance(self.java.blame(error), HeadgateError)
+            if final or (isinstance(error, PySparkException) and of_values(error)):
+                raise
+            return self._run(group, description, evaluate)
+
+    def _run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+        context = self._context
+        context.setJobGroup(group, description, interruptOnCancel=True)
+        result = self._limited(context, group, evaluate)
+        return result, len(context.statusTracker().getJobIdsForGroup(group))
+
+    def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Made]) -> Made:
+        expired = threading.Event()
+
+        def expire() -> None:
+            expired.set()
+            with suppress(Py4JError):  # Spark has died: then nothing runs
+                context.cancelJobGroup(group)
+
+        limit = threading.Timer(self.limit, expire)
+        limit.start()
+        try:
+            return evaluate()
+        except Exception:
+            if expired.is_set():
+                raise HeadgateError(
+                    f"a run took longer than {self.limit:g} s and was cancelled", hint="choose smaller trains"
+                ) from None
+            raise
+        finally:
+            limit.cancel()

@@ -1,0 +1,216 @@
+"""Bringing a query into the form that a policy's level asks for: it is put together, cut, and told of in a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from headgate.model import HeadgateError, QueryClass
+from headgate.plan.network import Network
+from headgate.plan.sharing import Place
+from headgate.spark.compile import fragment_rows as waiting
+from headgate.spark.engine.fragments import (
+    Chunks,
+    Standing,
+    announced,
+    key,
+    keyed,
+)
+from headgate.spark.engine.tasks import (
+    Evaluate,
+    Portion,
+    Prepare,
+    Prepared,
+    Write,
+)
+from headgate.spark.execution.committer import Committer
+from headgate.spark.execution.evaluator import SparkEvaluator
+from headgate.spark.execution.refragmenting import cut_up, left_inside, whole_positions
+from headgate.spark.ingest.streams import Intake
+from headgate.spark.queries.fragment_logs import Rooms
+from headgate.spark.queries.layout import Shape
+from headgate.spark.queries.resume import cut_before
+from headgate.spark.queries.running_query import RunningQuery
+
+
+@dataclass(slots=True)
+class _Way:
+    """A query on its way from one form to another: where it stands, as far as it has come."""
+
+    standing: Standing
+    done: Prepared
+    told: set[Any]  # what expressions failed on that is known already
+
+    @property
+    def shape(self) -> Shape:
+        return cast(Shape, self.done.shape)
+
+    def now(self) -> Standing:
+        return replace(self.standing, shape=self.done.shape, positions=dict(self.done.positions))
+
+    def running(self) -> RunningQuery:
+        return RunningQuery.of(self.now())
+
+
+class Recutter:
+    """Prepares queries to run; several threads may, each another query."""
+
+    def __init__(
+        self,
+        evaluator: SparkEvaluator,
+        committer: Committer,
+        rooms: Rooms,
+        intake: Intake,
+    ) -> None:
+        self._evaluator, self._committer, self._rooms, self._intake = evaluator, committer, rooms, intake
+
+    def prepare(self, task: Prepare) -> Prepared:
+        """Whatever goes wrong on the way: what has been committed so far is told."""
+        standing = task.standing
+        java = self._evaluator.java
+        done = Prepared(standing.shape, dict(standing.positions), {}, {}, owed=list(task.owed))
+        way = _Way(standing, done, set(task.told))
+        try:
+            self._come(way, task)
+            way.done.backlog = self._backlog(way, task)
+        except Exception as error:
+            way.done.error = self._evaluator.blame(java, error)
+        way.done.inside = {name: log.end for name, log in way.shape.logs.items()}
+        return way.done
+
+    def _come(self, way: _Way, task: Prepare) -> None:
+        self._put_inside(way)
+        if task.known is not None:
+            shape, positions = cut_before(way.running(), task.known["cut"], task.at, self._evaluator.shaper())
+            former, way.done.shape, way.done.positions = way.shape, shape, positions
+            self._rooms.take(shape)
+            former.close()  # the same rows, opened for a Spark that has died; nothing after a restart
+        told = not task.announce
+        if way.shape.level != task.level and not way.shape.whole:
+            self._join_up(way)
+            told = True
+        if way.shape.level != task.level:
+            self._cut_up(way, task)
+            told = True
+        if not told:
+            self._announce(way)
+        if task.discard is not None:
+            self._rooms.leave(cast(Shape, task.discard))
+
+    def _put_inside(self, way: _Way) -> None:
+        """Rows that are committed, but could not be put inside then."""
+        while way.done.owed:
+            name, number, output = way.done.owed[0]
+            self._rooms.put(name, number, output.table())
+            way.done.owed.pop(0)
+
+    def _join_up(self, way: _Way) -> None:
+        """Run all that waits inside, then the query is in one piece again."""
+        former, network = way.shape, self._network(way)
+        queues = network.inputs(way.standing.name)  # its own: one of a former life has not met the scheduler yet
+        for piece in former.pieces:
+            taken = left_inside(way.running(), piece)
+            if taken is not None:
+                offsets = {place: (each.first, each.last) for place, each in taken.items()}
+                self._run(way, Portion(replace(way.now(), queues=queues), piece, offsets))
+        before = former, way.done.positions
+        way.done.shape, way.done.positions = way.standing.one, whole_positions(way.running(), network)
+        try:
+            self._announce(way)
+        except Exception:  # for whoever opens it again it is in pieces still
+            way.done.shape, way.done.positions = before
+            raise
+        self._rooms.leave(former)
+
+    def _run(self, way: _Way, portion: Portion) -> None:
+        """One piece on what waits before it, committed."""
+        (result,) = self._evaluator.evaluate(Evaluate("join", ((portion,),)))
+        if result.error:
+            raise HeadgateError(result.error)
+        piece, name = portion.piece, portion.name
+        fresh = _fresh(way, result.failures)
+        write = Write(
+            positions={name: {key(place): last for place, (_, last) in portion.taken.items()}},
+            outputs={} if result.output is None else {name: result.output},
+            inside={} if piece.feeds_name is None or result.inside is None else {piece.feeds_name: result.inside},
+            failures=tuple((name, self._stream(way), failure) for failure in fresh.values()),
+            seen={name: result.seen} if result.seen else {},
+        )
+        (written,) = self._committer.write((write,))
+        way.done.steps.append((result, written))
+        _tell(way, fresh)
+        way.done.positions.update({place: last for place, (_, last) in portion.taken.items()})
+        for inside, (number, output) in written.owed.items():
+            way.done.owed.append((inside, number, output))
+        if written.error is not None:
+            raise written.error
+
+    def _cut_up(self, way: _Way, task: Prepare) -> None:
+        assert task.level is not None
+        epoch = self._committer.commits.number + 1  # no other cut of this query has it
+        running = way.running()
+        shape, positions, failures = cut_up(
+            running, task.level, epoch, self._evaluator.shaper(), self._evaluator.runner, self._intake.logs
+        )
+        before = way.done.shape, way.done.positions
+        way.done.shape, way.done.positions = shape, positions
+        self._rooms.take(shape)
+        fresh = _fresh(way, failures)
+        try:
+            self._announce(way, tuple((way.standing.name, self._stream(way), one) for one in fresh.values()))
+        except Exception:
+            way.done.shape, way.done.positions = before
+            self._rooms.leave(shape)
+            raise
+        _tell(way, fresh)
+
+    def _announce(self, way: _Way, failures: tuple[tuple[str, str, Any], ...] = ()) -> None:
+        standing = way.now()
+        write = Write(
+            queries={standing.name: announced(standing)},
+            positions={standing.name: keyed(standing.positions)},
+            failures=failures,
+        )
+        (written,) = self._committer.write((write,))
+        way.done.announced = True
+        if written.letters:
+            way.done.letters.append(written)
+
+    def _backlog(self, way: _Way, task: Prepare) -> dict[Place, Chunks]:
+        """What has come since it stood where it stands."""
+        found: dict[Place, Chunks] = {}
+        for place, source in way.shape.leaves.items():
+            position, log = way.done.positions[place], way.shape.logs.get(source.stream)
+            if log is not None:
+                found[place] = waiting.arrivals(log.read(position, log.end))
+            elif position < task.ends[source.stream]:
+                found[place] = self._since(source.stream, position, way.standing.until.get(place), task)
+        return found
+
+    def _since(self, stream: str, position: int, until: int | None, task: Prepare) -> Chunks:
+        """When the tuples from a position on came; those that a one-time query does not read may be gone by now."""
+        end = task.ends[stream]
+        wanted = end if until is None else max(position, min(until, end))
+        chunks = self._intake.chunks(stream, position, wanted) if position < wanted else ()
+        return (
+            (*chunks, (0.0, end - wanted)) if wanted < end else chunks
+        )  # they are held, so nobody asks when they came
+
+    def _network(self, way: _Way) -> Network:
+        query = way.standing.query
+        return Network.of([query], self._intake.streams.values(), [QueryClass(query.query_class)], share=False)
+
+    @staticmethod
+    def _stream(way: _Way) -> str:
+        return min(source.stream for source in way.standing.one.leaves.values())
+
+
+def _fresh(way: _Way, failures: Iterable[Any]) -> dict[Any, Any]:
+    """Failures of which no dead letter tells yet, each once."""
+    return {failure.key: failure for failure in failures if failure.key not in way.told}
+
+
+def _tell(way: _Way, fresh: Mapping[Any, Any]) -> None:
+    way.told |= fresh.keys()
+    way.done.keys |= fresh.keys()

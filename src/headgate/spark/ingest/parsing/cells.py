@@ -1,0 +1,213 @@
+"""One value of a record as a value of its column's type, strictly: what would lose something is refused."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import datetime
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+Cell = Callable[[Any], Any]
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+_FIRST = (datetime.datetime.min.replace(tzinfo=datetime.UTC) - _EPOCH) // _MICROSECOND
+_LAST = (datetime.datetime.max.replace(tzinfo=datetime.UTC) - _EPOCH) // _MICROSECOND
+_NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+
+
+class CellError(ValueError):
+    """A value that the column cannot hold."""
+
+
+def cell(kind: Any) -> Cell:
+    """The function that reads values of an Arrow type; it raises `CellError`.
+
+    >>> cell(pa.int64())(3.0), cell(pa.timestamp("us", "UTC"))("1970-01-01T00:00:01Z")
+    (3, 1000000)
+    >>> cell(pa.int64())(3.5)
+    Traceback (most recent call last):
+    headgate.spark.ingest.parsing.cells.CellError: 3.5 is not a whole number
+    """
+    read = _reader(kind)
+
+    def checked(value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            return read(value.item() if type(value).__module__ == "numpy" else value)
+        except CellError:
+            raise
+        except (ValueError, TypeError, ArithmeticError, AttributeError, RecursionError, pa.ArrowException):
+            raise _wrong(value, str(kind)) from None
+
+    return checked
+
+
+def text_cell(kind: Any) -> Cell:
+    """The same for values that are always text, as in CSV: numbers are read from it, and empty text is null.
+
+    >>> text_cell(pa.int64())("12"), text_cell(pa.bool_())("True"), text_cell(pa.string())("")
+    (12, True, None)
+    """
+    read = cell(kind)
+
+    def checked(value: Any) -> Any:
+        return None if value is None or value == "" else read(_from_text(value, kind))
+
+    return checked
+
+
+def _from_text(text: str, kind: Any) -> Any:
+    if pa.types.is_boolean(kind):
+        return {"true": True, "false": False}.get(text.strip().lower(), text)
+    if pa.types.is_integer(kind):
+        return _number(text, int, float)
+    return _number(text, float) if pa.types.is_floating(kind) or pa.types.is_timestamp(kind) else text
+
+
+def _number(text: str, *kinds: Callable[[str], float]) -> float | str:
+    for kind in kinds if "_" not in text else ():  # Python takes 1_000 for a number
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _reader(kind: Any) -> Cell:
+    types = pa.types
+    if types.is_integer(kind):
+        bits = kind.bit_width
+        return lambda value: _whole(value, bits)
+    simple: tuple[tuple[Callable[[Any], bool], Cell], ...] = (
+        (types.is_floating, _double),
+        (types.is_boolean, _boolean),
+        (types.is_timestamp, _timestamp),
+        (types.is_date, _date),
+        (lambda each: types.is_string(each) or types.is_large_string(each), _string),
+        (lambda each: types.is_binary(each) or types.is_large_binary(each), _binary),
+    )
+    for holds, read in simple:
+        if holds(kind):
+            return read
+    return _exact(kind) if types.is_decimal(kind) else _nested(kind)
+
+
+def _wrong(value: Any, what: str) -> CellError:
+    return CellError(f"{shown(value)} is not {what}")
+
+
+def shown(value: Any) -> str:
+    """A value in a message, cut short."""
+    try:
+        text = repr(value)
+    except Exception:  # any object may come from an iterator
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool)
+
+
+def _whole(value: Any, bits: int) -> int:
+    if not _is_number(value) or value != value or value in (math.inf, -math.inf) or int(value) != value:
+        raise _wrong(value, "a whole number")
+    if not -(1 << bits - 1) <= (number := int(value)) < 1 << bits - 1:
+        raise CellError(f"{shown(value)} does not fit into {bits} bits")
+    return number
+
+
+def _double(value: Any) -> float:
+    if not _is_number(value) and value not in _NOT_FINITE:
+        raise _wrong(value, "a number")
+    return float(value)
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(value, "true or false")
+    return value
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _wrong(value, "a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise CellError(f"{shown(value)} is not UTF-8") from None
+    return value
+
+
+def _binary(value: Any) -> bytes:
+    return bytes(value) if isinstance(value, bytes | bytearray) else base64.b64decode(value, validate=True)
+
+
+def _timestamp(value: Any) -> int:
+    """Microseconds; a time without a zone is UTC."""
+    if isinstance(value, str):
+        value = datetime.datetime.fromisoformat(value)
+    if isinstance(value, datetime.datetime):
+        moment = ((value if value.tzinfo else value.replace(tzinfo=datetime.UTC)) - _EPOCH) // _MICROSECOND
+    elif _is_number(value):
+        moment = round(value * 1_000_000)
+    else:
+        raise _wrong(value, "a time: ISO 8601 or seconds since 1970")
+    if not _FIRST <= moment <= _LAST:
+        raise _wrong(value, "a time between the years 1 and 9999")
+    return moment
+
+
+def _date(value: Any) -> datetime.date:
+    if isinstance(value, datetime.datetime):
+        return value.date()
+    return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
+
+
+def _exact(kind: Any) -> Cell:
+    def read(value: Any) -> Decimal:
+        if isinstance(value, bool) or "_" in str(value):  # Python takes 1_000 for a number
+            raise _wrong(value, str(kind))
+        number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+        found: Decimal = pa.scalar(number, kind).as_py()
+        return found
+
+    return read
+
+
+def _nested(kind: Any) -> Cell:
+    if pa.types.is_map(kind):
+        key, item = cell(kind.key_type), cell(kind.item_type)
+        return lambda value: [(key(left), item(right)) for left, right in _pairs(value)]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        element = cell(kind.value_type)
+        return lambda value: [element(each) for each in _listed(value)]
+    if pa.types.is_struct(kind):
+        parts = {part.name: cell(part.type) for part in kind}
+        return lambda value: {name: read(_mapping(value).get(name)) for name, read in parts.items()}
+    return lambda value: pa.scalar(value, kind).as_py()
+
+
+def _pairs(value: Any) -> Any:
+    pairs = list(value.items() if isinstance(value, Mapping) else _listed(value))
+    if any(left is None for left, _ in pairs):
+        raise CellError("a map has no null key")
+    return pairs
+
+
+def _listed(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        raise _wrong(value, "a list")
+    return value
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise _wrong(value, "an object")
+    return value

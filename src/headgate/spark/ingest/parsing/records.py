@@ -1,0 +1,157 @@
+"""Records, as JSON text or mappings, and foreign Arrow tables as rows of a stream.
+
+A field that is absent or null is null, and fields that the stream lacks are left out; a record with none of the
+stream's columns is bad, since its names are wrong. A row that has no event time is refused later, by the log.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from headgate.model import Stream
+from headgate.spark.compile.schemas import arrow_schema
+from headgate.spark.ingest.parsing.cells import (
+    Cell,
+    CellError,
+    cell,
+    shown,
+)
+from headgate.spark.ingest.sources.base import Bad
+from headgate.spark.store import json_lines as jsonlines
+
+Read = tuple[pa.Table, list[Bad]]
+
+schema_of = lru_cache(maxsize=256)(arrow_schema)  # Spark parses the types: a millisecond each time
+
+
+def to_table(records: Iterable[Mapping[str, object] | str], stream: Stream) -> Read:
+    """The rows of records (JSON texts or mappings), and the text and reason of those that are none.
+
+    Strict: "3" is no bigint, 3.0 is one, 3.5 is not. Timestamps are ISO 8601 text, seconds since 1970, or datetimes;
+    without a zone they are UTC.
+    """
+    return rows_of(records, schema_of(stream))
+
+
+def rows_of(records: Iterable[Any], schema: pa.Schema, cells: Callable[[Any], Cell] = cell) -> Read:
+    """The same for an Arrow schema.
+
+    >>> rows, bad = rows_of(['{"a": 1}', '{"a": "x"}', "{"], pa.schema([("a", pa.int64())]))
+    >>> rows.to_pylist(), [reason for _, reason in bad]
+    ([{'a': 1}], ["column 'a': 'x' is not a whole number", 'broken JSON: Expecting property name enclosed in double quotes at 2'])
+    """  # noqa: E501
+    columns = {field.name: cells(field.type) for field in schema}
+    rows: list[list[Any]] = []
+    bad: list[Bad] = []
+    for record in records:
+        try:
+            rows.append(_row(record, columns))
+        except CellError as error:
+            bad.append((raw_text(record), _clean(str(error))))
+    return _table(rows, schema), bad
+
+
+def conform(table: Any, schema: pa.Schema) -> Read:
+    """Another table's rows in a schema: by whole columns if they fit, else row by row."""
+    try:
+        if not set(schema.names) & set(table.schema.names):
+            raise _MisfitError
+        columns = [_cast(table, field) for field in schema]
+    except (pa.ArrowException, _MisfitError):
+        return _row_by_row(table, schema)
+    return pa.Table.from_arrays(columns, schema=schema), []
+
+
+def raw_text(record: Any) -> str:
+    """A record as text that any file can hold."""
+    try:
+        text = record if isinstance(record, str) else jsonlines.line(record)
+    except Exception:  # it may hold anything at all, itself included
+        text = shown(record)
+    return _clean(text)
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+class _MisfitError(Exception):
+    """A column whose type is of another family."""
+
+
+def _row(record: Any, columns: Mapping[str, Cell]) -> list[Any]:
+    fields = _parsed(record) if isinstance(record, str) else record
+    if not isinstance(fields, Mapping):
+        raise CellError(f"not an object: {shown(fields)}")
+    if not any(name in fields for name in columns):
+        raise CellError(f"has none of the columns {', '.join(columns)}")
+    return [_value(name, read, fields.get(name)) for name, read in columns.items()]
+
+
+def _value(name: str, read: Cell, value: Any) -> Any:
+    try:
+        return read(value)
+    except CellError as error:
+        raise CellError(f"column '{name}': {error}") from None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise CellError(f"broken JSON: {error.msg} at {error.pos + 1}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, a thousand brackets
+        raise CellError(f"JSON that cannot be read: {error}") from None
+
+
+def _table(rows: list[list[Any]], schema: pa.Schema) -> pa.Table:
+    if not rows:
+        return schema.empty_table()
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _cast(table: Any, field: Any) -> Any:
+    places = table.schema.get_all_field_indices(field.name)
+    if not places:
+        return pa.nulls(table.num_rows, field.type)
+    column = table.column(places[0])
+    if column.type == field.type:
+        return column
+    if _family(column.type) is None or _family(column.type) != _family(field.type):
+        raise _MisfitError
+    # Nanoseconds are cut off, as Spark has none; anything else must not lose a bit.
+    return column.cast(field.type, safe=not (pa.types.is_timestamp(column.type) and column.type.unit == "ns"))
+
+
+def _family(kind: Any) -> str | None:
+    """Types between which Arrow's cast means what ours means: of a timestamp and a number it does not."""
+    types = pa.types
+    if types.is_integer(kind) or types.is_floating(kind):
+        return "number"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    return "time" if types.is_timestamp(kind) else None
+
+
+def _row_by_row(table: Any, schema: pa.Schema) -> Read:
+    places = [table.schema.get_all_field_indices(name) for name in schema.names]
+    wanted = [found[0] for found in places if found]
+    return rows_of(_records(table.select(wanted) if wanted else table), schema)
+
+
+def _records(table: Any) -> list[Any]:
+    """The rows as mappings; one with a value that Python lacks, as the year 20000, is a text in a list."""
+    try:
+        return list(table.to_pylist())
+    except (ValueError, OverflowError):
+        if table.num_rows == 1:
+            return [[str(table.slice(0, 1))]]
+        half = table.num_rows // 2
+        return _records(table.slice(0, half)) + _records(table.slice(half))

@@ -1,0 +1,86 @@
+"""One thread that reads all sources and appends what they give."""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass, field
+
+from headgate.spark.engine.engine import Engine
+from headgate.spark.ingest.sources import Batch, Reader
+from headgate.spark.jvm.errors import one_line
+
+_FULL = 0.02  # seconds until a stream is looked at again whose source must wait for a query
+_LONGEST = 0.2  # seconds between two looks, whatever the sources say
+
+
+@dataclass(slots=True)
+class Feeding:
+    """The sources of an engine; a stream whose source has ended is finished, one whose source fails says so."""
+
+    engine: Engine
+    readers: dict[str, Reader] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def add(self, stream: str, reader: Reader) -> None:
+        self.readers = {**self.readers, stream: reader}  # the thread may be looking at the old one
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._loop, name="headgate-sources", daemon=True)
+            self._thread.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether every source has ended."""
+        return not self.readers
+
+    def close(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        for stream, reader in self.readers.items():
+            self._let_go(stream, reader)
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            due = self.engine.now() + _LONGEST
+            for stream, reader in list(self.readers.items()):
+                due = min(due, self._serve(stream, reader))
+            self._stop.wait(max(0.001, due - self.engine.now()))
+
+    def _serve(self, stream: str, reader: Reader) -> float:
+        """Append what a source has, and say when to look again; one that fails, in whatever it does, is given up."""
+        if self.engine.full(stream) is not None:
+            return self.engine.now() + _FULL
+        try:
+            for batch in reader.read(self.engine.now()):
+                self._append(stream, reader, batch)
+            if not reader.done:
+                return reader.due(self.engine.now())
+            self.engine.finish(stream)
+        except Exception as error:
+            self._failed(stream, error)
+        self.readers = {name: each for name, each in self.readers.items() if name != stream}
+        self._let_go(stream, reader)
+        return math.inf
+
+    def _append(self, stream: str, reader: Reader, batch: Batch) -> None:
+        """Append a batch and say so; what was bad in a batch that comes again has been kept already."""
+        again = batch.batch is not None and batch.batch in self.engine.logs[stream].batches
+        if batch.bad and not again:
+            self.engine.reject(stream, batch.bad)
+        if batch.rows.num_rows or batch.batch is not None:
+            self.engine.append(stream, batch.rows, batch.batch)
+        if batch.batch is not None:
+            reader.appended(batch.batch)
+
+    def _let_go(self, stream: str, reader: Reader) -> None:
+        try:
+            reader.close()
+        except Exception as error:
+            self._failed(stream, error)
+
+    def _failed(self, stream: str, error: Exception) -> None:
+        """Note why; what went wrong first is the reason, the rest may follow from it."""
+        self.errors.setdefault(stream, one_line(error))

@@ -1,0 +1,1 @@
+"""Synthetic sources: rows that are made up or repeated, by a process of arrivals."""

@@ -1,5 +1,0 @@
-"""One Spark job for the runs of many queries of one form."""
-
-from headgate.spark.jobs.fused.group import Fused, Member, fused
-
-__all__ = ["Fused", "Member", "fused"]

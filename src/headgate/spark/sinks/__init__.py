@@ -1,0 +1,1 @@
+"""Where committed results go, and how they are read: files, tables, callbacks, memory, followers."""

@@ -1,0 +1,131 @@
+"""Writing files so that they are either there as a whole or not at all.
+
+A file is written under a name that ends in `.tmp`, forced to disk and renamed; whoever opens a folder removes what is
+left of such names (`remove_temporary`). Small JSON files carry a checksum of their value.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from headgate.model import HeadgateError
+from headgate.spark.store import disk
+from headgate.spark.store.kill_points import at
+
+TEMPORARY = ".tmp"
+
+
+def write_atomic(path: Path, data: Any, *, point: str = "", durable_name: bool = True) -> None:
+    """Write all of `data` or nothing; with `durable_name` also the rename has reached the disk on return.
+
+    `point` names the kill point `<point>.half`.
+    """
+    temporary = path.with_name(path.name + TEMPORARY)
+    with writing(path):
+        try:
+            _write(temporary, memoryview(data), point)
+            disk.replace(temporary, path)
+        except OSError:
+            with suppress(OSError):
+                disk.unlink(temporary)  # it may be what fills the disk
+            raise
+        if durable_name:
+            sync_folder(path.parent)
+
+
+def _write(path: Path, view: memoryview, point: str) -> None:
+    with disk.opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
+        if point:
+            at(f"{point}.half", first=lambda: disk.write_all(descriptor, view[: len(view) // 2], 0))
+        disk.write_all(descriptor, view, 0)
+        disk.fsync(descriptor)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the disk refuses, in words, with the file that was to be written."""
+    try:
+        yield
+    except OSError as error:
+        raise disk_error(error, path) from error
+
+
+def disk_error(error: OSError, path: str | Path | None = None) -> HeadgateError:
+    """An error of the operating system, with what to do about it.
+
+    >>> print(disk_error(OSError(errno.ENOSPC, "No space left on device"), "out/costs.json"))
+    out/costs.json: cannot write: No space left on device; free space on the disk and start again
+    """
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    hint = "free space on the disk and start again" if full else "look at the disk and its rights, then start again"
+    told = error.strerror or str(error) or type(error).__name__
+    where = path if path is not None else error.filename
+    return HeadgateError(f"cannot write: {told}", where="" if where is None else str(where), hint=hint)
+
+
+def sync_folder(folder: Path) -> None:
+    """Force the names in a folder to disk."""
+    with writing(folder):
+        disk.sync(folder)
+
+
+def sync_file(path: Path) -> None:
+    """Force the content of a file to disk that someone else has written."""
+    disk.sync(path)
+
+
+def remove_temporary(folder: Path) -> None:
+    """Remove what an interrupted write left behind, and force the names that are there to disk.
+
+    A process that was killed may have renamed files without that. Whoever opens the folder sees them and builds on
+    them, so a power cut must not take them back.
+    """
+    for path in folder.glob("*" + TEMPORARY):
+        disk.unlink(path)
+    disk.sync(folder)
+
+
+def write_json(path: Path, value: Any, *, point: str = "") -> None:
+    """Write a JSON value with its checksum, atomically."""
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    write_atomic(path, f'{{"crc32":{zlib.crc32(text.encode())},"value":{text}}}\n'.encode(), point=point)
+
+
+def read_json(path: Path) -> Any:
+    """The value that `write_json` wrote; anything else is refused with the name of the file."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        value = found["value"]
+        text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        if zlib.crc32(text.encode()) != found["crc32"]:
+            raise ValueError("checksum")
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged(path) from error
+    return value
+
+
+def damaged(path: Path, what: str = "the file") -> HeadgateError:
+    """The refusal of a file whose bytes are not those that were written."""
+    return HeadgateError(
+        f"{what} is damaged: its checksum does not match",
+        where=str(path),
+        hint="restore it from a copy, or move the data directory away and start anew",
+    )
+
+
+def safe_name(name: str) -> str:
+    """A file name for a stream's or query's name.
+
+    >>> safe_name("sensors"), safe_name("a/b"), safe_name("..")
+    ('sensors', 'a%2Fb', '%2E.')
+    """
+    quoted = quote(name, safe=" ")
+    return "%2E" + quoted[1:] if quoted.startswith(".") else quoted

@@ -1,0 +1,1 @@
+"""The commit log: what runs have done, in order."""

@@ -1,0 +1,1 @@
+"""One stream's log: append-only, durable, read by offset."""

@@ -1,0 +1,191 @@
+"""The segments of a log in order, and their rows: from memory up to a budget, from disk beyond it."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headgate.model import HeadgateError
+from headgate.spark.store.log import segments
+from headgate.spark.store.log.cache import TableCache
+from headgate.spark.store.log.event_time import (
+    Moment,
+    between,
+    bounds,
+    highest,
+)
+from headgate.spark.store.log.files import Dropped
+from headgate.spark.store.log.segments import ARRIVAL, LATE, Segment
+
+
+class Index:
+    """What a log holds. One thread changes it, several read it."""
+
+    def __init__(self, name: str, schema: pa.Schema, event_time: str | None, memory_budget: int) -> None:
+        self.name, self.schema, self.event_time = name, schema, event_time
+        self.cache = TableCache(memory_budget)
+        self.segments: list[Segment] = []
+        self._lock = threading.Lock()
+
+    def begin(self, dropped: Dropped, found: Sequence[Segment]) -> None:
+        """Take over what a scan of the folder has found."""
+        self.dropped = dropped
+        self.number, self.end = dropped.number, dropped.start
+        self.high, self.finish = dropped.high, dropped.finish
+        self.batches = dict(dropped.batches)
+        for segment in found:
+            self.add(segment)
+
+    def add(self, segment: Segment, table: pa.Table | None = None) -> None:
+        """The next segment, with its rows where they are at hand."""
+        if table is not None:
+            self.cache.put(_key(segment), table)
+        with self._lock:
+            self.segments.append(segment)
+            self.high = highest(self.high, segment.high)
+            self.finish = segment.finish if self.finish is None else self.finish
+            self.batches.update(segment.batches)
+            self.number, self.end = segment.last_number + 1, segment.end
+
+    def merge(self, parts: Sequence[Segment], whole: Segment) -> None:
+        """The newest segments have become one."""
+        with self._lock:
+            self.segments[-len(parts) :] = [whole]
+        self._forget(parts)
+
+    def drop(self, gone: Sequence[Segment], dropped: Dropped) -> None:
+        """The oldest segments are no more."""
+        with self._lock:
+            del self.segments[: len(gone)]
+            self.dropped = dropped
+            for batch in [batch for segment in gone for batch in segment.batches if batch not in dropped.batches]:
+                del self.batches[batch]
+        self._forget(gone)
+
+    def between(self, first: int, last: int) -> list[Segment]:
+        """The segments that hold rows of [first, last)."""
+        with self._lock:
+            self._check_range(first, last)
+            if first == last:
+                return []
+            begin = bisect_right(self.segments, first, key=_end)
+            end = bisect_right(self.segments, last - 1, key=_first)
+            return [segment for segment in self.segments[begin:end] if segment.rows]
+
+    def highest_before(self, offset: int) -> int | None:
+        """The largest event time of the appends that are whole before an offset.
+
+        Lateness is decided for an append as a whole, so inside one its own rows do not count yet. Late rows lie below
+        what came before them; behind the stream's end they may not, and there nobody asks.
+        """
+        with self._lock:
+            self._check_range(offset, offset)
+            found = bisect_right(self.segments, offset, key=_end)
+            if found == len(self.segments):
+                return self.high
+            segment = self.segments[found]
+        settled = segment.settled(offset)
+        if segment.first == settled or self.event_time is None:
+            return segment.before
+        times = _cut(self.column(segment, self.event_time), segment, segment.first, settled)
+        return highest(segment.before, bounds(times, self.event_time)[1])
+
+    def load(self, segment: Segment) -> pa.Table:
+        """All rows of a segment, with offsets, arrivals and marks."""
+        table = self.cache.get(_key(segment))
+        if table is None:
+            table = segments.load(segment)
+            self.cache.put(_key(segment), table)
+        return table
+
+    def column(self, segment: Segment, name: str) -> pa.Table:
+        """One column of a segment; of a sealed one that is not in memory the other columns are not read."""
+        table = self.cache.get(_key(segment))
+        if table is not None or not segment.sealed:
+            return (self.load(segment) if table is None else table).select([name])
+        key = (*_key(segment), name)
+        found = self.cache.get(key)
+        if found is None:
+            found = segments.load_column(segment, name)
+            self.cache.put(key, found)
+        return found
+
+    def cut(self, segment: Segment, first: int, last: int) -> pa.Table:
+        """The rows of a segment with offsets [first, last)."""
+        return _cut(self.load(segment), segment, first, last)
+
+    def within(self, segment: Segment, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
+        """The rows of a segment with offsets [first, last) and event times [low, high], late ones aside."""
+        table = self.cut(segment, first, last)
+        if segment.late:
+            table = table.filter(pc.invert(table[LATE]))
+        if self.event_time is None or segment.inside(low, high):
+            return table
+        return between(table, self.event_time, low, high)
+
+    def arrived(self, segment: Segment, first: int, last: int) -> Iterator[tuple[float, int]]:
+        """How many of a segment's rows with offsets [first, last) arrived when."""
+        if segment.arrival is not None:
+            yield segment.arrival, min(last, segment.end) - max(first, segment.first)
+            return
+        arrivals = _cut(self.column(segment, ARRIVAL), segment, first, last)
+        runs = pc.run_end_encode(arrivals[ARRIVAL].combine_chunks())
+        before = 0
+        for arrival, behind in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            yield arrival, behind - before
+            before = behind
+
+    def late(self, segment: Segment, first: int, last: int) -> int:
+        """How many of a segment's rows with offsets [first, last) are late."""
+        if not segment.late or (first <= segment.first and last >= segment.end):
+            return segment.late
+        marks = _cut(self.column(segment, LATE), segment, first, last)
+        return pc.sum(marks[LATE], min_count=0).as_py() or 0
+
+    def joined(self, tables: Iterable[pa.Table]) -> pa.Table:
+        """Tables of this log one after another, with the hidden columns also where there is no row."""
+        found = [table for table in tables if table.num_rows]
+        return pa.concat_tables(found) if found else segments.stamped(self.schema.empty_table(), 0, 0.0)
+
+    def _forget(self, gone: Sequence[Segment]) -> None:
+        for segment in gone:
+            self.cache.forget(_key(segment))
+            for name in (ARRIVAL, LATE, self.event_time):
+                self.cache.forget((*_key(segment), name))
+
+    def _check_range(self, first: int, last: int) -> None:
+        if not self.dropped.start <= first <= last <= self.end:
+            raise HeadgateError(
+                f"offsets {first} to {last} of stream '{self.name}' were asked for, "
+                f"its log holds {self.dropped.start} to {self.end}",
+                hint="read within the log",
+            )
+
+
+def _cut(table: pa.Table, segment: Segment, first: int, last: int) -> pa.Table:
+    """Those of a segment's rows that have offsets [first, last)."""
+    if first <= segment.first and last >= segment.end:
+        return table
+    begin, end = _row(segment, max(first, segment.first)), _row(segment, min(last, segment.end))
+    return table.slice(begin, end - begin)
+
+
+def _row(segment: Segment, offset: int) -> int:
+    """How many rows of a segment come before an offset; the stream's end has an offset but no row."""
+    return offset - segment.first - (segment.finish is not None and offset > segment.finish)
+
+
+def _key(segment: Segment) -> tuple[int, int]:
+    return segment.number, segment.last_number
+
+
+def _first(segment: Segment) -> int:
+    return segment.first
+
+
+def _end(segment: Segment) -> int:
+    return segment.end

@@ -1,0 +1,343 @@
+"""A stream's log: append-only, durable, read by offset.
+
+Every row has an offset; all rows of one append have one arrival time. Lateness is decided here and nowhere else, from
+what was appended before: a late row has an offset and a mark, and the windows that it belongs to have closed. How a log
+lies on disk: `logfiles` and `segments`; what is torn and what is damaged: `frames`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headgate.model import HeadgateError, Stream
+from headgate.spark.store import disk
+from headgate.spark.store.kill_points import at
+from headgate.spark.store.log import files as logfiles
+from headgate.spark.store.log import segments
+from headgate.spark.store.log.event_time import (
+    Divided,
+    Moment,
+    Rejected,
+    bounds,
+    check_column,
+    divide,
+    late_by,
+    microseconds,
+)
+from headgate.spark.store.log.index import Index
+from headgate.spark.store.log.segments import (
+    HIDDEN,
+    LATE,
+    OFFSET,
+    Segment,
+)
+
+MEMORY_BUDGET = 64 << 20
+SEAL_ROWS = 100_000
+SEAL_BYTES = 64 << 20  # rows may be large, or all of them rejected
+SEAL_APPENDS = 5_000  # each takes some kilobytes of memory until then, however few its rows
+
+Late = tuple[tuple[int, str], ...]  # (offset, reason)
+_TIMES = re.compile(r"_t\d+")  # event times of rows that have several, in microseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of an append: its rows have the offsets [first, last), the rejected ones have none.
+
+    `number` counts a log's appends; it is 0 where nothing was written.
+    """
+
+    number: int
+    first: int
+    last: int
+    arrival: float
+    batch: str | None = None
+    rejected: Rejected = ()
+    late: Late = ()
+
+
+class StreamLog:
+    """One stream's log; one thread appends, several may read."""
+
+    def __init__(self, folder: Path, stream: Stream, schema: pa.Schema, memory_budget: int, seal_rows: int) -> None:
+        self.folder, self.stream, self.schema = folder, stream, schema
+        self._seal_rows = seal_rows
+        self._delay = round(stream.watermark * 1_000_000)
+        self._changing = threading.RLock()  # append, seal, drop: one at a time
+        files = logfiles.scan(folder)
+        self._tail = files.tail
+        self._index = Index(stream.name, schema, stream.event_time, memory_budget)
+        self._index.begin(files.dropped, files.found)
+        self._tail_rows = sum(segment.rows for segment in files.found if not segment.sealed)
+        self.newest = self._appended(*files.newest) if files.newest else None
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        stream: Stream,
+        schema: pa.Schema,
+        memory_budget: int = MEMORY_BUDGET,
+        seal_rows: int = SEAL_ROWS,
+    ) -> StreamLog:
+        """Open a stream's log, or make it; a damaged file is refused by its name."""
+        check_column(stream, schema)
+        for name in HIDDEN:
+            if name in schema.names:
+                raise HeadgateError(
+                    f"the column name '{name}' is taken", where=f"stream {stream.name}", hint="choose another name"
+                )
+        if (folder / "stream.json").exists():
+            logfiles.check_identity(folder, stream, schema)
+        else:
+            logfiles.create(folder, stream, schema)
+        return cls(folder, stream, schema, memory_budget, seal_rows)
+
+    @classmethod
+    def reopen(cls, folder: Path) -> StreamLog:
+        """Open a log that exists, as the stream that it was made for."""
+        return cls.open(folder, *logfiles.stored(folder))
+
+    def close(self) -> None:
+        self._tail.close()
+
+    @property
+    def start(self) -> int:
+        """The smallest offset that can still be read."""
+        return self._index.dropped.start
+
+    @property
+    def end(self) -> int:
+        """The offset that the next row will get."""
+        return self._index.end
+
+    @property
+    def finished_at(self) -> int | None:
+        """The offset of the stream's end, if it has ended."""
+        return self._index.finish
+
+    @property
+    def batches(self) -> Mapping[str, tuple[int, int]]:
+        """The offsets of the batches that the log remembers, oldest first."""
+        return self._index.batches
+
+    @property
+    def cached_bytes(self) -> int:
+        """The size of the tables kept in memory."""
+        return self._index.cache.nbytes
+
+    def append(self, rows: pa.Table, arrival: float, batch: str | None = None) -> Appended:
+        """Add rows; they are durable on return. A batch that is in the log already is not added again."""
+        with self._changing:
+            if batch is not None and batch in self._index.batches:
+                return self._again(batch, arrival)
+            self._seal_if_due()
+            divided = divide(self._conform(rows), self.stream, self.frontier_at(self.end), arrival)
+            if not divided.kept.num_rows and not divided.rejected and batch is None:
+                return Appended(0, self.end, self.end, arrival)
+            return self._record(divided, arrival, batch)
+
+    def finish(self, arrival: float = 0.0) -> int:
+        """The source has ended: a marker without rows takes an offset, and with it every window closes."""
+        with self._changing:
+            if self._index.finish is None:
+                self._seal_if_due()
+                self._record(Divided(self.schema.empty_table()), arrival, None, finish=True)
+            assert self._index.finish is not None
+            return self._index.finish
+
+    def read(self, first: int, last: int) -> pa.Table:
+        """The rows with offsets [first, last), with `_offset`, `_arrival` and `_late`."""
+        index = self._index
+        return index.joined(index.cut(segment, first, last) for segment in index.between(first, last))
+
+    def read_window(self, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
+        """The same, only rows in time and with an event time in [low, high] (microseconds)."""
+        index = self._index
+        found = (segment for segment in index.between(first, last) if segment.overlaps(low, high))
+        return index.joined(index.within(segment, first, last, low, high) for segment in found)
+
+    def segments(self, first: int, last: int) -> list[Segment]:
+        """The segments that hold rows of [first, last); sealed ones have a `path` that executors can read."""
+        return self._index.between(first, last)
+
+    def arrivals(self, first: int, last: int) -> list[tuple[float, int]]:
+        """How many rows of [first, last) arrived when, in the order of the log."""
+        chunks: list[tuple[float, int]] = []
+        for segment in self._index.between(first, last):
+            for arrival, count in self._index.arrived(segment, first, last):
+                joined = chunks.pop()[1] if chunks and chunks[-1][0] == arrival else 0
+                chunks.append((arrival, joined + count))
+        return chunks
+
+    def late(self, first: int, last: int) -> int:
+        """How many rows of [first, last) are late."""
+        return sum(self._index.late(segment, first, last) for segment in self._index.between(first, last))
+
+    def frontier_at(self, offset: int) -> Moment | None:
+        """The frontier at an offset: the largest event time (microseconds) of the appends before it less the watermark.
+
+        None before the first append is whole, infinity behind the stream's end.
+        """
+        high = self._index.highest_before(offset)
+        if self._index.finish is not None and offset > self._index.finish:
+            return math.inf
+        return None if high is None else high - self._delay
+
+    def misses(self, first: int, lows: Mapping[str, Moment]) -> bool:
+        """Whether rows from an offset on have been dropped that may have these event times, by column, or later."""
+        return self._index.dropped.misses(first, lows)
+
+    def first_that_may(self, first: int, last: int, hold: Sequence[Mapping[str, Moment]]) -> int:
+        """The first of the offsets [first, last) whose segment may hold a row that `misses` would miss by one of these.
+
+        The last offset, if there is no such segment.
+        """
+        for segment in self.segments(first, last) if hold else ():
+            latest = self._latest(segment)
+            if any(logfiles.may_hold(latest, lows) for lows in hold):
+                return max(first, segment.first)
+        return last
+
+    @property
+    def droppable(self) -> bool:
+        """Whether something is sealed: only that can be dropped."""
+        return any(segment.sealed for segment in self._index.segments[:1])
+
+    def require(self, offset: int) -> None:
+        """Refuse if somebody has read further than the log goes: acknowledged rows are missing."""
+        if offset > self.end:
+            raise HeadgateError(
+                f"the log of stream '{self.stream.name}' ends at offset {self.end}, but a query stands at {offset}",
+                where=str(self._tail.path),
+                hint="restore the folder from a copy",
+            )
+
+    def seal(self) -> None:
+        """Put the tail into one Parquet file."""
+        with self._changing:
+            parts = [segment for segment in self._index.segments if not segment.sealed]
+            if not parts:
+                return
+            at("log.seal.before")
+            try:
+                whole = segments.seal(self.folder, parts, self._index.joined(map(self._index.load, parts)))
+                at("log.seal.written")
+                new = logfiles.new_tail(self.folder, whole.last_number + 1)
+            except BaseException:
+                if segments.begun_at(self.folder, parts[0].number):  # it counts for whoever opens the log, not the tail
+                    self._tail.refuse()
+                raise
+            old, self._tail = self._tail, new
+            at("log.seal.rotated")
+            self._index.merge(parts, whole)
+            self._tail_rows = 0
+            disk.unlink(old.path)
+            at("log.seal.after")
+
+    def drop_before(self, offset: int) -> None:
+        """Remove sealed segments that lie before the offset as a whole; their effect on the frontier stays."""
+        with self._changing:
+            gone: list[Segment] = []
+            for segment in self._index.segments:
+                if not segment.sealed or segment.end > offset:
+                    break
+                gone.append(segment)
+            if gone:
+                self._drop(gone)
+
+    def _drop(self, gone: list[Segment]) -> None:
+        at("log.drop.before")
+        dropped = self._index.dropped.after(gone, list(map(self._latest, gone)))
+        logfiles.save_dropped(self.folder, dropped)
+        at("log.drop.recorded")
+        self._index.drop(gone, dropped)
+        for segment in gone:
+            if segment.path is not None:
+                disk.unlink(segment.path)
+            at("log.drop.some")
+        at("log.drop.after")
+
+    def _latest(self, segment: Segment) -> dict[str, int]:
+        """The latest event times in a segment; rows that wait inside a query have several columns of them, or none."""
+        if self.stream.event_time is not None:
+            return {} if segment.high is None else {self.stream.event_time: segment.high}
+        names = [name for name in self.schema.names if segment.rows and _TIMES.fullmatch(name)]
+        found = {name: pc.max(self._index.column(segment, name)[name]).as_py() for name in names}
+        return {name: moment for name, moment in found.items() if moment is not None}
+
+    def _again(self, batch: str, arrival: float) -> Appended:
+        if self.newest is not None and self.newest.batch == batch:
+            return self.newest  # its rejected rows may not have reached the dead letters
+        first, last = self._index.batches[batch]
+        return Appended(0, first, last, arrival, batch)
+
+    def _record(self, divided: Divided, arrival: float, batch: str | None, *, finish: bool = False) -> Appended:
+        rows, in_time = divided.kept, divided.in_time
+        first, last = self.end, self.end + rows.num_rows + finish
+        low, high = bounds(in_time, self.stream.event_time)
+        segment = Segment(
+            number=self._index.number,
+            last_number=self._index.number,
+            first=first,
+            end=last,
+            rows=rows.num_rows,
+            late=rows.num_rows - in_time.num_rows,
+            low=low,
+            high=high,
+            before=self._index.high,
+            finish=first if finish else None,
+            arrival=arrival,
+            batches={} if batch is None else {batch: (first, last)},
+        )
+        if divided.late is not None:
+            rows = rows.append_column(LATE, divided.late)
+        payload = segments.encode(segment, rows, divided.rejected)
+        place = self._tail.append(payload)
+        # Kept is what was written, not what was given: that may be a small slice of a large table.
+        segment, rows, rejected = segments.decode(payload, self._tail, place)
+        self._index.add(segment, segments.stamped(rows, first, arrival))
+        self._tail_rows += segment.rows
+        self.newest = self._appended(segment, rows, rejected)
+        return self.newest
+
+    def _appended(self, segment: Segment, rows: pa.Table, rejected: Rejected) -> Appended:
+        batch = next(iter(segment.batches), None)
+        late = self._late(segment, rows) if segment.late else ()
+        return Appended(segment.number, segment.first, segment.end, segment.arrival or 0.0, batch, rejected, late)
+
+    def _late(self, segment: Segment, rows: pa.Table) -> Late:
+        """The late rows of an append; nothing of it is stored, since what it follows from is."""
+        frontier, column = self.frontier_at(segment.first), self.stream.event_time
+        assert frontier is not None, "there is something to be late for"
+        assert column is not None
+        found = segments.stamped(rows, segment.first, 0.0).filter(rows[LATE])
+        times = microseconds(found[column]).to_pylist()
+        return tuple(
+            (offset, late_by(time, frontier)) for offset, time in zip(found[OFFSET].to_pylist(), times, strict=True)
+        )
+
+    def _seal_if_due(self) -> None:
+        """Before an append, not after it: the newest append stays in the tail with its rejected rows."""
+        many = self._tail_rows >= self._seal_rows or len(self._tail.places) >= SEAL_APPENDS
+        if many or self._tail.size >= SEAL_BYTES:
+            self.seal()
+
+    def _conform(self, rows: pa.Table) -> pa.Table:
+        try:
+            return rows.select(self.schema.names).cast(self.schema)
+        except (pa.ArrowException, KeyError, ValueError) as error:
+            raise HeadgateError(
+                f"rows do not fit the stream's columns: {str(error).splitlines()[0]}",
+                where=f"stream {self.stream.name}",
+                hint=f"bring {', '.join(f'{column.name} {column.type}' for column in self.schema)}",
+            ) from error
