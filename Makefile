@@ -48,14 +48,14 @@ format: setup  ## Rewrite the code in the project's format
 MINUTES ?= 60
 SEED ?= 1
 fuzz: setup  ## Random queries, rows and commands against one Spark batch, for MINUTES=60 from SEED=1; failures come small
-	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED) --kills
+	@$(BIN)/python -m tests.spark.fuzz --minutes $(MINUTES) --seed $(SEED) --kills
 
 SEEDS ?= 10000
 chaos: setup  ## The engine without threads and Spark, under faults of every kind, for SEEDS=10000 from SEED=1 (40 minutes)
-	@$(BIN)/python -m tests.chaos --seeds $(SEEDS) --first $(SEED)
+	@$(BIN)/python -m tests.spark.chaos --seeds $(SEEDS) --first $(SEED)
 
 kill: setup  ## Kill the whole engine 200 times and count what is lost and doubled (an hour)
-	@$(BIN)/python -m tests.engine.kill --kills 200
+	@$(BIN)/python -m tests.spark.execution.kill --kills 200
 
 soak: setup  ## Half an hour of queries coming and going on Spark; prints and draws what grows
 	@mkdir -p out

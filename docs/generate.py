@@ -130,7 +130,7 @@ def _setting(setting: Setting) -> tuple[str, str, str]:
 
 def _sql_cases() -> ModuleType:
     """The list of queries that the tests execute, which is no part of the package."""
-    spec = importlib.util.spec_from_file_location("accepted_sql", ROOT / "tests" / "jobs" / "accepted.py")
+    spec = importlib.util.spec_from_file_location("accepted_sql", ROOT / "tests" / "spark" / "compile" / "accepted.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -14,12 +14,16 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK)
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK)
 
 LONG = (
-    "cluster/",
-    "engine/test_kill",
-    "cli_engine/",
-    "engine/",
-    "fuzz/",
-    "jobs/",
+    "spark/cluster/",
+    "spark/execution/test_kill",
+    "spark/cli/",
+    "spark/engine/",
+    "spark/execution/",
+    "spark/queries/",
+    "spark/jvm/",
+    "spark/fuzz/",
+    "spark/compile/",
+    "spark/",
     "freshness/",
 )  # first, so that none is last
 

@@ -1,4 +1,4 @@
-"""`headgate sweep`, its tasks run here instead of on Spark; see tests/cli_engine for one with Spark."""
+"""`headgate sweep`, its tasks run here instead of on Spark; see tests/spark/cli for one with Spark."""
 
 from __future__ import annotations
 

@@ -6,20 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headgate.core import Arrived, Scheduler
-from headgate.model import (
-    Idle,
-    Level,
-    Outcome,
-    QoS,
-    Query,
-    QueryClass,
-    Run,
-    Source,
-    Split,
-    Stream,
-    Unit,
-    streams,
-)
+from headgate.model import Idle, Level, Outcome, QoS, Query, QueryClass, Run, Source, Split, Stream, Unit, streams
 from headgate.model import Union as Merge
 from headgate.plan.network import Network
 from headgate.policies.checks.short import Short, plan

@@ -115,12 +115,7 @@ def _run(
     workload: Workload, master: str, settings: dict[str, Any], limit: float, record: Path | None, *, quiet: bool
 ) -> tuple[Status, bool]:
     """The last status, and whether Ctrl-C ended it."""
-    from headgate.spark.workload import (
-        Schedule,
-        ended_before,
-        left_out,
-        open_workload,
-    )
+    from headgate.spark.workload import Schedule, ended_before, left_out, open_workload
 
     interrupts = Interrupts()
     with ExitStack() as stack:

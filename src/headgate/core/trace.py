@@ -15,18 +15,7 @@ from typing import Any
 from headgate.core import events
 from headgate.core.events import Arrived, Event, Frontier
 from headgate.core.scheduler import Scheduler
-from headgate.model import (
-    Answered,
-    HeadgateError,
-    Idle,
-    OperatorOutcome,
-    Outcome,
-    Produced,
-    Run,
-    Train,
-    Why,
-    WorkerId,
-)
+from headgate.model import Answered, HeadgateError, Idle, OperatorOutcome, Outcome, Produced, Run, Train, Why, WorkerId
 from headgate.model.codec import from_plain, to_plain
 from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network

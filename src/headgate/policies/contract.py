@@ -15,21 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from headgate.model import (
-    Choice,
-    Idle,
-    Level,
-    Outcome,
-    Queue,
-    QueueId,
-    Run,
-    Spec,
-    Train,
-    Unit,
-    UnitId,
-    Why,
-    WorkerId,
-)
+from headgate.model import Choice, Idle, Level, Outcome, Queue, QueueId, Run, Spec, Train, Unit, UnitId, Why, WorkerId
 from headgate.plan.network import Network
 from headgate.policies.settings import TRAIN, Setting, level_setting, read_train
 from headgate.stats import Stats

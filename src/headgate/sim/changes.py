@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.core import (
-    Event,
-    PolicyChanged,
-    PriorityChanged,
-    QueryAdded,
-    QueryMoved,
-    QueryRemoved,
-    StatisticsChanged,
-)
+from headgate.core import Event, PolicyChanged, PriorityChanged, QueryAdded, QueryMoved, QueryRemoved, StatisticsChanged
 from headgate.metrics import QueryRecords
 from headgate.plan.network import Network
 from headgate.sim.effects import targets

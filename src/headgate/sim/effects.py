@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from headgate.model import (
-    Aggregate,
-    Except,
-    Join,
-    Kind,
-    Operator,
-    OperatorId,
-    Project,
-    Source,
-    Split,
-    Union,
-    walk,
-)
+from headgate.model import Aggregate, Except, Join, Kind, Operator, OperatorId, Project, Source, Split, Union, walk
 from headgate.plan.network import Network, Node
 from headgate.sim.draws import Always, Drawn, Outcomes, Pattern, Single
 from headgate.sim.feeds import Feeds

@@ -27,22 +27,12 @@ from headgate.spark import arguments
 from headgate.spark.engine.engine import DEFAULT_POLICY, Engine
 from headgate.spark.handle import Handle
 from headgate.spark.ingest.dead_letter_replay import Replayed
+from headgate.spark.ingest.parsing.records import to_table
 from headgate.spark.ingest.source_thread import Feeding
-from headgate.spark.ingest.sources import open_source, to_table
+from headgate.spark.ingest.sources import open_source
 from headgate.spark.jvm.process import Java, forget_dead
-from headgate.spark.jvm.settings import (
-    SETTINGS,
-    allow_null_elements,
-    builder,
-    start,
-)
-from headgate.spark.jvm.spark_logs import (
-    THREADS,
-    quiet_end,
-    quiet_python,
-    quietly,
-    spark_log_to,
-)
+from headgate.spark.jvm.settings import SETTINGS, allow_null_elements, builder, start
+from headgate.spark.jvm.spark_logs import THREADS, quiet_end, quiet_python, quietly, spark_log_to
 from headgate.spark.public_calls import Gate, gated
 from headgate.spark.status import Status, status
 from headgate.workload.arrivals import usual_ahead

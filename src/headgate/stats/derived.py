@@ -16,17 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import cast
 
-from headgate.model import (
-    Aggregate,
-    Except,
-    Join,
-    Level,
-    OperatorId,
-    QoS,
-    QueryId,
-    QueueId,
-    Unit,
-)
+from headgate.model import Aggregate, Except, Join, Level, OperatorId, QoS, QueryId, QueueId, Unit
 from headgate.plan.network import Network, Node
 from headgate.plan.piece import Piece
 from headgate.stats.boxes import Box

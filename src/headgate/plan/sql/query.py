@@ -8,15 +8,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from headgate.model import (
-    Column,
-    Operator,
-    Project,
-    Source,
-    Stream,
-    Table,
-    unknown,
-)
+from headgate.model import Column, Operator, Project, Source, Stream, Table, unknown
 from headgate.plan.sql.aggregates import aggregate, aggregates_in, output_name
 from headgate.plan.sql.bounds import check_leaves, room
 from headgate.plan.sql.joins import Entry, joined

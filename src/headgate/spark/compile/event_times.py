@@ -20,13 +20,7 @@ from headgate.model import (
     Window,
 )
 from headgate.spark.compile.fragment_stream import Inner, Ref
-from headgate.spark.compile.time_spans import (
-    Moment,
-    Span,
-    ceiling,
-    floor,
-    micros,
-)
+from headgate.spark.compile.time_spans import Moment, Span, ceiling, floor, micros
 
 _NAME = r"(?:`(?:[^`]|``)+`|\w+)"
 _REF = re.compile(rf"{_NAME}(?:\.{_NAME})*")

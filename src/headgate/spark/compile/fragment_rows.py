@@ -31,13 +31,7 @@ from headgate.spark.compile.event_times import names, quoted
 from headgate.spark.compile.fragment_stream import Inner, Ref
 from headgate.spark.compile.leaf_rows import Rows
 from headgate.spark.compile.quick_frames import Made
-from headgate.spark.compile.schemas import (
-    ARRIVAL,
-    CLOSES,
-    FROM,
-    ORIGINS,
-    unique,
-)
+from headgate.spark.compile.schemas import ARRIVAL, CLOSES, FROM, ORIGINS, unique
 from headgate.spark.compile.time_spans import Span
 
 CAME, CLOSED, ROW = "_came", "_closed", "_row"

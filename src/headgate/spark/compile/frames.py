@@ -19,64 +19,17 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
 
-from headgate.model import (
-    Aggregate,
-    Except,
-    Join,
-    Operator,
-    Project,
-    Select,
-    Source,
-    Split,
-    Stream,
-    TableJoin,
-    Union,
-)
+from headgate.model import Aggregate, Except, Join, Operator, Project, Select, Source, Split, Stream, TableJoin, Union
 from headgate.plan.sharing import Place
 from headgate.spark.compile import fragment_rows as waiting
-from headgate.spark.compile.event_times import (
-    END,
-    START,
-    names,
-    quoted,
-    window_columns,
-)
+from headgate.spark.compile.event_times import END, START, names, quoted, window_columns
 from headgate.spark.compile.executor_reads import Sealed, sealed, train
 from headgate.spark.compile.fragment_stream import Inner, Ref
-from headgate.spark.compile.leaf_rows import (
-    Leaf,
-    Range,
-    Rows,
-    check_kept,
-    read_kept,
-)
-from headgate.spark.compile.quick_frames import (
-    Columns,
-    Made,
-    grouped,
-    select,
-    shipped,
-)
-from headgate.spark.compile.read_sets import (
-    Reading,
-    Survey,
-    Within,
-    check_leaves,
-)
-from headgate.spark.compile.schemas import (
-    ARRIVAL,
-    CLOSES,
-    FROM,
-    OFFSET,
-    unique,
-)
-from headgate.spark.compile.time_spans import (
-    ALWAYS,
-    NEVER,
-    Moment,
-    Span,
-    micros,
-)
+from headgate.spark.compile.leaf_rows import Leaf, Range, Rows, check_kept, read_kept
+from headgate.spark.compile.quick_frames import Columns, Made, grouped, select, shipped
+from headgate.spark.compile.read_sets import Reading, Survey, Within, check_leaves
+from headgate.spark.compile.schemas import ARRIVAL, CLOSES, FROM, OFFSET, unique
+from headgate.spark.compile.time_spans import ALWAYS, NEVER, Moment, Span, micros
 
 SMALL = 20_000  # rows that one task handles faster than a shuffle
 BATCH = 10_000  # rows of a task where there are more

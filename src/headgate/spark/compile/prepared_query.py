@@ -23,16 +23,7 @@ from headgate.spark.compile.executor_writes import Written, write
 from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.fragment_rows import Outlet
 from headgate.spark.compile.fragment_stream import Inner, Ref
-from headgate.spark.compile.frames import (
-    Builder,
-    Catalog,
-    Finish,
-    Found,
-    Whole,
-    compile_run,
-    finishing,
-    survey_of,
-)
+from headgate.spark.compile.frames import Builder, Catalog, Finish, Found, Whole, compile_run, finishing, survey_of
 from headgate.spark.compile.leaf_rows import Leaf, Rows
 from headgate.spark.compile.quick_frames import collected
 from headgate.spark.compile.read_sets import Reading
@@ -49,13 +40,7 @@ from headgate.spark.compile.schemas import (
 )
 from headgate.spark.compile.stored_tables import without_rows
 from headgate.spark.compile.time_spans import Moment
-from headgate.spark.jvm.errors import (
-    SPARK_ERRORS,
-    first_line,
-    may_be_of_values,
-    of_values,
-    told,
-)
+from headgate.spark.jvm.errors import SPARK_ERRORS, first_line, may_be_of_values, of_values, told
 
 Key = tuple[tuple[tuple[str, int], ...], int | None]
 

@@ -21,26 +21,10 @@ from math import inf
 
 from headgate.model import Aggregate, Except, HeadgateError, Join, Operator, Source, Stream, Union
 from headgate.plan.sharing import Place, below_window
-from headgate.spark.compile.event_times import (
-    END,
-    reference,
-    steps,
-    window_columns,
-    window_of,
-)
+from headgate.spark.compile.event_times import END, reference, steps, window_columns, window_of
 from headgate.spark.compile.fragment_stream import Ref, event_times
 from headgate.spark.compile.leaf_rows import Leaf, Range
-from headgate.spark.compile.time_spans import (
-    ALWAYS,
-    NEVER,
-    Moment,
-    Span,
-    ceiling,
-    first_end,
-    last_end,
-    micros,
-    snapped,
-)
+from headgate.spark.compile.time_spans import ALWAYS, NEVER, Moment, Span, ceiling, first_end, last_end, micros, snapped
 
 Node = Operator | Source
 Within = Mapping[Ref, Span]  # what is asked of a node's rows: event times inside these spans

@@ -37,12 +37,7 @@ from headgate.spark.compile.safe_expressions import (
     tried,
     verdict,
 )
-from headgate.spark.compile.schemas import (
-    ARRIVAL,
-    CLOSES,
-    FAILED,
-    FROM,
-)
+from headgate.spark.compile.schemas import ARRIVAL, CLOSES, FAILED, FROM
 
 _TRIED, _VERDICT, _OVER = "_tried", "_verdict", "_over"
 GOOD = f"{FAILED} IS NULL"

@@ -17,14 +17,7 @@ from headgate.spark.engine.preparing import Known, Preparing
 from headgate.spark.engine.repositioning import Relocating
 from headgate.spark.engine.runs import Running
 from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.tasks import (
-    Check,
-    Checked,
-    Discard,
-    OpenStream,
-    Recall,
-    Write,
-)
+from headgate.spark.engine.tasks import Check, Checked, Discard, OpenStream, Recall, Write
 
 
 class Commands:

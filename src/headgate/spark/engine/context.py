@@ -11,19 +11,9 @@ from math import inf
 from typing import Any
 
 from headgate.model import HeadgateError, unknown
-from headgate.spark.engine.lifecycle import (
-    TRANSITIONS,
-    Life,
-    State,
-    Transition,
-)
+from headgate.spark.engine.lifecycle import TRANSITIONS, Life, State, Transition
 from headgate.spark.engine.messages import Answer
-from headgate.spark.engine.tasks import (
-    Prepare,
-    Reply,
-    Task,
-    Write,
-)
+from headgate.spark.engine.tasks import Prepare, Reply, Task, Write
 
 NEWEST = 50  # transitions that `status` shows
 Then = Callable[[Answer], None]

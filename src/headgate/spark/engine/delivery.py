@@ -10,14 +10,7 @@ from headgate.spark.engine.context import Desk
 from headgate.spark.engine.lifecycle import PASSING, Life, State
 from headgate.spark.engine.messages import Answer
 from headgate.spark.engine.outbox import Outlet
-from headgate.spark.engine.tasks import (
-    FILES,
-    Deliver,
-    KeepLetters,
-    LetGo,
-    SparkGoneError,
-    Task,
-)
+from headgate.spark.engine.tasks import FILES, Deliver, KeepLetters, LetGo, SparkGoneError, Task
 
 LETTERS = "letters"
 

@@ -13,16 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.core import RecordingScheduler, Scheduler
-from headgate.model import (
-    WHOLE_QUEUE,
-    HeadgateError,
-    Query,
-    QueryClass,
-    Stream,
-    Table,
-    check_name,
-    check_relation,
-)
+from headgate.model import WHOLE_QUEUE, HeadgateError, Query, QueryClass, Stream, Table, check_name, check_relation
 from headgate.model.values import located
 from headgate.model.values import priority as priority_of
 from headgate.plan.grouping import Fuse
@@ -49,12 +40,7 @@ from headgate.spark.ingest.streams import Intake
 from headgate.spark.jvm.errors import one_line
 from headgate.spark.queries.fragment_logs import Rooms, is_room, tenant
 from headgate.spark.sinks.followers import BUFFER, Followers
-from headgate.spark.sinks.open_sinks import (
-    Sinks,
-    sizes,
-    stored_sinks,
-    uncalled,
-)
+from headgate.spark.sinks.open_sinks import Sinks, sizes, stored_sinks, uncalled
 from headgate.spark.sinks.registry import Call, behind_of, parse_sink
 from headgate.spark.sinks.table import Appending, table_of
 from headgate.spark.store.atomic_files import disk_error

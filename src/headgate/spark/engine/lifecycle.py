@@ -12,12 +12,7 @@ import numpy as np
 
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
 from headgate.plan.sharing import Place
-from headgate.spark.engine.fragments import (
-    Chunks,
-    Piece,
-    Shape,
-    Standing,
-)
+from headgate.spark.engine.fragments import Chunks, Piece, Shape, Standing
 
 if TYPE_CHECKING:
     from headgate.spark.engine.outbox import Outlet

@@ -1,7 +1,8 @@
 """The engine as a state machine: messages in, tasks and replies out.
 
 It is pure in the sense of the scheduling core: each message comes with its own `now`; nothing here reads a clock,
-starts a thread, opens a file or knows Spark. One thread owns it (`owner`), or a simulation drives it (`tests/chaos`).
+starts a thread, opens a file or knows Spark. One thread owns it (`owner`), or a simulation drives it
+(`tests/spark/chaos`).
 """
 
 from __future__ import annotations

@@ -14,24 +14,8 @@ from headgate.model import HeadgateError, closed
 from headgate.spark.engine.context import Notice
 from headgate.spark.engine.lifecycle import Transition
 from headgate.spark.engine.machine import Machine
-from headgate.spark.engine.messages import (
-    Answer,
-    Command,
-    GiveUp,
-    Message,
-    TimePassed,
-)
-from headgate.spark.engine.tasks import (
-    AIDE,
-    COMMIT,
-    FILES,
-    TIDY,
-    WORKER,
-    LetGo,
-    Reply,
-    Task,
-    Write,
-)
+from headgate.spark.engine.messages import Answer, Command, GiveUp, Message, TimePassed
+from headgate.spark.engine.tasks import AIDE, COMMIT, FILES, TIDY, WORKER, LetGo, Reply, Task, Write
 
 AIDES = 4  # threads that check queries, open streams and look at windows
 SINK = "sink-"  # how the lanes of sinks begin that run somebody's code

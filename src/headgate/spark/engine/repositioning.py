@@ -11,12 +11,7 @@ from headgate.spark.engine.lifecycle import Life, State
 from headgate.spark.engine.messages import Answer
 from headgate.spark.engine.preparing import Preparing
 from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.tasks import (
-    Checked,
-    Discard,
-    Reach,
-    Write,
-)
+from headgate.spark.engine.tasks import Checked, Discard, Reach, Write
 from headgate.spark.engine.window_clocks import streams_of
 
 Ended = Callable[[Exception | None], None]  # what went wrong, or None

@@ -17,17 +17,7 @@ from headgate.spark.engine.fragments import announced, key, keyed
 from headgate.spark.engine.lifecycle import Life, State
 from headgate.spark.engine.messages import Answer
 from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.tasks import (
-    Discard,
-    Evaluate,
-    Look,
-    Prepare,
-    Result,
-    SparkGoneError,
-    Task,
-    Write,
-    Written,
-)
+from headgate.spark.engine.tasks import Discard, Evaluate, Look, Prepare, Result, SparkGoneError, Task, Write, Written
 from headgate.spark.engine.window_clocks import streams_of
 
 TRIES = 5  # times that a run is done again because its commit failed, before its queries are suspended

@@ -7,13 +7,7 @@ from headgate.spark.engine.context import Desk
 from headgate.spark.engine.delivery import Delivering
 from headgate.spark.engine.lifecycle import PASSING
 from headgate.spark.engine.maintenance import Retaining
-from headgate.spark.engine.messages import (
-    Answer,
-    Close,
-    Command,
-    GiveUp,
-    Survey,
-)
+from headgate.spark.engine.messages import Answer, Close, Command, GiveUp, Survey
 from headgate.spark.engine.runs import Running
 from headgate.spark.engine.tasks import Tidy
 from headgate.spark.engine.views import Views

@@ -10,14 +10,7 @@ from headgate.spark.engine.messages import Answer, SparkDied
 from headgate.spark.engine.preparing import Known, Preparing
 from headgate.spark.engine.runs import Running
 from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.tasks import (
-    Check,
-    Checked,
-    Prepared,
-    Revive,
-    SparkChangedError,
-    SparkGoneError,
-)
+from headgate.spark.engine.tasks import Check, Checked, Prepared, Revive, SparkChangedError, SparkGoneError
 
 _RAN = (State.RUNNING, State.WAITING)  # a query in one of these goes on by itself when Spark is back
 _AGAIN = "Spark was started again"

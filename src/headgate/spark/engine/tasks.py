@@ -8,13 +8,7 @@ from typing import Any, ClassVar
 
 from headgate.model import HeadgateError, Level, Query, Stream
 from headgate.plan.sharing import Place
-from headgate.spark.engine.fragments import (
-    Chunks,
-    Offsets,
-    Piece,
-    Shape,
-    Standing,
-)
+from headgate.spark.engine.fragments import Chunks, Offsets, Piece, Shape, Standing
 
 WORKER, AIDE, COMMIT, TIDY, FILES = "worker", "aide", "commit", "tidy", "files"  # who carries tasks out
 

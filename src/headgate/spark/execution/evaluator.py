@@ -13,13 +13,7 @@ from headgate.model import Query, Stream
 from headgate.spark.compile.fragments import Piece
 from headgate.spark.compile.leaf_rows import Range
 from headgate.spark.compile.prepared_query import Evaluation, evaluation
-from headgate.spark.engine.tasks import (
-    Evaluate,
-    Portion,
-    Result,
-    SparkChangedError,
-    SparkGoneError,
-)
+from headgate.spark.engine.tasks import Evaluate, Portion, Result, SparkChangedError, SparkGoneError
 from headgate.spark.execution.job_runner import Runner
 from headgate.spark.execution.query_run import Share
 from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train

@@ -10,20 +10,8 @@ from headgate.model import HeadgateError, QueryClass
 from headgate.plan.network import Network
 from headgate.plan.sharing import Place
 from headgate.spark.compile import fragment_rows as waiting
-from headgate.spark.engine.fragments import (
-    Chunks,
-    Standing,
-    announced,
-    key,
-    keyed,
-)
-from headgate.spark.engine.tasks import (
-    Evaluate,
-    Portion,
-    Prepare,
-    Prepared,
-    Write,
-)
+from headgate.spark.engine.fragments import Chunks, Standing, announced, key, keyed
+from headgate.spark.engine.tasks import Evaluate, Portion, Prepare, Prepared, Write
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.refragmenting import cut_up, left_inside, whole_positions

@@ -38,22 +38,9 @@ import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
 from headgate.spark.sinks.registry import is_file
-from headgate.spark.sinks.result_files import (
-    Part,
-    joined,
-    listed,
-    load,
-    stored_schema,
-    unchanged,
-)
+from headgate.spark.sinks.result_files import Part, joined, listed, load, stored_schema, unchanged
 from headgate.spark.store.atomic_files import safe_name
-from headgate.spark.store.commits.records import (
-    Commit,
-    Output,
-    State,
-    decode,
-    decode_state,
-)
+from headgate.spark.store.commits.records import Commit, Output, State, decode, decode_state
 from headgate.spark.store.frame_file import read_frames
 
 ATTEMPTS = 100

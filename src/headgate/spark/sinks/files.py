@@ -20,25 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
-from headgate.spark.sinks.result_files import (
-    NEW,
-    SCHEMA,
-    Part,
-    changing,
-    dump,
-    joined,
-    live,
-    load,
-    parts,
-    read,
-)
+from headgate.spark.sinks.result_files import NEW, SCHEMA, Part, changing, dump, joined, live, load, parts, read
 from headgate.spark.store import disk
-from headgate.spark.store.atomic_files import (
-    remove_temporary,
-    sync_folder,
-    write_atomic,
-    writing,
-)
+from headgate.spark.store.atomic_files import remove_temporary, sync_folder, write_atomic, writing
 from headgate.spark.store.kill_points import at
 
 FAN = 16  # so many small files become one

@@ -11,17 +11,7 @@ from typing import Any
 from headgate.spark.engine.tasks import FILES, Deliver, LetGo
 from headgate.spark.queries.fragment_logs import is_room
 from headgate.spark.sinks.files import FileSink
-from headgate.spark.sinks.registry import (
-    Call,
-    Callback,
-    Memory,
-    Sink,
-    SinkOf,
-    deliver,
-    is_file,
-    open_sink,
-    parse_sink,
-)
+from headgate.spark.sinks.registry import Call, Callback, Memory, Sink, SinkOf, deliver, is_file, open_sink, parse_sink
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Output

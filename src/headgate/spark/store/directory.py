@@ -22,14 +22,7 @@ from types import TracebackType
 
 from headgate.model import HeadgateError
 from headgate.spark.store import disk
-from headgate.spark.store.atomic_files import (
-    read_json,
-    remove_temporary,
-    safe_name,
-    sync_folder,
-    write_json,
-    writing,
-)
+from headgate.spark.store.atomic_files import read_json, remove_temporary, safe_name, sync_folder, write_json, writing
 from headgate.spark.store.kill_points import at
 
 VERSION = 2

@@ -22,12 +22,7 @@ from sqlglot import exp
 from headgate.model import Aggregate
 from headgate.plan.sharing import Place
 from headgate.plan.template import Template
-from headgate.spark.compile.event_times import (
-    END,
-    START,
-    quoted,
-    reference,
-)
+from headgate.spark.compile.event_times import END, START, quoted, reference
 from headgate.spark.compile.failure_sites import Sites, row_told
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.frames import Catalog, survey_of, window_call
@@ -45,39 +40,12 @@ from headgate.spark.compile.fused.row_isolation import (
     told_rows,
     united,
 )
-from headgate.spark.compile.fused.tags import (
-    TAGS,
-    everyones,
-    inside,
-    outputs,
-    predicates,
-    split,
-)
-from headgate.spark.compile.leaf_rows import (
-    Leaf,
-    Range,
-    Rows,
-    check_kept,
-    read_kept,
-)
+from headgate.spark.compile.fused.tags import TAGS, everyones, inside, outputs, predicates, split
+from headgate.spark.compile.leaf_rows import Leaf, Range, Rows, check_kept, read_kept
 from headgate.spark.compile.prepared_query import Evaluation
-from headgate.spark.compile.quick_frames import (
-    Made,
-    collected,
-    grouped,
-    select,
-)
+from headgate.spark.compile.quick_frames import Made, collected, grouped, select
 from headgate.spark.compile.read_sets import Reading
-from headgate.spark.compile.safe_expressions import (
-    FAILS,
-    NO,
-    YES,
-    arguments,
-    only_where,
-    safe,
-    total,
-    tried,
-)
+from headgate.spark.compile.safe_expressions import FAILS, NO, YES, arguments, only_where, safe, total, tried
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, OFFSET
 from headgate.spark.compile.time_spans import Span
 

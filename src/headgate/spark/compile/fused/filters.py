@@ -31,23 +31,9 @@ from headgate.spark.compile.fused.row_isolation import (
     told_rows,
     united,
 )
-from headgate.spark.compile.fused.tags import (
-    TAGS,
-    Bits,
-    everyones,
-    inside,
-    outputs,
-    pinned,
-    predicates,
-    split,
-)
+from headgate.spark.compile.fused.tags import TAGS, Bits, everyones, inside, outputs, pinned, predicates, split
 from headgate.spark.compile.leaf_rows import Leaf, Range, Rows
-from headgate.spark.compile.quick_frames import (
-    Made,
-    collected,
-    select,
-    shipped,
-)
+from headgate.spark.compile.quick_frames import Made, collected, select, shipped
 from headgate.spark.compile.schemas import ARRIVAL, OFFSET
 from headgate.spark.jvm.settings import for_many_rows
 

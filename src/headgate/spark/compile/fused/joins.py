@@ -39,21 +39,8 @@ from headgate.spark.compile.fused.row_isolation import (
     told_rows,
     united,
 )
-from headgate.spark.compile.fused.tags import (
-    TAGS,
-    everyones,
-    inside,
-    outputs,
-    pinned,
-    predicates,
-    split,
-)
-from headgate.spark.compile.leaf_rows import (
-    Leaf,
-    Rows,
-    check_kept,
-    read_kept,
-)
+from headgate.spark.compile.fused.tags import TAGS, everyones, inside, outputs, pinned, predicates, split
+from headgate.spark.compile.leaf_rows import Leaf, Rows, check_kept, read_kept
 from headgate.spark.compile.prepared_query import Failure
 from headgate.spark.compile.quick_frames import Made, collected, select
 from headgate.spark.compile.schemas import ARRIVAL, OFFSET, result_schema

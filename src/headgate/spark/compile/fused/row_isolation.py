@@ -20,21 +20,8 @@ from headgate.spark.compile.failure_sites import Sites, row_told
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.fused.tags import TAGS
 from headgate.spark.compile.prepared_query import Failure
-from headgate.spark.compile.quick_frames import (
-    Columns,
-    Made,
-    collected,
-    select,
-)
-from headgate.spark.compile.safe_expressions import (
-    ALIVE,
-    FAILS,
-    NO,
-    YES,
-    pinned,
-    tried,
-    verdict,
-)
+from headgate.spark.compile.quick_frames import Columns, Made, collected, select
+from headgate.spark.compile.safe_expressions import ALIVE, FAILS, NO, YES, pinned, tried, verdict
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, result_schema
 
 BAD, ROW = "_bad", "_row"

@@ -13,12 +13,7 @@ import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
 from headgate.spark.ingest.parsing.cells import text_cell
-from headgate.spark.ingest.parsing.records import (
-    Read,
-    conform,
-    raw_text,
-    rows_of,
-)
+from headgate.spark.ingest.parsing.records import Read, conform, raw_text, rows_of
 
 PAGE = 1024
 

@@ -15,15 +15,10 @@ import pyarrow as pa
 
 from headgate.model import Stream
 from headgate.spark.compile.schemas import arrow_schema
-from headgate.spark.ingest.parsing.cells import (
-    Cell,
-    CellError,
-    cell,
-    shown,
-)
-from headgate.spark.ingest.sources.base import Bad
+from headgate.spark.ingest.parsing.cells import Cell, CellError, cell, shown
 from headgate.spark.store import json_lines as jsonlines
 
+Bad = tuple[str, str]  # the text as it came, and why it is no row
 Read = tuple[pa.Table, list[Bad]]
 
 schema_of = lru_cache(maxsize=256)(arrow_schema)  # Spark parses the types: a millisecond each time

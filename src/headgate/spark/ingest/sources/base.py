@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-Bad = tuple[str, str]  # the text as it came, and why it is no row
+from headgate.spark.ingest.parsing.records import Bad
 
 MOST_ROWS = 50_000  # of one read: a source that is far behind must not hold up the others
 

@@ -13,12 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.ingest.parsing.records import (
-    Read,
-    conform,
-    rows_of,
-    schema_of,
-)
+from headgate.spark.ingest.parsing.records import Read, conform, rows_of, schema_of
 from headgate.spark.ingest.sources.base import Batch, Reader
 
 POLL = 0.005

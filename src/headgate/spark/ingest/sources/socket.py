@@ -14,8 +14,8 @@ import socket
 import pyarrow as pa
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.ingest.parsing.records import rows_of, schema_of
-from headgate.spark.ingest.sources.base import Bad, Batch, Reader
+from headgate.spark.ingest.parsing.records import Bad, rows_of, schema_of
+from headgate.spark.ingest.sources.base import Batch, Reader
 from headgate.spark.ingest.sources.options import flag
 from headgate.workload.settings import Settings
 

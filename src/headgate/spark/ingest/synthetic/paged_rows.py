@@ -6,8 +6,7 @@ from collections.abc import Callable, Generator
 
 import pyarrow as pa
 
-from headgate.spark.ingest.parsing.records import Read
-from headgate.spark.ingest.sources.base import Bad
+from headgate.spark.ingest.parsing.records import Bad, Read
 
 
 class Supply:

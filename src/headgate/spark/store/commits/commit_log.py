@@ -15,14 +15,7 @@ from pathlib import Path
 from headgate.model import HeadgateError
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import remove_temporary, write_atomic
-from headgate.spark.store.commits.records import (
-    Commit,
-    State,
-    decode,
-    decode_state,
-    encode,
-    encode_state,
-)
+from headgate.spark.store.commits.records import Commit, State, decode, decode_state, encode, encode_state
 from headgate.spark.store.frame_file import FrameFile, frame
 from headgate.spark.store.kill_points import at
 

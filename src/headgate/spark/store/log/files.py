@@ -24,12 +24,7 @@ import pyarrow as pa
 
 from headgate.model import HeadgateError, Stream
 from headgate.spark.store import disk
-from headgate.spark.store.atomic_files import (
-    read_json,
-    remove_temporary,
-    sync_folder,
-    write_json,
-)
+from headgate.spark.store.atomic_files import read_json, remove_temporary, sync_folder, write_json
 from headgate.spark.store.frame_file import FrameFile
 from headgate.spark.store.log import segments
 from headgate.spark.store.log.event_time import Moment, Rejected, highest

@@ -12,12 +12,7 @@ import pyarrow.compute as pc
 from headgate.model import HeadgateError
 from headgate.spark.store.log import segments
 from headgate.spark.store.log.cache import TableCache
-from headgate.spark.store.log.event_time import (
-    Moment,
-    between,
-    bounds,
-    highest,
-)
+from headgate.spark.store.log.event_time import Moment, between, bounds, highest
 from headgate.spark.store.log.files import Dropped
 from headgate.spark.store.log.segments import ARRIVAL, LATE, Segment
 

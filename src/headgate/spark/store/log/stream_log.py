@@ -33,12 +33,7 @@ from headgate.spark.store.log.event_time import (
     microseconds,
 )
 from headgate.spark.store.log.index import Index
-from headgate.spark.store.log.segments import (
-    HIDDEN,
-    LATE,
-    OFFSET,
-    Segment,
-)
+from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, Segment
 
 MEMORY_BUDGET = 64 << 20
 SEAL_ROWS = 100_000

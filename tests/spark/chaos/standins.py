@@ -1,0 +1,95 @@
+"""Who takes Spark's place in the simulation, and the settings that make rare things happen often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, cast
+from unittest.mock import patch
+
+from pyspark.sql.types import DataType, LongType, TimestampType
+from tests.spark.chaos.plain import evaluation
+
+from headgate.model import Choice, Idle, WorkerId
+from headgate.policies.baseline.fcfs import FirstComeFirstServed
+from headgate.policies.contract import View
+from headgate.policies.registry import policies, register
+from headgate.spark.compile.prepared_query import Result
+from headgate.spark.execution.evaluator import SparkEvaluator
+from headgate.spark.execution.query_run import Share
+from headgate.spark.execution.shared_jobs import Together
+
+TYPES: Mapping[str, DataType] = {"bigint": LongType(), "timestamp": TimestampType()}
+RAISES = "raises after a while"
+
+
+class NoJava:
+    """What the engine asks of Spark's process; that it is gone is told by whoever plays it."""
+
+    dead = False
+
+    def blame(self, error: Exception) -> Exception:
+        return error
+
+
+class Jobs:
+    """Runs evaluations here, one job each; `fault` may raise."""
+
+    def __init__(self, fault: Callable[[], None]) -> None:
+        self._fault = fault
+        self.java = NoJava()
+
+    def run(self, group: str, description: str, evaluate: Callable[[], Any]) -> tuple[Any, int]:
+        del group, description
+        self._fault()
+        return evaluate(), 1
+
+
+class Singles(Together):
+    """Groups are run one by one: a job for several queries is Spark's own."""
+
+    def _results(self, shares: Sequence[Share]) -> list[Result] | None:
+        del shares
+        return None
+
+
+class PlainEvaluator(SparkEvaluator):
+    """The engine's evaluator, on lists of rows."""
+
+    def __init__(self, jobs: Jobs, logs: Any, streams: Any, directory: Any, followers: Any, now: Any) -> None:
+        no_spark, runner = cast(Any, None), cast(Any, jobs)
+        super().__init__(no_spark, runner, logs, streams, {}, directory.waiting, directory.aside, followers, now)
+        self._together = Singles(runner, logs, directory.aside, now)
+
+
+def _raising() -> None:
+    """Register a policy that fails after a few decisions."""
+    if RAISES in policies():
+        return
+
+    @register(RAISES)
+    class _Raises(FirstComeFirstServed):
+        calls = 0
+
+        def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
+            self.calls += 1
+            if self.calls > 4:
+                raise RuntimeError("this policy has had enough")
+            return super().choose(view, worker)
+
+
+@contextmanager
+def in_place() -> Iterator[None]:
+    """Run without Spark, with small files, short logs and frequent retention."""
+    _raising()
+    with ExitStack() as stack:
+        for target, value in (
+            ("headgate.spark.compile.schemas._read", TYPES.__getitem__),
+            ("headgate.spark.compile.fragments.evaluation", evaluation),
+            ("headgate.spark.execution.evaluator.evaluation", evaluation),
+            ("headgate.spark.engine.maintenance.EVERY", 4),
+            ("headgate.spark.sinks.files.FAN", 3),
+            ("headgate.spark.store.log.stream_log.SEAL_APPENDS", 3),
+        ):
+            stack.enter_context(patch(target, value))
+        yield

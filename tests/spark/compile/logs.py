@@ -1,0 +1,149 @@
+"""Logs in memory, and runs over them: what the engine does, without files and threads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headgate.model import Operator, Stream
+from headgate.plan.sharing import Place, below_window
+from headgate.spark.compile.leaf_rows import Leaf, Part, Range, Rows
+from headgate.spark.compile.prepared_query import Evaluation
+from headgate.spark.compile.read_sets import sources
+
+WATERMARK = 3_000_000
+Row = tuple[Any, ...]
+
+
+def late(rows: Sequence[Row]) -> set[int]:
+    """The offsets of late rows, if each is appended by itself; event time is last."""
+    found: set[int] = set()
+    highest = -inf
+    for offset, row in enumerate(rows):
+        if row[-1] < highest - WATERMARK:
+            found.add(offset)
+        highest = max(highest, row[-1])
+    return found
+
+
+def batch_views(plan: Operator, logs: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """What a batch must read to give a query's results: late rows are for those leaves that no window is above.
+
+    A stream's name stands for all its rows if there is such a leaf, `NAME_in_time` for those that windows may hold.
+    """
+    windows = all(below_window(plan, place) for place, _ in sources(plan))
+    found: dict[str, pa.Table] = {}
+    for name, rows in logs.items():
+        kept = rows.filter(pc.invert(rows["_late"]))
+        found |= {name: kept if windows else rows, f"{name}_in_time": kept}
+    return {name: rows.drop_columns(["_offset", "_arrival", "_late"]) for name, rows in found.items()}
+
+
+@dataclass(frozen=True)
+class MemoryLog:
+    """Rows of (…, event time in microseconds)."""
+
+    schema: pa.Schema
+    rows: Sequence[Row]
+    start: int = 0
+    late: Collection[int] = ()
+
+    @cached_property
+    def table(self) -> pa.Table:
+        columns = list(zip(*self.rows, strict=True)) or [()] * len(self.schema.names)
+        arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self.schema, strict=True)]
+        made = pa.Table.from_arrays(arrays, schema=self.schema)
+        made = made.append_column("_offset", pa.array(range(len(self.rows)), pa.int64()))
+        made = made.append_column("_arrival", pa.array([n / 10 for n in range(len(self.rows))], pa.float64()))
+        return made.append_column("_late", pa.array([n in self.late for n in range(len(self.rows))], pa.bool_()))
+
+    def read(self, first: int, last: int) -> pa.Table:
+        return self.table.slice(first, last - first)
+
+    def read_window(self, first: int, last: int, low: float, high: float) -> pa.Table:
+        rows = self.read(first, last)
+        times = rows[self.schema.names[-1]].cast(pa.int64())
+        wanted = [time is not None and low <= time <= high for time in times.to_pylist()]
+        return rows.filter(pa.array(wanted, pa.bool_())).filter(pc.invert(pc.field("_late")))
+
+    def segments(self, first: int, last: int) -> Sequence[Part]:
+        return ()
+
+    def misses(self, first: int, lows: Mapping[str, float]) -> bool:
+        return first < self.start
+
+    def frontier_at(self, offset: int) -> float | None:
+        if offset == len(self.rows):
+            return inf
+        seen = [row[-1] for row in self.rows[:offset] if row[-1] is not None]
+        return max(seen) - WATERMARK if seen else None
+
+
+def run_leaves(
+    plan: Operator, logs: Mapping[str, MemoryLog], cuts: Sequence[Sequence[float]]
+) -> Iterator[dict[Place, Leaf]]:
+    """Leaves of one run after another: `cuts` holds for each run how much of its log each leaf has then."""
+    at = dict.fromkeys((place for place, _ in sources(plan)), 0)
+    for shares in [*cuts, [1.0] * len(at)]:
+        leaves = {}
+        for (place, source), share in zip(sources(plan), shares, strict=False):
+            log = logs[source.stream]
+            last = max(at[place], int(share * len(log.rows)))
+            leaves[place] = Leaf(
+                source.stream, Range(at[place], last), _before(log, at[place]), log.frontier_at(last), log.start
+            )
+            at[place] = last
+        yield leaves
+
+
+def _before(log: MemoryLog, offset: int) -> float | None:
+    return None if offset == 0 else log.frontier_at(offset)
+
+
+def results(
+    evaluation: Evaluation, logs: Mapping[str, MemoryLog], cuts: Sequence[Sequence[float]]
+) -> list[Counter[Row]]:
+    """The results of each run, with their multiplicity."""
+    rows: Mapping[str, Rows] = logs
+    return [
+        counted(evaluation.run(leaves, rows).rows.drop_columns(["_arrival", "_closes"]))
+        for leaves in run_leaves(evaluation.plan, logs, cuts)
+    ]
+
+
+def counted(table: pa.Table) -> Counter[Row]:
+    columns = [column.to_pylist() for column in table.columns]
+    return Counter(tuple(map(_plain, row)) for row in zip(*columns, strict=True))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(_plain(one) for one in value.values())
+    if isinstance(value, list):
+        return tuple(map(_plain, value))
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if isinstance(value, Decimal | float) and value == int(value):
+        return int(value)
+    return value
+
+
+def naive(table: pa.Table) -> pa.Table:
+    """Timestamps without a zone, as DuckDB takes them without an extension."""
+    fields = [
+        pa.field(one.name, pa.timestamp("us")) if pa.types.is_timestamp(one.type) else one for one in table.schema
+    ]
+    return table.cast(pa.schema(fields))
+
+
+def of_stream(stream: Stream, schema: pa.Schema, rows: Sequence[Row]) -> MemoryLog:
+    return MemoryLog(schema, rows, late=late(rows) if stream.event_time else ())

@@ -1,0 +1,282 @@
+"""What an expression fails on gives no result of its query, and is told once; all else is as in a batch without it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.spark.compile.logs import MemoryLog, Row, counted, run_leaves
+
+from headgate.model import Stream
+from headgate.plan.sql import plan_sql
+from headgate.plan.template import template
+from headgate.spark.compile.fused import Member, fused
+from headgate.spark.compile.prepared_query import Care, Evaluation, Failure, Result, evaluation
+from headgate.spark.compile.schemas import arrow_schema
+
+COLUMNS = (("id", "bigint"), ("k", "int"), ("s", "string"), ("arr", "array<int>"), ("ts", "timestamp"))
+STREAMS = {name: Stream(name=name, schema=COLUMNS, event_time="ts", watermark=3.0) for name in ("a", "b")}
+LARGE = 9_223_372_036_854_775_807
+
+
+TUMBLING, SLIDING = "GROUP BY window(ts, '4 seconds')", "GROUP BY window(ts, '6 seconds', '2 seconds')"
+WITHIN = "y.ts BETWEEN x.ts - INTERVAL 30 SECONDS AND x.ts + INTERVAL 30 SECONDS"
+JOINED = f"FROM a x JOIN b y ON x.id = y.id AND {WITHIN}"
+
+
+class Case(NamedTuple):
+    """A query, and for each of its streams a condition that holds for the tuples on which it fails."""
+
+    sql: str
+    a: str = "FALSE"
+    b: str = "FALSE"
+
+
+def windows(what: str, rest: str = "", by: str = TUMBLING, stream: str = "a") -> str:
+    return f"SELECT window.start AS t, {what} AS n FROM {stream} {rest} {by}"
+
+
+TUPLES = {
+    "filter": Case("SELECT id FROM a WHERE 100 / k > 3", "k = 0"),
+    "guarded filter": Case("SELECT id FROM a WHERE k <> 0 AND 100 / k > 3"),
+    "written order": Case("SELECT id FROM a WHERE 100 / k > 3 AND k <> 0", "k = 0"),
+    "projection": Case("SELECT id, 100 / k AS q, 100 / k + 1 AS r FROM a", "k = 0"),
+    "after a filter": Case("SELECT id, 100 / k AS q FROM a WHERE id > 1", "k = 0 AND id > 1"),
+    "null is no failure": Case("SELECT id, CAST(s AS int) AS n FROM a WHERE s IS NULL OR s <> 'x'"),
+    "cast": Case("SELECT CAST(s AS int) AS n FROM a", "s = 'x'"),
+    "implicit cast": Case("SELECT id FROM a WHERE s > 4", "s = 'x'"),
+    "index": Case("SELECT id, arr[2] AS third FROM a", "size(arr) < 3"),
+    "subquery": Case("SELECT q + 1 AS r FROM (SELECT 100 / k AS q, s FROM a) WHERE s = '1'", "k = 0 AND s = '1'"),
+    "unused column": Case("SELECT CAST(s AS int) AS n FROM (SELECT 100 / k AS q, s FROM a)", "s = 'x'"),
+    "tumbling sum": Case(windows("sum(id DIV k)"), "k = 0"),
+    "several functions": Case(windows("max(100 / k) + min(10 / k) AS m, count(*)"), "k = 0"),
+    "sliding": Case(windows("max(100 / k) + min(10 / k)", by=SLIDING), "k = 0"),
+    "filtered aggregate": Case(windows("sum(100 / k) FILTER (WHERE k <> 0) AS m, count(*)")),
+    "filtered among failing ones": Case(
+        windows("sum(100 / k) FILTER (WHERE k <> 0) AS m, max(50 / k) FILTER (WHERE k > 0) AS l, max(int(s))"),
+        "s = 'x'",
+    ),
+    "failing filter of an aggregate": Case(windows("count(*) FILTER (WHERE 100 / k > 3)"), "k = 0"),
+    "key": Case(windows("id % k AS g, count(*)", by=f"{TUMBLING}, id % k"), "k = 0"),
+    "distinct": Case(windows("count(DISTINCT 100 / k)"), "k = 0"),
+    "element_at": Case(windows("max(element_at(arr, 9))"), "size(arr) < 9"),
+    "to_date": Case(windows("max(to_date(s, 'yyyy'))", "WHERE s IS NOT NULL"), "s IS NOT NULL"),
+    "make_date": Case(windows("max(make_date(2000, k, 1))"), "k = 0"),
+    "to_number": Case(windows("max(to_number(s, '9'))"), "s = 'x'"),
+    "lambda": Case(windows("max(transform(arr, x -> 10 / x)[0])"), "exists(arr, x -> x = 0)"),
+    "below an aggregate": Case(windows("count(*)", "WHERE 100 / k > 3"), "k = 0"),
+    "sides of a join": Case(
+        f"SELECT x.id AS i, y.k AS j {JOINED} WHERE 100 / x.k > 3 AND 100 / y.k < 90", "k = 0", "k = 0"
+    ),
+    "union": Case("SELECT 100 / k AS q FROM a UNION ALL SELECT CAST(s AS double) AS q FROM b", "k = 0", "s = 'x'"),
+    "union that casts": Case("SELECT k AS q FROM a UNION ALL SELECT s AS q FROM b", b="s = 'x'"),
+    "union of aggregates": Case(
+        f"{windows('sum(100 / k)')} UNION ALL {windows('sum(CAST(s AS double))', stream='b')}", "k = 0", "s = 'x'"
+    ),
+    "except": Case(
+        "SELECT window_start, id DIV k AS q FROM TUMBLE(a, ts, INTERVAL 4 SECONDS) EXCEPT "
+        "SELECT window_start, id % k AS q FROM TUMBLE(b, ts, INTERVAL 4 SECONDS)",
+        "k = 0",
+        "k = 0",
+    ),
+}
+
+
+def rows_of(seed: int, count: int = 40) -> list[Row]:
+    random = Random(seed)
+    return [
+        (
+            random.randrange(4),
+            random.choice([0, 1, 2, 7, None]),
+            random.choice(["1", "5", "x", None]),
+            random.choice([[1, 2, 3], [0], [4, 0, 2], [1] * 9]),
+            n * 500_000,
+        )
+        for n in range(count)
+    ]
+
+
+def logs(spark: SparkSession) -> dict[str, MemoryLog]:
+    del spark  # the types of a schema are read by a running Spark
+    return {name: MemoryLog(arrow_schema(STREAMS[name]), rows_of(number)) for number, name in enumerate("ab")}
+
+
+def checked(spark: SparkSession, sql: str) -> Evaluation:
+    return evaluation(spark, plan_sql(sql, STREAMS), STREAMS, {})
+
+
+def batch(spark: SparkSession, case: Case, given: dict[str, MemoryLog]) -> Counter[Row]:
+    """The same SQL over the input without the tuples on which it fails."""
+    for name, dead in (("a", case.a), ("b", case.b)):
+        spark.createDataFrame(given[name].table.select([one for one, _ in COLUMNS])).where(
+            f"NOT coalesce({dead}, FALSE)"
+        ).createOrReplaceTempView(name)
+    sql = case.sql
+    for name in "ab":
+        sql = sql.replace(
+            f"TUMBLE({name}, ts, INTERVAL 4 SECONDS)",
+            f"(SELECT *, window(ts, '4 seconds').start AS window_start FROM {name})",
+        )
+    return counted(spark.sql(sql).toArrow())
+
+
+def dead(spark: SparkSession, case: Case, given: dict[str, MemoryLog]) -> set[tuple[tuple[str, int], ...]]:
+    found: set[tuple[tuple[str, int], ...]] = set()
+    for name, condition in (("a", case.a), ("b", case.b)):
+        rows = spark.createDataFrame(given[name].table).where(condition).select("_offset")
+        found |= {((name, offset),) for offset in rows.toArrow()["_offset"].to_pylist()}
+    return found
+
+
+def runs(made: Evaluation, given: dict[str, MemoryLog], seed: int) -> tuple[Counter[Row], list[Failure]]:
+    random = Random(seed)
+    cuts = sorted(random.random() for _ in range(3))
+    total: Counter[Row] = Counter()
+    failures: dict[object, Failure] = {}
+    for leaves in run_leaves(made.plan, given, [[cut] * 2 for cut in cuts]):
+        result = made.run(leaves, given)
+        total += counted(result.rows.drop_columns(["_arrival", "_closes"]))
+        failures.update({one.key: one for one in result.failures})
+    return total, list(failures.values())
+
+
+@pytest.mark.parametrize("name", TUPLES)
+def test_a_tuple_that_an_expression_fails_on(spark: SparkSession, name: str) -> None:
+    case, given = TUPLES[name], logs(spark)
+    found, failures = runs(checked(spark, case.sql), given, len(name))
+    assert found == batch(spark, case, given)
+    assert {one.key[0] for one in failures} == dead(spark, case, given)
+    assert len({one.key[0] for one in failures}) == len(failures)
+    assert all(one.reason and "\n" not in one.reason for one in failures)
+
+
+GROUPS = {
+    "rows": ["filter", "guarded filter", "projection", "after a filter", "cast", "index"],
+    "tumbling": ["tumbling sum", "filtered aggregate", "failing filter of an aggregate", "element_at", "to_date"],
+    "sliding": ["sliding", "sliding too"],
+    "joins": ["sides of a join", "another join"],
+}
+OTHERS = {
+    "sliding too": Case(windows("count(*)", "WHERE CAST(s AS int) > 1", SLIDING), "s = 'x'"),
+    "another join": Case(f"SELECT x.id, y.k + 1 AS j {JOINED} WHERE 100 / y.k > 3", b="k = 0"),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_group_in_which_expressions_fail(spark: SparkSession, name: str) -> None:
+    cases, given = [{**TUPLES, **OTHERS}[one] for one in GROUPS[name]], logs(spark)
+    members = [checked(spark, case.sql) for case in cases]
+    group = fused(members[0].catalog, [Member(template(one.plan), one) for one in members])  # type: ignore[arg-type]
+    found, failures = [Counter[Row]() for _ in cases], [dict[object, Failure]() for _ in cases]
+    cut = [run_leaves(one.plan, given, [[0.3] * 2, [0.45 + n / 20] * 2]) for n, one in enumerate(members)]
+    for leaves in zip(*cut, strict=True):
+        for n, (rows, failed) in enumerate(group.run_careful(leaves, given)):
+            found[n] += counted(rows.drop_columns(["_arrival", "_closes"]))
+            failures[n].update({one.key: one for one in failed})
+    for n, case in enumerate(cases):
+        assert found[n] == batch(spark, case, given), case.sql
+        assert {key[0] for key in failures[n]} == dead(spark, case, given), case.sql  # type: ignore[index]
+
+
+def pairs(spark: SparkSession, given: dict[str, MemoryLog], condition: str) -> tuple[Any, set[Any]]:
+    """The pairs of a join, and those for which a condition holds."""
+    for name in "ab":
+        spark.createDataFrame(given[name].table).createOrReplaceTempView(name)
+    rows = spark.sql(f"SELECT x._offset AS o, y._offset AS p, {condition} AS dead, x.*, y.k AS j {JOINED}").toArrow()
+    dead = {(("a", one["o"]), ("b", one["p"])) for one in rows.to_pylist() if one["dead"]}
+    return rows, dead
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize(
+    "sql",
+    [f"SELECT x.id, 100 / (x.k - y.k) AS q {JOINED}", f"SELECT x.id, 1 AS q {JOINED} AND 100 / (x.k - y.k) > 3"],
+    ids=["computed", "condition"],
+)
+def test_a_pair_that_an_expression_fails_on(spark: SparkSession, sql: str, fuse: bool) -> None:
+    given, made = logs(spark), checked(spark, sql)
+    if fuse:
+        group = fused(made.catalog, [Member(template(made.plan), made)] * 2)  # type: ignore[arg-type]
+        found, failures = Counter[Row](), dict[object, Failure]()
+        for leaves in run_leaves(made.plan, given, [[0.3, 0.6], [0.7, 0.6]]):
+            rows, failed = group.run_careful([leaves] * 2, given)[1]
+            found += counted(rows.drop_columns(["_arrival", "_closes"]))
+            failures.update({one.key: one for one in failed})
+    else:
+        found, told = runs(made, given, 5)
+        failures = {one.key: one for one in told}
+    _, dead = pairs(spark, given, "coalesce(x.k = y.k, FALSE)")
+    assert {one.key[0] for one in failures.values()} == dead
+    without = sql.replace(JOINED, f"{JOINED} AND NOT coalesce(x.k = y.k, FALSE)")
+    assert found == counted(spark.sql(without).toArrow())
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize(
+    ("what", "dead"),
+    [
+        (f"sum(id * 0 + {LARGE} - k)", "count(k) FILTER (WHERE k < 7) > 1"),
+        ("100 / (count(*) - 8)", "count(*) = 8"),
+        ("count(*)", "count(*) = 8"),
+    ],
+    ids=["overflow", "computed", "having"],
+)
+def test_a_group_that_an_expression_fails_on(spark: SparkSession, what: str, dead: str, fuse: bool) -> None:
+    having = " HAVING 100 / (count(*) - 8) < 1000" if what == "count(*)" else ""
+    if "sum" in what:
+        dead = f"try_{what} IS NULL AND count(k) > 0"
+    sql, given = windows(what) + having, logs(spark)
+    made = checked(spark, sql)
+    ends = set()
+    found: Counter[Row] = Counter()
+    group = fused(made.catalog, [Member(template(made.plan), made)] * 2)  # type: ignore[arg-type]
+    for leaves in run_leaves(made.plan, given, [[0.3], [0.55]]):
+        result = Result(*group.run_careful([leaves] * 2, given)[1]) if fuse else made.run(leaves, given)
+        found += counted(result.rows.drop_columns(["_arrival", "_closes"]))
+        ends |= {one.closes for one in result.failures}
+    spark.createDataFrame(given["a"].table).createOrReplaceTempView("a")
+    told = spark.sql(f"SELECT unix_micros(window.end) AS e FROM a {TUMBLING} HAVING {dead}").toArrow()["e"].to_pylist()
+    assert ends == set(told)
+    assert ends or "sum" not in what
+    good = spark.sql(windows(what.replace("sum(", "try_sum(")) + f" HAVING NOT ({dead})").toArrow()
+    assert found == counted(good)
+
+
+def test_a_key_that_hides_a_cast(spark: SparkSession) -> None:
+    """Guarded, the equality is not hashed: only when nothing else helps."""
+    made, given = checked(spark, f"SELECT x.id AS i FROM a x JOIN b y ON x.k = y.s AND {WITHIN}"), logs(spark)
+    found, failures = runs(made, given, 3)
+    assert made.care is Care.JOIN_KEYS
+    assert failures
+    assert {dict(one.offsets)["b"] for one in failures} <= {n for n, row in enumerate(given["b"].rows) if row[2] == "x"}
+    for name in "ab":
+        spark.createDataFrame(given[name].table).createOrReplaceTempView(name)
+    assert found == counted(
+        spark.sql(f"SELECT x.id AS i FROM a x JOIN b y ON x.k = try_cast(y.s AS int) AND {WITHIN}").toArrow()
+    )
+
+
+def test_groups_of_the_same_first_member(spark: SparkSession) -> None:
+    """What a careful run keeps ready for one group is not taken for another one, nor for the other side of a join."""
+    case, given = TUPLES["filter"], logs(spark)
+    members = [checked(spark, sql) for sql in (case.sql, "SELECT id FROM a WHERE 100 / k > 9", case.sql)]
+    for size in (2, 3):
+        group = fused(members[0].catalog, [Member(template(one.plan), one) for one in members[:size]])  # type: ignore[arg-type]
+        cut = [list(run_leaves(one.plan, given, [[0.2 + 0.3 * n]])) for n, one in enumerate(members[:size])]
+        for number in range(size):
+            total: Counter[Row] = Counter()
+            for leaves in zip(*cut, strict=True):
+                total += counted(group.run_careful(leaves, given)[number][0].drop_columns(["_arrival", "_closes"]))
+            wanted = Case(case.sql.replace("3", "9") if number == 1 else case.sql, "k = 0")
+            assert total == batch(spark, wanted, given)
+    sides = [f"SELECT x.id {JOINED} WHERE 100 / {side}.k > 3" for side in ("x", "y")]
+    joins = [checked(spark, sql) for sql in sides]
+    group = fused(joins[0].catalog, [Member(template(one.plan), one) for one in joins])  # type: ignore[arg-type]
+    found = [Counter[Row](), Counter[Row]()]
+    for leaves in zip(*(run_leaves(one.plan, given, [[0.5, 0.5]]) for one in joins), strict=True):
+        for number, (rows, _) in enumerate(group.run_careful(leaves, given)):
+            found[number] += counted(rows.drop_columns(["_arrival", "_closes"]))
+    assert found == [batch(spark, Case(sides[0], "k = 0"), given), batch(spark, Case(sides[1], b="k = 0"), given)]

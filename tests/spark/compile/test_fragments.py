@@ -1,0 +1,26 @@
+"""A plan in pieces: each comes after those whose results it reads, wherever these are made."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from tests.spark.compile.test_oracle import STREAMS
+
+from headgate.model import Level, Query
+from headgate.plan.sql import plan_sql
+from headgate.spark.compile.fragments import Cutter
+from headgate.spark.queries.layout import cut_places, inner_name
+
+
+def test_a_sub_plan_that_is_read_at_several_depths(spark: SparkSession) -> None:
+    sql = (
+        "WITH c AS (SELECT id, v FROM a WHERE v > 1) SELECT id FROM (SELECT id + 1 AS id FROM (SELECT id FROM c "
+        "WHERE id > 0)) UNION ALL SELECT id FROM c UNION ALL SELECT v AS id FROM c"
+    )
+    query = Query(name="q", query_class="low", plan=plan_sql(sql, STREAMS), sql=sql)
+    cuts, known = cut_places(query, STREAMS, Level.OPERATOR)
+    cutter = Cutter(spark, STREAMS, {}, cuts, known, lambda place: inner_name("q", 1, place))
+    made: set[str] = set(STREAMS)
+    for piece in cutter.pieces(query.plan):
+        assert {source.stream for source in piece.leaves.values()} <= made
+        made |= {piece.feeds.name} if piece.feeds is not None else set()
+    assert len(made) > len(STREAMS) + 2

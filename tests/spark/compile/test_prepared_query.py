@@ -1,0 +1,148 @@
+"""A run is a Spark job; a query is checked when it is submitted; a row that fails does not fail its train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from tests.spark.compile.logs import MemoryLog
+
+from headgate.model import HeadgateError, Stream, Table
+from headgate.plan.sharing import Place
+from headgate.plan.sql import plan_sql
+from headgate.spark.compile.leaf_rows import Leaf, Range
+from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.read_sets import sources
+from headgate.spark.compile.schemas import arrow_schema
+from headgate.spark.compile.stored_tables import read_table
+
+S = Stream(
+    name="s",
+    schema=(("id", "bigint"), ("text", "string"), ("ts", "timestamp")),
+    event_time="ts",
+)
+ROWS = [(n % 4, str(n) if n != 5 else "five", n * 1_000_000) for n in range(12)]
+
+
+def query(spark: SparkSession, sql: str) -> Evaluation:
+    return evaluation(spark, plan_sql(sql, {"s": S}), {"s": S}, {})
+
+
+def log(spark: SparkSession) -> dict[str, MemoryLog]:
+    del spark  # the types of a schema are read by a running Spark
+    return {"s": MemoryLog(arrow_schema(S), ROWS)}
+
+
+def leaf(first: int, last: int, old: float | None = None, new: float | None = None) -> Leaf:
+    return Leaf("s", Range(first, last), old, new)
+
+
+def test_a_run_is_a_spark_job_whose_tasks_read_the_rows(spark: SparkSession) -> None:
+    made = query(spark, "SELECT id, text FROM s WHERE id > 1")
+    spark.sparkContext.setJobGroup("one-run", "a run")
+    try:
+        found = made.run({_place(made): leaf(0, 12)}, log(spark)).rows
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", "")
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("one-run")]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    assert len(jobs) == 1
+    assert sum(stage.numCompletedTasks for stage in stages if stage) >= 1
+    assert found.num_rows == 6
+
+
+def _place(made: Evaluation) -> Place:
+    return next(place for place, _ in sources(made.plan))
+
+
+def test_hidden_columns(spark: SparkSession) -> None:
+    plain = query(spark, "SELECT id FROM s WHERE id = 3")
+    found = plain.run({_place(plain): leaf(4, 12)}, log(spark)).rows
+    assert found.schema == plain.hidden_schema
+    assert found["_arrival"].to_pylist() == [0.7, 1.1]
+    assert found["_closes"].null_count == 2
+    counts = query(spark, "SELECT count(*) AS n FROM s GROUP BY window(ts, '5 seconds')")
+    closed = counts.run({_place(counts): leaf(0, 12, None, 11_000_000)}, log(spark)).rows.sort_by("_closes")
+    assert closed["n"].to_pylist() == [5, 5]
+    assert closed["_closes"].cast(pa.int64()).to_pylist() == [5_000_000, 10_000_000]
+    assert closed["_arrival"].to_pylist() == [0.4, 0.9]
+
+
+def test_no_job_where_no_window_closes(spark: SparkSession) -> None:
+    made = query(spark, "SELECT count(*) AS n FROM s GROUP BY window(ts, '5 seconds')")
+    given = {_place(made): leaf(2, 4, 1_000_000, 3_000_000)}
+    assert made.frame(given, log(spark)) is None
+    assert made.run(given, log(spark)).rows.schema == made.hidden_schema
+
+
+def test_output_schema(spark: SparkSession) -> None:
+    plan = plan_sql("SELECT id + 1 AS next, upper(text) AS t, ts FROM s", {"s": S})
+    assert evaluation(spark, plan, {"s": S}, {}).schema == pa.schema(
+        [("next", pa.int64()), ("t", pa.string()), ("ts", pa.timestamp("us", "UTC"))]
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("SELECT nosuch(id) AS x FROM s", "nosuch"),
+        ("SELECT id FROM s WHERE text > array(1)", "types"),
+        ("SELECT id FROM s WHERE id + 1", "BOOLEAN"),
+    ],
+)
+def test_what_spark_refuses_is_told_at_submit_in_one_line(spark: SparkSession, sql: str, told: str) -> None:
+    with pytest.raises(HeadgateError) as caught:
+        query(spark, sql)
+    message = str(caught.value)
+    assert told.lower() in message.lower()
+    assert "\n" not in message
+    assert "SQLSTATE" not in message
+    assert "[" not in message.split(";")[0][:40]
+
+
+@pytest.mark.parametrize(
+    ("schema", "event_time", "told"),
+    [
+        ((("id", "bigintt"),), None, "no type 'bigintt'"),
+        ((), None, "no schema"),
+        ((("_arrival", "int"),), None, "column '_arrival'"),
+        ((("id", "int"),), "id", "is integer"),
+        ((("id", "int"),), "ts", "no column 'ts'"),
+    ],
+)
+def test_bad_schemas(spark: SparkSession, schema: Any, event_time: str | None, told: str) -> None:
+    del spark
+    with pytest.raises(HeadgateError, match=told):
+        arrow_schema(Stream(name="s", schema=schema, event_time=event_time))
+
+
+def test_a_row_that_fails_gives_no_result_and_its_reason(spark: SparkSession) -> None:
+    made = query(spark, "SELECT id, CAST(text AS int) AS n FROM s WHERE 12 / id > 4")
+    result = made.run({_place(made): leaf(0, 12)}, log(spark))
+    found = sorted(zip(*(result.rows[name].to_pylist() for name in ("id", "n")), strict=True))
+    assert found == [(1, 1), (1, 9), (2, 2), (2, 6), (2, 10)]
+    assert made.careful
+    reasons = {failure.offsets: failure.reason for failure in result.failures}
+    assert set(reasons) == {(("s", offset),) for offset in (0, 4, 5, 8)}
+    assert reasons[("s", 0),] == "division by zero: 12 / id > 4"
+    assert "'five'" in reasons[("s", 5),]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+def test_stored_tables(spark: SparkSession, tmp_path: Path, suffix: str) -> None:
+    path = str(tmp_path / f"rooms.{suffix}")
+    rows = spark.createDataFrame([(1, "x"), (2, "y")], "code int, label string")
+    rows.write.format(suffix).option("header", True).save(path)
+    table = Table(name="rooms", schema=(("code", "bigint"), ("label", "string")), path=path)
+    found = read_table(spark, table)
+    assert found.schema.simpleString() == "struct<code:bigint,label:string>"
+    assert sorted(found.toArrow()["label"].to_pylist()) == ["x", "y"]
+
+
+def test_a_table_that_is_not_there(spark: SparkSession) -> None:
+    with pytest.raises(HeadgateError, match="table 'gone' cannot be read"):
+        read_table(spark, Table(name="gone"))
