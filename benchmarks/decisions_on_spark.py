@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headgate.spark.engine.machine import Machine
 from headgate.spark.jvm.settings import builder
+from headgate.spark.machine.machine import Machine
 from headgate.spark.session import Session
 
 COUNTED: tuple[tuple[type, str], ...] = ((Machine, "handle"),)

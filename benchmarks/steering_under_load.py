@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from headgate.spark.engine.machine import Machine
 from headgate.spark.jvm.settings import builder
+from headgate.spark.machine.machine import Machine
 from headgate.spark.session import Session
 
 POLICIES = ("mbd, inversion=dsp", "chain", "segment", "hnr")

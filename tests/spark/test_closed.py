@@ -216,7 +216,7 @@ def test_letters_that_a_full_disk_refused_are_kept_before_anything_follows(
             with pytest.raises(HeadgateError, match=r"deadletters/a\.jsonl: cannot write: No space left"):
                 session.append("a", rows(15))
     assert session.append("a", rows(15)) == 5
-    letters = session.engine.intake.letters["a"].letters()
+    letters = session.engine.ingest.letters["a"].letters()
     assert [letter.offset for letter in letters] == list(range(5, 10))
 
 

@@ -16,7 +16,7 @@ from headgate.cli.tables import plain_table
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
-    from headgate.spark.ingest.dead_letter_replay import Replayed
+    from headgate.spark.ingest.dead_letter_replay import LetterReplay
     from headgate.spark.store.directory import DataDirectory
 
 
@@ -43,7 +43,7 @@ def _opened(directory: Path) -> DataDirectory:
         raise HeadgateError(error.message, where=error.where, hint=hint) from None
 
 
-def _replayed(data: DataDirectory, streams: Iterable[str], reason: str) -> Iterator[Replayed]:
+def _replayed(data: DataDirectory, streams: Iterable[str], reason: str) -> Iterator[LetterReplay]:
     from headgate.spark.ingest.dead_letter_replay import replay
     from headgate.spark.store.dead_letters import DeadLetters
     from headgate.spark.store.log.stream_log import StreamLog
@@ -56,11 +56,11 @@ def _replayed(data: DataDirectory, streams: Iterable[str], reason: str) -> Itera
             log.close()
 
 
-def _told(done: Replayed) -> dict[str, object]:
+def _told(done: LetterReplay) -> dict[str, object]:
     return {"stream": done.stream, "taken": done.taken, "dead_again": done.dead_again, "left": done.left}
 
 
-def _show(done: Iterable[Replayed]) -> None:
+def _show(done: Iterable[LetterReplay]) -> None:
     table = plain_table("stream", "letters", "what became of them")
     table.columns[1].justify = "right"
     for each in done:

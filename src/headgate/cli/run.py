@@ -151,7 +151,7 @@ def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Inter
         while True:
             seconds = time.monotonic() - began
             schedule.advance(session, seconds)
-            over = seconds >= limit or (session.feeding.ended and session.engine.drained())
+            over = seconds >= limit or (session.source_thread.ended and session.engine.drained())
             if over or interrupts.seen:
                 return seconds
             if live is not None and seconds >= following:

@@ -47,7 +47,7 @@ from headgate.model.schedule import (
     WorkerId,
 )
 from headgate.model.spec import Spec, Value, seconds
-from headgate.model.stream import Stream, Table
+from headgate.model.stream import EventTime, Stream, Table
 from headgate.model.window import Window
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "Choice",
     "ClassId",
     "Column",
+    "EventTime",
     "Except",
     "Given",
     "HeadgateError",

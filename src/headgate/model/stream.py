@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+EventTime = int | float  # microseconds since 1970; floats are only the infinities: before all and after all time
+
 AHEAD = 3600.0  # seconds that clocks elsewhere may be wrong by, unless a stream says otherwise
 
 

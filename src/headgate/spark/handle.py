@@ -11,7 +11,7 @@ import pyarrow as pa
 from headgate.model import HeadgateError
 from headgate.model.values import located, whole
 from headgate.spark import arguments
-from headgate.spark.engine.views import QueryView
+from headgate.spark.machine.views import QueryView
 from headgate.spark.public_calls import Gate, gated
 from headgate.spark.sinks.committed_results import read_committed
 from headgate.spark.sinks.followers import BUFFER

@@ -26,9 +26,9 @@ from headgate.policies.registry import create
 from headgate.spark import arguments
 from headgate.spark.engine.engine import DEFAULT_POLICY, Engine
 from headgate.spark.handle import Handle
-from headgate.spark.ingest.dead_letter_replay import Replayed
+from headgate.spark.ingest.dead_letter_replay import LetterReplay
 from headgate.spark.ingest.parsing.records import to_table
-from headgate.spark.ingest.source_thread import Feeding
+from headgate.spark.ingest.source_thread import SourceThread
 from headgate.spark.ingest.sources import open_source
 from headgate.spark.jvm.process import Java, forget_dead
 from headgate.spark.jvm.settings import SETTINGS, allow_null_elements, builder, start
@@ -101,7 +101,7 @@ class Session:
         except BaseException:
             self._let_go()
             raise
-        self.feeding = Feeding(self.engine)
+        self.source_thread = SourceThread(self.engine)
         self._began = self.engine.now()
 
     # -- what there is -----------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Session:
         except BaseException:
             reader.close()
             raise
-        self.feeding.add(stream.name, reader)
+        self.source_thread.add(stream.name, reader)
 
     @gated
     def table(self, name: str, source: str | PathLike[str] | DataFrame) -> None:
@@ -265,7 +265,7 @@ class Session:
         return self.engine.append(stream, table)
 
     @gated
-    def replay(self, stream: str, reason: str = "") -> Replayed:
+    def replay(self, stream: str, reason: str = "") -> LetterReplay:
         """Give a stream its dead letters again, all or those whose reason contains a text.
 
         They go through the checks of any append.
@@ -310,7 +310,7 @@ class Session:
         return self._status()
 
     def _status(self) -> Status:
-        return replace(status(self.engine, self._began), source_errors=dict(self.feeding.errors))
+        return replace(status(self.engine, self._began), source_errors=dict(self.source_thread.errors))
 
     def close(self) -> Status:
         """Let running work end, bring results to their sinks, and let go. How everything stood at the end.
@@ -329,7 +329,7 @@ class Session:
     def _close(self) -> None:
         try:
             with quietly():
-                self.feeding.close()
+                self.source_thread.close()
                 self.engine.close()
         finally:
             self._ended = self._status()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from headgate.spark.engine.engine import Engine
-from headgate.spark.engine.views import Overview, QueryView
+from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.store.journal import Entry
 
 
@@ -124,7 +124,7 @@ def status(engine: Engine, began: float) -> Status:
         classes=tuple(_class_line(known.name, members[known.name]) for known in ranked),
         queries=tuple(query_line(view) for known in ranked for view in members[known.name]),
         doing=seen.doing,
-        dead_letters={name: letters.count() for name, letters in engine.intake.letters.items()},
+        dead_letters={name: letters.count() for name, letters in engine.ingest.letters.items()},
         policy_error=seen.policy_error,
         spark_error=seen.spark_error,
         journal=_journal(seen),

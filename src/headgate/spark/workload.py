@@ -9,8 +9,8 @@ from typing import Any
 
 from headgate.model import HeadgateError, Query, Stream, Table
 from headgate.spark.arguments import check_callback
-from headgate.spark.engine.lag import parse_lag
 from headgate.spark.ingest.sources import open_source
+from headgate.spark.machine.lag import parse_lag
 from headgate.spark.session import Session
 from headgate.spark.sinks.registry import is_file, parse_sink
 from headgate.workload import Change, Workload
@@ -121,7 +121,7 @@ def _open_sources(session: Session, workload: Workload) -> None:
         if stream.name not in over
     }
     for name, reader in opened.items():
-        session.feeding.add(name, reader)
+        session.source_thread.add(name, reader)
 
 
 def _source(stream: Stream) -> str:

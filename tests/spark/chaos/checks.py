@@ -10,7 +10,7 @@ from tests.spark.chaos.ledger import BrokenError, Epoch, rows_of
 from tests.spark.chaos.queries import Span
 from tests.spark.chaos.streams import Tuple
 
-from headgate.spark.engine.lifecycle import PASSING, Life, State
+from headgate.spark.machine.lifecycle import PASSING, Life, QueryState
 from headgate.spark.sinks.committed_results import read_committed
 from headgate.spark.sinks.registry import is_file
 from headgate.spark.store.log.stream_log import StreamLog
@@ -18,32 +18,32 @@ from headgate.spark.store.log.stream_log import StreamLog
 if TYPE_CHECKING:
     from tests.spark.chaos.world import World
 
-RUNS = (State.RUNNING, State.DONE)
+RUNS = (QueryState.RUNNING, QueryState.DONE)
 
 
 def each_step(world: World) -> None:
     """Cheap ones: nobody has read further than there is, and the scheduler believes what the logs say."""
     machine = world.system.machine
-    for life in machine.desk.lives.values():
+    for life in machine.context.lives.values():
         if life.owed:
             world.system.owing.add(life.name)
-        elif life.state is State.RUNNING:
+        elif life.state is QueryState.RUNNING:
             world.system.owing.discard(life.name)
-        if life.shape is None or not life.positions:
+        if life.layout is None or not life.positions:
             continue
-        for place, source in life.shape.leaves.items():
-            log = world.system.intake.logs.get(source.stream)
+        for place, source in life.layout.leaves.items():
+            log = world.system.ingest.logs.get(source.stream)
             if log is not None and place in life.positions and life.positions[place] > log.end:
                 raise BrokenError(f"'{life.name}' stands at {life.positions[place]} of {source.stream}, {log.end}")
-        if life.entered and not life.busy and life.state is State.RUNNING:
+        if life.entered and not life.busy and life.state is QueryState.RUNNING:
             _balance(world, life)
 
 
 def _balance(world: World, life: Life) -> None:
     """What waits by the scheduler and what is held by windows is what the logs have behind the query's position."""
     scheduling = world.system.machine.scheduling
-    assert life.shape is not None
-    for place, source in life.shape.leaves.items():
+    assert life.layout is not None
+    for place, source in life.layout.leaves.items():
         queue = scheduling.scheduler.queue(life.queues[place])
         end = life.end(source.stream, scheduling.ends)
         held = queue.log.end - queue.limit
@@ -59,10 +59,10 @@ def at_rest(world: World) -> None:
     if world.closing is None and world.users.unanswered:
         raise BrokenError(f"nobody answers {world.users.unanswered}")
     machine = world.system.machine
-    passing = [life for life in machine.desk.lives.values() if life.state in PASSING or life.busy]
+    passing = [life for life in machine.context.lives.values() if life.state in PASSING or life.busy]
     if passing:
         raise BrokenError(f"still under way: {[(life.name, life.state, life.busy) for life in passing]}")
-    if machine.running.flights:
+    if machine.runs.active_runs:
         raise BrokenError("a run is under way, but nobody works for it")
     for name in world.ledger.queries:
         results(world, name)
@@ -70,14 +70,14 @@ def at_rest(world: World) -> None:
 
 def results(world: World, name: str, *, drained: bool = False) -> None:
     """What a query has given is what its SQL gives over all that it has read."""
-    generation, life = world.ledger.living(name), world.system.machine.desk.lives.get(name)
+    generation, life = world.ledger.living(name), world.system.machine.context.lives.get(name)
     known = world.system.machine.commands.known.get(name)  # it could not be started again
     if name in world.ledger.vague or (life is not None and life.owed) or (known is not None and known.owed):
         return
     cut: Mapping[str, int] | None = None
     if generation is not None:
-        shape = world.system.shapes.get(name)
-        if "cut" in generation.said and (shape is None or shape.whole):
+        layout = world.system.layouts.get(name)
+        if "cut" in generation.said and (layout is None or layout.whole):
             return  # nobody has opened its pieces since the start
         newest = generation.newest
         cut = world.system.ends_of(name, newest.until) if drained else world.system.cut_of(name)
@@ -113,7 +113,7 @@ def _there(log: StreamLog, first: int, kept: Sequence[Tuple | None]) -> bool:
 def after_start(world: World) -> None:
     """Streams hold what was acknowledged, and what was under way as a whole or not at all."""
     for name, known in world.known.items():
-        log = world.system.intake.logs[name]
+        log = world.system.ingest.logs[name]
         for given in known.unsure:
             added = known.kept(given)
             if log.end == known.end + len(added) and _there(log, known.end, added):
@@ -136,11 +136,11 @@ def after_start(world: World) -> None:
 def drained(world: World) -> None:
     """The end: every query runs or is done, and has read all."""
     machine = world.system.machine
-    for life in machine.desk.lives.values():
+    for life in machine.context.lives.values():
         if life.state not in RUNS:
             raise BrokenError(f"'{life.name}' is {life.state}: {life.error}")
     for name in world.ledger.queries:
-        if world.ledger.living(name) is not None and name not in machine.desk.lives:
+        if world.ledger.living(name) is not None and name not in machine.context.lives:
             raise BrokenError(f"'{name}' was never stopped, but it is gone")
         results(world, name, drained=True)
     letters(world)
@@ -156,7 +156,7 @@ def _span(world: World, name: str, epoch: Epoch) -> Span:
 def letters(world: World) -> None:
     """What expressions failed on is in the dead letters, once for each query."""
     found: Counter[tuple[str, str, int]] = Counter()
-    for stream, letters in world.system.intake.letters.items():
+    for stream, letters in world.system.ingest.letters.items():
         for letter in letters.letters():
             if letter.query:
                 found[letter.query, stream, int(letter.offset or 0)] += 1

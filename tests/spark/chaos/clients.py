@@ -13,9 +13,9 @@ from tests.spark.chaos.queries import FAMILIES, Rows, Text, any_text
 from tests.spark.chaos.standins import RAISES
 
 from headgate.model import Query, QueryClass
-from headgate.spark.engine import messages as m
 from headgate.spark.engine.owner import SINK
-from headgate.spark.engine.tasks import FILES, Reply
+from headgate.spark.machine import messages as m
+from headgate.spark.machine.tasks import FILES, Reply
 from headgate.spark.sinks.registry import behind_of
 
 CLASSES = (QueryClass("high", 5.0), QueryClass("low", 1.0))
@@ -180,7 +180,7 @@ class Users:
             case "drain":
                 return m.Drain
             case "survey":
-                return chance.choice((m.Survey, m.IsDrained, lambda ticket: m.Describe(ticket, name)))
+                return chance.choice((m.DescribeAll, m.IsDrained, lambda ticket: m.Describe(ticket, name)))
         stream = chance.choice("abcd")
         return lambda ticket: m.MakeRoom(ticket, stream)
 

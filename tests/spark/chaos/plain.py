@@ -17,11 +17,11 @@ from tests.spark.chaos.expressions import Ref, Values, fold, scalar
 from headgate.model import Aggregate, Join, Operator, Project, Select, Source, Stream, Union
 from headgate.plan.sharing import Place
 from headgate.spark.compile.event_times import END, START, is_reference, reference
-from headgate.spark.compile.fragment_rows import Outlet, scope
-from headgate.spark.compile.fragment_stream import Inner
+from headgate.spark.compile.fragment_rows import OutputColumns, scope
+from headgate.spark.compile.fragment_stream import FragmentStream
 from headgate.spark.compile.frames import Catalog, Found, Reader, Whole, survey_of
 from headgate.spark.compile.leaf_rows import Leaf, Rows
-from headgate.spark.compile.prepared_query import Evaluation, Failure, Result
+from headgate.spark.compile.prepared_query import Failure, PreparedQuery, Result
 from headgate.spark.compile.read_sets import Reading, check_leaves
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, FROM, OFFSET, arrow_schema
 from headgate.spark.compile.time_spans import floor, micros
@@ -112,7 +112,7 @@ def _group(node: Aggregate, size: int, keys: Sequence[Ref], group: tuple[Any, ..
 
 def _stored(stream: Stream, table: pa.Table) -> list[Row]:
     """Rows of a log, or rows that wait inside a query."""
-    if isinstance(stream, Inner):
+    if isinstance(stream, FragmentStream):
         columns = [_plain(table[name]) for name in stream.types.names]
         found = [tuple((each["stream"], each["offset"]) for each in one) for one in table[FROM].to_pylist()]
         return [
@@ -142,7 +142,7 @@ def _owned(values: Values, owner: str) -> Values:
 
 
 @dataclass(slots=True)
-class PlainEvaluation(Evaluation):
+class PlainEvaluation(PreparedQuery):
     """A plan that runs here."""
 
     refs: tuple[Ref, ...] = ()
@@ -177,21 +177,23 @@ class PlainEvaluation(Evaluation):
             return schema.empty_table()
         columns: list[list[Any]] = [[row.values[ref] for row in rows] for ref in self.refs]
         columns += [[row.arrival for row in rows], [row.closes for row in rows]]
-        columns += [[row.values[ref] for row in rows] for ref in (self.outlet.times if self.outlet else ())]
+        columns += [
+            [row.values[ref] for row in rows] for ref in (self.output_columns.times if self.output_columns else ())
+        ]
         if self.tracked:
             columns.append([[{"stream": name, "offset": at} for name, at in row.origins] for row in rows])
         arrays = [pa.array(column, one.type) for column, one in zip(columns, schema, strict=True)]
         return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def evaluation(
-    spark: Any, plan: Operator, streams: Mapping[str, Stream], tables: Any, outlet: Outlet | None = None
+def prepare_query(
+    spark: Any, plan: Operator, streams: Mapping[str, Stream], tables: Any, output_columns: OutputColumns | None = None
 ) -> PlainEvaluation:
-    """What `jobs.evaluate.evaluation` gives, without its analyser."""
-    known = outlet or Outlet.result(scope(plan, streams, {}))
+    """What `jobs.evaluate.prepared` gives, without its analyser."""
+    known = output_columns or OutputColumns.result(scope(plan, streams, {}))
     schema = pa.schema([(name, _type(plan, ref, streams)) for ref, name in zip(known.refs, known.names, strict=True)])
     return PlainEvaluation(
-        Catalog(spark, streams, tables), plan, schema, lambda frame, extra: frame, outlet, refs=known.refs
+        Catalog(spark, streams, tables), plan, schema, lambda frame, extra: frame, output_columns, refs=known.refs
     )
 
 
@@ -199,7 +201,7 @@ def _type(node: Operator | Source, ref: Ref, streams: Mapping[str, Stream]) -> p
     match node:
         case Source():
             stream = streams[node.stream]
-            if isinstance(stream, Inner):
+            if isinstance(stream, FragmentStream):
                 return stream.types.field(stream.refs.index(ref)).type
             return arrow_schema(stream).field(ref[0]).type
         case Join():

@@ -8,7 +8,7 @@ from typing import Any, cast
 from unittest.mock import patch
 
 from pyspark.sql.types import DataType, LongType, TimestampType
-from tests.spark.chaos.plain import evaluation
+from tests.spark.chaos.plain import prepare_query
 
 from headgate.model import Choice, Idle, WorkerId
 from headgate.policies.baseline.fcfs import FirstComeFirstServed
@@ -16,8 +16,8 @@ from headgate.policies.contract import View
 from headgate.policies.registry import policies, register
 from headgate.spark.compile.prepared_query import Result
 from headgate.spark.execution.evaluator import SparkEvaluator
-from headgate.spark.execution.query_run import Share
-from headgate.spark.execution.shared_jobs import Together
+from headgate.spark.execution.query_run import QueryRun
+from headgate.spark.execution.shared_jobs import SharedJobs
 
 TYPES: Mapping[str, DataType] = {"bigint": LongType(), "timestamp": TimestampType()}
 RAISES = "raises after a while"
@@ -33,7 +33,7 @@ class NoJava:
 
 
 class Jobs:
-    """Runs evaluations here, one job each; `fault` may raise."""
+    """Runs prepared_queries here, one job each; `fault` may raise."""
 
     def __init__(self, fault: Callable[[], None]) -> None:
         self._fault = fault
@@ -45,10 +45,10 @@ class Jobs:
         return evaluate(), 1
 
 
-class Singles(Together):
+class Singles(SharedJobs):
     """Groups are run one by one: a job for several queries is Spark's own."""
 
-    def _results(self, shares: Sequence[Share]) -> list[Result] | None:
+    def _results(self, shares: Sequence[QueryRun]) -> list[Result] | None:
         del shares
         return None
 
@@ -59,7 +59,7 @@ class PlainEvaluator(SparkEvaluator):
     def __init__(self, jobs: Jobs, logs: Any, streams: Any, directory: Any, followers: Any, now: Any) -> None:
         no_spark, runner = cast(Any, None), cast(Any, jobs)
         super().__init__(no_spark, runner, logs, streams, {}, directory.waiting, directory.aside, followers, now)
-        self._together = Singles(runner, logs, directory.aside, now)
+        self._shared_jobs = Singles(runner, logs, directory.aside, now)
 
 
 def _raising() -> None:
@@ -85,9 +85,9 @@ def in_place() -> Iterator[None]:
     with ExitStack() as stack:
         for target, value in (
             ("headgate.spark.compile.schemas._read", TYPES.__getitem__),
-            ("headgate.spark.compile.fragments.evaluation", evaluation),
-            ("headgate.spark.execution.evaluator.evaluation", evaluation),
-            ("headgate.spark.engine.maintenance.EVERY", 4),
+            ("headgate.spark.compile.fragments.prepare_query", prepare_query),
+            ("headgate.spark.execution.evaluator.prepare_query", prepare_query),
+            ("headgate.spark.machine.maintenance.EVERY", 4),
             ("headgate.spark.sinks.files.FAN", 3),
             ("headgate.spark.store.log.stream_log.SEAL_APPENDS", 3),
         ):

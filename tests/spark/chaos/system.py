@@ -19,14 +19,22 @@ from tests.spark.chaos.standins import Jobs, PlainEvaluator
 
 from headgate.model import HeadgateError
 from headgate.plan.grouping import Fuse
-from headgate.spark.engine import messages as m
-from headgate.spark.engine.context import Notice, Out
 from headgate.spark.engine.engine import _known, _scheduler
-from headgate.spark.engine.fragments import key
-from headgate.spark.engine.lifecycle import Transition
-from headgate.spark.engine.machine import Machine
 from headgate.spark.engine.owner import AIDES, SINK
-from headgate.spark.engine.tasks import (
+from headgate.spark.execution.committer import Committer
+from headgate.spark.execution.log_facts import LogFacts
+from headgate.spark.execution.open_sinks import OpenSinks, sizes, stored_sinks, uncalled
+from headgate.spark.execution.performer import Performer
+from headgate.spark.execution.recovery import complete
+from headgate.spark.ingest.streams import StreamIngest
+from headgate.spark.jvm.errors import one_line
+from headgate.spark.jvm.gone import SparkGoneError
+from headgate.spark.machine import messages as m
+from headgate.spark.machine.context import Notice, Out
+from headgate.spark.machine.fragments import key
+from headgate.spark.machine.lifecycle import Transition
+from headgate.spark.machine.machine import Machine
+from headgate.spark.machine.tasks import (
     AIDE,
     COMMIT,
     WORKER,
@@ -34,21 +42,13 @@ from headgate.spark.engine.tasks import (
     Evaluate,
     Prepare,
     Reply,
-    SparkGoneError,
     Task,
     Write,
 )
-from headgate.spark.execution.committer import Committer
-from headgate.spark.execution.log_facts import LogFacts
-from headgate.spark.execution.performer import Performer
-from headgate.spark.execution.recovery import complete
-from headgate.spark.ingest.streams import Intake
-from headgate.spark.jvm.errors import one_line
-from headgate.spark.queries.fragment_logs import Rooms, is_room
-from headgate.spark.queries.layout import Shape
+from headgate.spark.queries.fragment_logs import FragmentLogs, is_fragment_log
+from headgate.spark.queries.layout import Layout
 from headgate.spark.queries.running_query import RunningQuery
 from headgate.spark.sinks.followers import Followers
-from headgate.spark.sinks.open_sinks import Sinks, sizes, stored_sinks, uncalled
 from headgate.spark.store.directory import DataDirectory
 
 FULL = 2_000  # bytes that may wait for a sink
@@ -74,7 +74,7 @@ class System:
         self.lanes: dict[str, deque[Task]] = {}
         self.replies: list[Reply] = []
         self.notes: list[Transition | Notice] = []
-        self.shapes: dict[str, Shape] = {}  # the newest form of each query, for the oracle
+        self.layouts: dict[str, Layout] = {}  # the newest form of each query, for the oracle
         self.owing: set[str] = set()  # queries with committed rows that could not be put inside
         self.spark_is_gone = False
         self._open: list[Callable[[], None]] = []
@@ -89,36 +89,36 @@ class System:
         self._open.append(self.directory.close)
         self.commits = ToldCommits(self.directory.commits, self.ledger, self.cut_of)
         self._open.append(self.commits.close)
-        self.rooms = Rooms(self.directory)
-        self._open.append(self.rooms.close)
+        self.fragment_logs = FragmentLogs(self.directory)
+        self._open.append(self.fragment_logs.close)
         self.ledger.recovered(self.commits)
-        owed = complete(self.directory, self.commits, stored_sinks(self.directory, _no_table, self.rooms.sink))
-        self.rooms.sweep(self.commits.state.queries)
-        self.intake = Intake(self.directory, self.now)
-        self._open.append(self.intake.close)
-        self.sinks = Sinks(self.directory, _no_table)
+        owed = complete(self.directory, self.commits, stored_sinks(self.directory, _no_table, self.fragment_logs.sink))
+        self.fragment_logs.sweep(self.commits.state.queries)
+        self.ingest = StreamIngest(self.directory, self.now)
+        self._open.append(self.ingest.close)
+        self.sinks = OpenSinks(self.directory, _no_table)
         self._open.append(self.sinks.close)
         followers = Followers()
         jobs = Jobs(fault)
         self.evaluator = PlainEvaluator(
-            jobs, self.intake.logs, self.intake.streams, self.directory, followers, self.now
+            jobs, self.ingest.logs, self.ingest.streams, self.directory, followers, self.now
         )
-        self.committer = Committer(self.commits, self.rooms, followers, self.now)
+        self.committer = Committer(self.commits, self.fragment_logs, followers, self.now)
         self.performer = Performer(
-            self.evaluator, self.committer, self.sinks, self.rooms, self.intake, self._spark_again
+            self.evaluator, self.committer, self.sinks, self.fragment_logs, self.ingest, self._spark_again
         )
         self.machine = Machine(
             _scheduler(POLICY, fuse, 1, None),
-            LogFacts(self.intake.logs),
+            LogFacts(self.ingest.logs),
             workers=self.workers,
             known=_known(self.commits, owed, uncalled(self.directory, self.commits)),
             commits=self.commits.number,
             explain=one_line,
         )
         for query, each in owed.items():
-            if not is_room(query):
+            if not is_fragment_log(query):
                 sink = str(each.told.get("sink", "parquet"))
-                self.machine.delivering.owe(query, sink, sizes(each.outputs))
+                self.machine.delivery.owe(query, sink, sizes(each.outputs))
 
     def let_go(self) -> None:
         """Close what is open, as far as that goes."""
@@ -136,8 +136,8 @@ class System:
         message = self.mailbox.popleft()
         for each in self.machine.handle(message, self.now()):
             self._send(each)
-        for outlet in self.machine.delivering.outlets.values():
-            outlet.full = FULL
+        for outbox in self.machine.delivery.outboxes.values():
+            outbox.full = FULL
         return message
 
     def _send(self, each: Out) -> None:
@@ -177,7 +177,7 @@ class System:
         except Exception as error:
             return m.Answer(task, error=error)
         if isinstance(task, Prepare):
-            self.shapes[task.standing.name] = answer.value.shape
+            self.layouts[task.resume_point.name] = answer.value.layout
         return answer
 
     def _commit(self, writes: list[Write]) -> None:
@@ -198,16 +198,16 @@ class System:
         """How far the results of a query reach into its streams, by what is committed."""
         generation = self.ledger.living(name)
         assert generation is not None
-        positions, shape = generation.positions, self.shapes.get(name)
+        positions, layout = generation.positions, self.layouts.get(name)
         if "cut" not in generation.said:
             return {place: positions[place] for place in generation.newest.starts}
-        if shape is None or shape.whole:
+        if layout is None or layout.whole:
             raise HeadgateError(f"nothing is known of the pieces of '{name}'")
         if name in self.owing:
             self.ledger.vague.add(name)  # how far its results reach is not in its pieces
-        at = {place: positions[key(place)] for place in shape.leaves}
+        at = {place: positions[key(place)] for place in layout.leaves}
         nothing: Any = None
-        stands = RunningQuery(nothing, shape, nothing, {}, at).stands()
+        stands = RunningQuery(nothing, layout, nothing, {}, at).stands()
         return {key(place): offset for place, offset in stands.items()}
 
     def ends_of(self, name: str, until: Mapping[str, int] | None) -> Mapping[str, int]:
@@ -216,7 +216,7 @@ class System:
         assert generation is not None
         if until is not None:
             return until
-        return {key(place): self.intake.logs[stream].end for place, stream in leaves_of(generation.newest.text.sql)}
+        return {key(place): self.ingest.logs[stream].end for place, stream in leaves_of(generation.newest.text.sql)}
 
 
 def _no_table(sink: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headgate.spark.engine import messages as m
-from headgate.spark.engine import tasks as t
+from headgate.spark.machine import messages as m
+from headgate.spark.machine import tasks as t
 
 
 def told(what: Any) -> str:

@@ -14,7 +14,7 @@ from tests.spark.store.builders import scratch
 from tests.spark.store.kills import account
 from tests.spark.store.pipeline import Life, Promises
 
-from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks import files as file_sinks
 from headgate.spark.store import disk
 
 LIVES = 6
@@ -22,7 +22,7 @@ LIVES = 6
 
 @pytest.mark.parametrize("seed", range(8))
 def test_nothing_is_lost_or_doubled(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filesink, "FAN", 4)
+    monkeypatch.setattr(file_sinks, "FAN", 4)
     chance = random.Random(seed)
     with scratch() as folder, mmap(-1, 64) as memory:
         root, promises = Path(folder), Promises(memory)

@@ -14,7 +14,7 @@ from tests.spark.chaos.delivery import Delivery, Undelivered
 from tests.spark.chaos.faultydisk import FaultyDisk
 
 from headgate.spark.execution.recovery import _Rolling
-from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.files import FileSink
 
 SCRIPTS: dict[str, Make] = {
@@ -51,7 +51,7 @@ def broken(name: str, case: Case, disk: type[FaultyDisk] = FaultyDisk, holes: fl
 
 @pytest.fixture(autouse=True)
 def _small_merges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filesink, "FAN", 3)
+    monkeypatch.setattr(file_sinks, "FAN", 3)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

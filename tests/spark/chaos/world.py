@@ -15,15 +15,16 @@ from tests.spark.chaos import checks
 from tests.spark.chaos.clients import CLASSES, Users
 from tests.spark.chaos.faultydisk import Crash, FaultyDisk
 from tests.spark.chaos.ledger import BrokenError, Ledger
-from tests.spark.chaos.streams import NAMES, Given, Known, stream
+from tests.spark.chaos.streams import NAMES, Given, RememberedQuery, stream
 from tests.spark.chaos.system import System
 from tests.spark.chaos.telling import told
 
 from headgate.model import HeadgateError, Query
 from headgate.plan.grouping import Fuse
-from headgate.spark.engine import messages as m
 from headgate.spark.engine.owner import SINK
-from headgate.spark.engine.tasks import COMMIT, SparkGoneError
+from headgate.spark.jvm.gone import SparkGoneError
+from headgate.spark.machine import messages as m
+from headgate.spark.machine.tasks import COMMIT
 from headgate.spark.store.frame_file import GROUP
 
 STEPS = 220
@@ -66,7 +67,7 @@ class World:
         self.path = root / "data"
         self.time = BEGIN
         self.figures, self.faults = Figures(), Faults()
-        self.known = {name: Known() for name in NAMES}
+        self.known = {name: RememberedQuery() for name in NAMES}
         self.users = Users(self.chance, lambda: self.time, self.query)
         self.ledger = Ledger(self.users.texts.__getitem__)
         self.workers = self.chance.randint(1, 3)
@@ -83,7 +84,7 @@ class World:
 
     def query(self, name: str) -> Query | None:
         """A query as it is now, if there is one."""
-        life = self.system.machine.desk.lives.get(name)
+        life = self.system.machine.context.lives.get(name)
         return None if life is None else life.query
 
     # -- the case ----------------------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ class World:
         client = self.chance.choice(self.users.idle)
         if client.script:
             make = client.script.popleft()
-        elif len(self.system.intake.streams) < len(NAMES):
+        elif len(self.system.ingest.streams) < len(NAMES):
             return
         else:
             make = self.users.any_command()
@@ -180,27 +181,27 @@ class World:
 
     def append(self) -> None:
         """Some rows for a stream, or its end."""
-        name = self.chance.choice(list(self.system.intake.logs) or [""])
-        if not name or self.system.machine.limits.holder(name) is not None:
+        name = self.chance.choice(list(self.system.ingest.logs) or [""])
+        if not name or self.system.machine.backpressure.holder(name) is not None:
             return
         rows = () if self.chance.random() < 0.01 else tuple(self._row() for _ in range(self.chance.randint(1, 5)))
         self.give(name, Given(rows, self.time))
 
     def give(self, name: str, given: Given) -> None:
-        known, log = self.known[name], self.system.intake.logs[name]
+        known, log = self.known[name], self.system.ingest.logs[name]
         expected, before = known.kept(given), log.end
         known.unsure.append(given)
         self.say("append", name, before, given.rows or "its end")
 
         def grown(stream: str, first: int, last: int) -> None:
-            self.system.tell(m.Appended(stream, last, self.system.intake.chunks(stream, first, last)))
+            self.system.tell(m.Appended(stream, last, self.system.ingest.chunks(stream, first, last)))
 
         try:
-            with self.system.intake.changing(name, grown):
+            with self.system.ingest.changing(name, grown):
                 if given.rows:
-                    self.system.intake.append(name, given.table)
+                    self.system.ingest.append(name, given.table)
                 else:
-                    self.system.intake.finish(name)
+                    self.system.ingest.finish(name)
         except (HeadgateError, OSError) as error:
             self.say("       refused:", error)
             if log.end != before:
@@ -308,7 +309,7 @@ class World:
     def _run_down_opening(self) -> None:
         """The first thing that users do is to declare the streams: what they hold can be compared then."""
         for _ in range(200):
-            if len(self.system.intake.streams) == len(NAMES):
+            if len(self.system.ingest.streams) == len(NAMES):
                 break
             client = self.users.host
             if client.waits_for is None and client.script:
@@ -388,14 +389,14 @@ class World:
             self.users.host.script.append(self.again(name))
         self._until_still()
         for _ in range(3):
-            for name in list(self.system.machine.desk.lives):
+            for name in list(self.system.machine.context.lives):
                 self.users.host.script.append(partial(m.Resume, name=name))
             self._until_still()
         checks.at_rest(self)
         checks.drained(self)
 
     def _unclaimed(self, name: str) -> bool:
-        return self.ledger.living(name) is not None and name not in self.system.machine.desk.lives
+        return self.ledger.living(name) is not None and name not in self.system.machine.context.lives
 
     def _finish_closing(self) -> None:
         while self.closing is not None:
@@ -426,5 +427,5 @@ class World:
 
     def _must_restart(self) -> bool:
         """A file that could be neither written nor repaired asks for a restart; others happen to be restarted."""
-        logs = [log._tail for log in self.system.intake.logs.values()]
+        logs = [log._tail for log in self.system.ingest.logs.values()]
         return self.chance.random() < 0.3 or any(file._failed for file in [self.system.commits._file, *logs])

@@ -24,7 +24,7 @@ from headgate.metrics import measure
 from headgate.model import HeadgateError
 from headgate.sim import simulate
 from headgate.spark.session import Session
-from headgate.spark.sinks import result_files as resultfiles
+from headgate.spark.sinks import result_files
 from headgate.spark.store.directory import DataDirectory
 from headgate.workload import read_workload
 
@@ -74,7 +74,7 @@ def _both(cluster: Standalone) -> list[int]:
 
 def results(directory: Path, query: str) -> Any:
     with DataDirectory(directory) as data:
-        return counted(resultfiles.read(data.result(query)))
+        return counted(result_files.read(data.result(query)))
 
 
 def swept(cluster: Standalone, folder: Path) -> Any:

@@ -12,7 +12,7 @@ from tests.spark.compile.logs import MemoryLog, Row, counted, results
 
 from headgate.model import HeadgateError
 from headgate.plan.sql import plan_sql
-from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.compile.schemas import arrow_schema, spark_schema
 from headgate.spark.compile.stored_tables import stored
 
@@ -36,8 +36,8 @@ def views(spark: SparkSession, tables: dict[str, DataFrame], logs: dict[str, Mem
     return {**tables, **{name: spark.createDataFrame(table) for name, table in rows.items()}}
 
 
-def checked(spark: SparkSession, case: Case, tables: dict[str, DataFrame]) -> Evaluation:
-    return evaluation(spark, plan_sql(case.sql, STREAMS, TABLES), STREAMS, tables)
+def checked(spark: SparkSession, case: Case, tables: dict[str, DataFrame]) -> PreparedQuery:
+    return prepare_query(spark, plan_sql(case.sql, STREAMS, TABLES), STREAMS, tables)
 
 
 def batch(spark: SparkSession, case: Case, views: dict[str, DataFrame]) -> Counter[Row]:

@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-unt
 from pyspark.sql import SparkSession
 
 from headgate.model import HeadgateError, Table
-from headgate.spark.compile import declared_tables as declared
+from headgate.spark.compile import declared_tables
 from headgate.spark.compile.declared_tables import Tables
 from headgate.spark.jvm.process import Java, broken
 
@@ -21,7 +21,7 @@ def test_tables_come_back_with_their_rows_or_say_why_not(
     stored.write_text("id,room\n1,hall\n")
     gone = tmp_path / "gone.csv"
     gone.write_text("id\n1\n")
-    monkeypatch.setattr(declared, "FEW", 2)
+    monkeypatch.setattr(declared_tables, "FEW", 2)
     tables = Tables(keep=True)
     types = "id bigint, ts timestamp, tags array<string>"
     few = spark.sql("SELECT 1L AS id, TIMESTAMP '2026-01-01' AS ts, array('x', NULL) AS tags").to(

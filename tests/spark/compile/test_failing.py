@@ -14,7 +14,7 @@ from headgate.model import Stream
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
 from headgate.spark.compile.fused import Member, fused
-from headgate.spark.compile.prepared_query import Care, Evaluation, Failure, Result, evaluation
+from headgate.spark.compile.prepared_query import Care, Failure, PreparedQuery, Result, prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 
 COLUMNS = (("id", "bigint"), ("k", "int"), ("s", "string"), ("arr", "array<int>"), ("ts", "timestamp"))
@@ -104,8 +104,8 @@ def logs(spark: SparkSession) -> dict[str, MemoryLog]:
     return {name: MemoryLog(arrow_schema(STREAMS[name]), rows_of(number)) for number, name in enumerate("ab")}
 
 
-def checked(spark: SparkSession, sql: str) -> Evaluation:
-    return evaluation(spark, plan_sql(sql, STREAMS), STREAMS, {})
+def checked(spark: SparkSession, sql: str) -> PreparedQuery:
+    return prepare_query(spark, plan_sql(sql, STREAMS), STREAMS, {})
 
 
 def batch(spark: SparkSession, case: Case, given: dict[str, MemoryLog]) -> Counter[Row]:
@@ -131,7 +131,7 @@ def dead(spark: SparkSession, case: Case, given: dict[str, MemoryLog]) -> set[tu
     return found
 
 
-def runs(made: Evaluation, given: dict[str, MemoryLog], seed: int) -> tuple[Counter[Row], list[Failure]]:
+def runs(made: PreparedQuery, given: dict[str, MemoryLog], seed: int) -> tuple[Counter[Row], list[Failure]]:
     random = Random(seed)
     cuts = sorted(random.random() for _ in range(3))
     total: Counter[Row] = Counter()

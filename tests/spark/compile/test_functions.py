@@ -17,7 +17,7 @@ from headgate.model import HeadgateError, Operator, Stream
 from headgate.plan.sql import plan_sql
 from headgate.plan.sql.functions import accepted, aggregates, refused
 from headgate.spark.compile.admission.allowed_nodes import check
-from headgate.spark.compile.prepared_query import evaluation
+from headgate.spark.compile.prepared_query import prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 
 COLUMNS = (
@@ -78,7 +78,7 @@ def test_accepted_functions_mean_what_they_mean_in_a_batch(
     log = MemoryLog(arrow_schema(T), ROWS)
     spark.createDataFrame(log.table.drop_columns(["_offset", "_arrival"])).createOrReplaceTempView("t")
     asked = query(names, grouped)
-    found = sum(results(evaluation(spark, planned(asked), {"t": T}, {}), {"t": log}, []), Counter[Row]())
+    found = sum(results(prepare_query(spark, planned(asked), {"t": T}, {}), {"t": log}, []), Counter[Row]())
     wanted = counted(spark.sql(asked).toArrow())
     for place, name in enumerate(names):
         mine, theirs = (Counter(repr(row[place]) for row in rows.elements()) for rows in (found, wanted))
@@ -141,7 +141,7 @@ def test_bounded_lengths_and_plain_patterns_are_accepted(frame: DataFrame) -> No
 
 def test_variables_are_not_put_into_texts(spark: SparkSession) -> None:
     plan = planned("SELECT '${env:HOME}' AS home, '${system:user.name}' AS name FROM t")
-    found = results(evaluation(spark, plan, {"t": T}, {}), {"t": MemoryLog(arrow_schema(T), ROWS[:1])}, [])
+    found = results(prepare_query(spark, plan, {"t": T}, {}), {"t": MemoryLog(arrow_schema(T), ROWS[:1])}, [])
     assert sum(found, Counter[Row]()) == Counter([("${env:HOME}", "${system:user.name}")])
 
 
@@ -149,7 +149,7 @@ def test_the_clock_in_a_column_is_a_text_like_others(spark: SparkSession) -> Non
     """Only constants mean the clock to Spark: otherwise a row could read it."""
     rows = [(*ROWS[0][:3], "now", *ROWS[0][4:])]
     plan = planned("SELECT try_cast(s AS timestamp) AS at, try_cast(s AS date) AS day FROM t")
-    found = results(evaluation(spark, plan, {"t": T}, {}), {"t": MemoryLog(arrow_schema(T), rows)}, [])
+    found = results(prepare_query(spark, plan, {"t": T}, {}), {"t": MemoryLog(arrow_schema(T), rows)}, [])
     assert sum(found, Counter[Row]()) == Counter([(None, None)])
 
 

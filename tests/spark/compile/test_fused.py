@@ -13,7 +13,7 @@ from tests.spark.compile.test_oracle import STREAMS, drawn_rows
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
 from headgate.spark.compile.fused import Member, fused
-from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 
 _JOIN = "FROM a x JOIN b y ON x.id = y.id AND y.ts BETWEEN x.ts - INTERVAL 3 SECONDS AND x.ts + INTERVAL 2 SECONDS"
@@ -55,8 +55,8 @@ def logs_of(seed: int) -> dict[str, MemoryLog]:
     return {name: of_stream(stream, arrow_schema(stream), drawn_rows(random, name)) for name, stream in STREAMS.items()}
 
 
-def checked(spark: SparkSession, texts: Sequence[str]) -> list[Evaluation]:
-    return [evaluation(spark, plan_sql(text, STREAMS, {}), STREAMS, {}) for text in texts]
+def checked(spark: SparkSession, texts: Sequence[str]) -> list[PreparedQuery]:
+    return [prepare_query(spark, plan_sql(text, STREAMS, {}), STREAMS, {}) for text in texts]
 
 
 @pytest.mark.parametrize(("name", "few"), [("rows", 0), *((name, 5_000) for name in GROUPS)])

@@ -12,13 +12,13 @@ from random import Random
 import pytest
 from tests.spark.compile.drawn import drawn_queries
 
-from headgate.model import Aggregate, Except, Operator, Source, Stream
+from headgate.model import Aggregate, EventTime, Except, Operator, Source, Stream
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Lows, Reading, Survey, sources
-from headgate.spark.compile.time_spans import ALWAYS, NEVER, Moment, Span
+from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span
 
 SECOND = 1_000_000
 QUERIES = 30  # of each seed
@@ -55,7 +55,7 @@ class Log:
     def end(self) -> int:
         return len(self.times) + 1
 
-    def frontier_at(self, offset: int) -> Moment | None:
+    def frontier_at(self, offset: int) -> EventTime | None:
         if offset == self.end:
             return inf
         settled = bisect_right(self.ends, offset)
@@ -150,7 +150,7 @@ def test_a_run_begins_with_the_windows_that_the_one_before_it_left_open(seed: in
     for sql, _ in islice(drawn_queries(seed, "abc", 4), QUERIES):
         plan = plan_sql(sql, STREAMS)
         windows = [(place, node) for place, node in _nodes(plan) if isinstance(node, Aggregate | Except)]
-        left: list[Moment] | None = None
+        left: list[EventTime] | None = None
         for survey in Course.drawn(random, plan).runs(random):
             found = [survey.closed(node, place, False) for place, node in windows]
             assert left is None or found == left, sql

@@ -18,7 +18,7 @@ from tests.spark.compile.logs import MemoryLog, Row, batch_views, counted, naive
 
 from headgate.model import Stream, Table
 from headgate.plan.sql import plan_sql
-from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.compile.stored_tables import stored
 
@@ -274,13 +274,13 @@ def tables(spark: SparkSession) -> dict[str, DataFrame]:
     return {"rooms": stored(spark.createDataFrame(ROOMS))}
 
 
-_prepared: dict[str, Evaluation] = {}
+_prepared: dict[str, PreparedQuery] = {}
 
 
-def prepared(spark: SparkSession, case: Case, tables: dict[str, DataFrame]) -> Evaluation:
+def prepared(spark: SparkSession, case: Case, tables: dict[str, DataFrame]) -> PreparedQuery:
     if case.name not in _prepared:
         plan = plan_sql(case.sql, STREAMS, TABLES)
-        _prepared[case.name] = evaluation(spark, plan, STREAMS, tables)
+        _prepared[case.name] = prepare_query(spark, plan, STREAMS, tables)
     return _prepared[case.name]
 
 

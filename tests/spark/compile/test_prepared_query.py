@@ -14,7 +14,7 @@ from headgate.model import HeadgateError, Stream, Table
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.leaf_rows import Leaf, Range
-from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.compile.read_sets import sources
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.compile.stored_tables import read_table
@@ -27,8 +27,8 @@ S = Stream(
 ROWS = [(n % 4, str(n) if n != 5 else "five", n * 1_000_000) for n in range(12)]
 
 
-def query(spark: SparkSession, sql: str) -> Evaluation:
-    return evaluation(spark, plan_sql(sql, {"s": S}), {"s": S}, {})
+def query(spark: SparkSession, sql: str) -> PreparedQuery:
+    return prepare_query(spark, plan_sql(sql, {"s": S}), {"s": S}, {})
 
 
 def log(spark: SparkSession) -> dict[str, MemoryLog]:
@@ -55,7 +55,7 @@ def test_a_run_is_a_spark_job_whose_tasks_read_the_rows(spark: SparkSession) -> 
     assert found.num_rows == 6
 
 
-def _place(made: Evaluation) -> Place:
+def _place(made: PreparedQuery) -> Place:
     return next(place for place, _ in sources(made.plan))
 
 
@@ -81,7 +81,7 @@ def test_no_job_where_no_window_closes(spark: SparkSession) -> None:
 
 def test_output_schema(spark: SparkSession) -> None:
     plan = plan_sql("SELECT id + 1 AS next, upper(text) AS t, ts FROM s", {"s": S})
-    assert evaluation(spark, plan, {"s": S}, {}).schema == pa.schema(
+    assert prepare_query(spark, plan, {"s": S}, {}).schema == pa.schema(
         [("next", pa.int64()), ("t", pa.string()), ("ts", pa.timestamp("us", "UTC"))]
     )
 

@@ -6,12 +6,12 @@ from math import inf
 
 import pytest
 
-from headgate.model import HeadgateError, Operator, Stream
+from headgate.model import EventTime, HeadgateError, Operator, Stream
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Reading, Survey, check_leaves, sources
-from headgate.spark.compile.time_spans import Moment, Span
+from headgate.spark.compile.time_spans import Span
 
 SECOND = 1_000_000
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
@@ -29,7 +29,9 @@ def seconds(span: Span) -> tuple[float, float]:
 
 
 def leaves(
-    plan: Operator, news: dict[str, tuple[int, int]], frontiers: tuple[Moment | None, Moment | None] = (None, None)
+    plan: Operator,
+    news: dict[str, tuple[int, int]],
+    frontiers: tuple[EventTime | None, EventTime | None] = (None, None),
 ) -> dict[Place, Leaf]:
     return {place: Leaf(source.stream, Range(*news[source.stream]), *frontiers) for place, source in sources(plan)}
 
@@ -43,7 +45,7 @@ def read(reading: Reading) -> dict[str, tuple[tuple[int, int], tuple[float, floa
 
 
 def survey(
-    sql: str, news: dict[str, tuple[int, int]], train: tuple[int, int], frontiers: tuple[Moment, Moment]
+    sql: str, news: dict[str, tuple[int, int]], train: tuple[int, int], frontiers: tuple[EventTime, EventTime]
 ) -> Survey:
     plan = plan_sql(sql, STREAMS)
     return Survey(plan, STREAMS, leaves(plan, news, frontiers), lambda *_: Span(train[0] * SECOND, train[1] * SECOND))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headgate.spark.engine.lifecycle import Life
-from headgate.spark.engine.machine import Machine
-from headgate.spark.engine.messages import TimePassed
+from headgate.spark.machine.lifecycle import Life
+from headgate.spark.machine.machine import Machine
+from headgate.spark.machine.messages import TimePassed
 from headgate.spark.session import Session
 
 
@@ -17,14 +17,14 @@ def machine(session: Session) -> Machine:
 
 
 def life(session: Session, name: str) -> Life:
-    return machine(session).desk.lives[name]
+    return machine(session).context.lives[name]
 
 
-def evaluation(session: Session, name: str) -> Any:
+def prepare_query(session: Session, name: str) -> Any:
     """What runs of a query in one piece evaluate."""
     whole = life(session, name).whole
     assert whole is not None
-    return whole.pieces[0].evaluation
+    return whole.fragments[0].prepared
 
 
 def names(session: Session) -> list[str]:
@@ -35,7 +35,7 @@ def names(session: Session) -> list[str]:
 @contextmanager
 def still(session: Session) -> Iterator[None]:
     """Nothing is begun meanwhile."""
-    running = machine(session).running
+    running = machine(session).runs
     running.still = True
     try:
         yield

@@ -179,8 +179,8 @@ def test_a_query_whose_sink_has_too_much_to_take_waits_alone(
     opened: Open, monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> None:
     full = 2_000
-    monkeypatch.setattr("headgate.spark.engine.outbox.Outlet.is_full", property(lambda self: self.size > full))
-    monkeypatch.setattr("headgate.spark.engine.outbox.Outlet.has_room", property(lambda self: self.size <= full // 2))
+    monkeypatch.setattr("headgate.spark.machine.outbox.Outlet.is_full", property(lambda self: self.size > full))
+    monkeypatch.setattr("headgate.spark.machine.outbox.Outlet.has_room", property(lambda self: self.size <= full // 2))
     session = opened(policy=policy)
     declare(session, ("a", "b"))
     go, taken = threading.Event(), list[int]()

@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.spark.conftest import Open
-from tests.spark.engine.inside import evaluation
+from tests.spark.engine.inside import prepare_query
 from tests.spark.engine.workload import BASE, PATIENCE, STREAMS, declare, table
 
 from headgate.model import HeadgateError
 from headgate.spark.compile.fused.filters import FusedRows
-from headgate.spark.compile.prepared_query import Evaluation, Result
+from headgate.spark.compile.prepared_query import PreparedQuery, Result
 from headgate.spark.session import Handle, Session
-from headgate.spark.sinks.registry import Memory
+from headgate.spark.sinks.registry import MemorySink
 
 COPY = "SELECT id, v FROM a"
 SECONDS = 1_000_000
@@ -52,9 +52,9 @@ class Slow:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, handle: Handle) -> None:
         self.entered, self.go = threading.Event(), threading.Event()
         self.failures = 0
-        plan, run = evaluation(handle._session, handle.name), Evaluation.run
+        plan, run = prepare_query(handle._session, handle.name), PreparedQuery.run
 
-        def slowly(found: Evaluation, *read: Any) -> Result:
+        def slowly(found: PreparedQuery, *read: Any) -> Result:
             if found is plan:
                 self.entered.set()
                 assert self.go.wait(PATIENCE)
@@ -63,7 +63,7 @@ class Slow:
                     raise RuntimeError("the disk is on fire")
             return run(found, *read)
 
-        monkeypatch.setattr(Evaluation, "run", slowly)
+        monkeypatch.setattr(PreparedQuery, "run", slowly)
 
 
 def test_steering_while_running_loses_and_doubles_nothing(session: Session) -> None:
@@ -183,7 +183,7 @@ def test_results_come_to_callbacks_memory_and_followers(session: Session) -> Non
     session.append("a", rows(0, 9))
     assert session.drain(PATIENCE)
     ring = session.engine.sinks.memory["ring"]
-    assert isinstance(ring, Memory)
+    assert isinstance(ring, MemorySink)
     newest = ring.tail(4)
     assert newest is not None
     assert newest["id"].to_pylist() == [5, 6, 7, 8]
@@ -314,8 +314,8 @@ def test_a_source_feeds_a_stream(session: Session) -> None:
     session.stream("s", "id bigint, ts timestamp", source="poisson, rate=300", event_time="ts")
     handle = session.query("q", "SELECT id FROM s", since="start")
     assert eventually(lambda: handle.status.tuples_out > 50)
-    session.feeding.close()
-    assert session.feeding.errors == {}
+    session.source_thread.close()
+    assert session.source_thread.errors == {}
     assert session.drain(PATIENCE)
     log = session.engine.logs["s"]
     assert Counter(handle.read()["id"].to_pylist()) == Counter(log.read(0, log.end)["id"].to_pylist())
@@ -353,14 +353,14 @@ def test_of_a_group_only_the_culprit_is_suspended(opened: Open, monkeypatch: pyt
         return run(group, *given)
 
     monkeypatch.setattr(FusedRows, "run", fail)
-    plan, alone = evaluation(session, "s"), Evaluation.run
+    plan, alone = prepare_query(session, "s"), PreparedQuery.run
 
-    def fail_alone(found: Evaluation, *read: Any) -> Result:
+    def fail_alone(found: PreparedQuery, *read: Any) -> Result:
         if found is plan:
             raise RuntimeError("not even alone")
         return alone(found, *read)
 
-    monkeypatch.setattr(Evaluation, "run", fail_alone)
+    monkeypatch.setattr(PreparedQuery, "run", fail_alone)
     session.append("a", rows(0))
     assert session.drain(PATIENCE)
     assert handles["s"].status.state == "suspended"

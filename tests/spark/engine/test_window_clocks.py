@@ -10,13 +10,13 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.model import Stream
+from headgate.model import EventTime, Stream
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Survey, sources
-from headgate.spark.compile.time_spans import ALWAYS, Moment
-from headgate.spark.engine.window_clocks import AHEAD, Windows
+from headgate.spark.compile.time_spans import ALWAYS
+from headgate.spark.machine.window_clocks import AHEAD, Windows
 
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}
@@ -35,19 +35,19 @@ class Query:
     """As much of a running query as windows need."""
 
     name: str
-    shape: Any = field(default_factory=lambda: SimpleNamespace(whole=True))
+    layout: Any = field(default_factory=lambda: SimpleNamespace(whole=True))
 
     def __post_init__(self) -> None:
         self.query = SimpleNamespace(plan=plan_sql(TEXTS[self.name], STREAMS))
         self.whole = SimpleNamespace(leaves=dict(sources(self.query.plan)))
 
-    def standing(self) -> Query:
+    def resume_point(self) -> Query:
         return self
 
-    def closed(self, frontiers: dict[str, Moment]) -> tuple[Moment, ...]:
+    def closed(self, frontiers: dict[str, EventTime]) -> tuple[EventTime, ...]:
         return self._survey(frontiers, frontiers).closed_windows()
 
-    def closes(self, old: dict[str, Moment | None], new: dict[str, Moment | None]) -> bool:
+    def closes(self, old: dict[str, EventTime | None], new: dict[str, EventTime | None]) -> bool:
         return self._survey(old, new).closes()
 
     def _survey(self, old: Any, new: Any) -> Survey:
@@ -71,7 +71,7 @@ class Logs:
         found = template(query.query.plan)
         return query.name if found is None else found.form
 
-    def closed(self, query: Query, frontiers: dict[str, Moment]) -> tuple[Moment, ...]:
+    def closed(self, query: Query, frontiers: dict[str, EventTime]) -> tuple[EventTime, ...]:
         return query.closed(frontiers)
 
 

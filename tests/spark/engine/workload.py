@@ -68,14 +68,14 @@ def cut(random: Random, rows: Sequence[Row], most: int = 12) -> list[list[Row]]:
 
 def batches(random: Random, streams: Iterable[str]) -> list[tuple[str, pa.Table]]:
     """Drawn rows of some streams in batches, those of different streams mixed; the last of each is late."""
-    pieces = {}
+    fragments = {}
     for name in streams:
         rows = drawn_rows(random, name)
         late = [(*row[:-1], BASE - 10_000_000) for row in rows[:2]]
-        pieces[name] = [table(name, piece) for piece in (*cut(random, rows), late)]
-    turns = [name for name, made in pieces.items() for _ in made]
+        fragments[name] = [table(name, fragment) for fragment in (*cut(random, rows), late)]
+    turns = [name for name, made in fragments.items() for _ in made]
     random.shuffle(turns)
-    return [(name, pieces[name].pop(0)) for name in turns]
+    return [(name, fragments[name].pop(0)) for name in turns]
 
 
 def declare(session: Session, streams: Iterable[str] = STREAMS) -> None:
@@ -125,7 +125,7 @@ class Taken(dict[str, pa.Table]):
 def small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs are sealed every few appends and dropped every few runs: what somebody still needs is missed at once."""
     monkeypatch.setattr("headgate.spark.store.log.stream_log.SEAL_APPENDS", 2)
-    monkeypatch.setattr("headgate.spark.engine.maintenance.EVERY", 3)
+    monkeypatch.setattr("headgate.spark.machine.maintenance.EVERY", 3)
 
 
 def found(handle: Handle) -> Counter[Row]:

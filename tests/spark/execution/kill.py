@@ -26,10 +26,10 @@ import pyarrow as pa
 from tests.spark.compile.logs import batch_views
 from tests.spark.engine.workload import BASE, STREAMS, Case, Row, counted, table
 
-from headgate.spark.engine import maintenance as retaining
 from headgate.spark.jvm.settings import builder
+from headgate.spark.machine import maintenance
 from headgate.spark.session import Session
-from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks import files as file_sinks
 from headgate.spark.store.kill_points import VARIABLE
 
 ROOT = Path(__file__).parents[3]
@@ -115,7 +115,7 @@ def late(batches: int) -> list[Row]:
 
 def opened(folder: Path, seed: int) -> Session:
     """A session of its own on the directory, with small steps between checkpoints."""
-    retaining.EVERY, filesink.FAN = 10, 4
+    maintenance.EVERY, file_sinks.FAN = 10, 4
     spark = builder("local[2]", "headgate-kill").config("spark.driver.host", "127.0.0.1").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     policy, fuse = POLICIES[seed % len(POLICIES)], FUSES[seed % len(FUSES)]
@@ -170,7 +170,7 @@ def last_life(folder: Path) -> dict[str, object]:
         wanted = counted(session.spark.sql(case.batch).toArrow())
         wrong += differences(case.name, counted(session[case.name].read()), wanted)
         results += wanted.total()
-    letters = session.engine.intake.letters["a"].letters()
+    letters = session.engine.ingest.letters["a"].letters()
     told = Counter((letter.query, letter.offset) for letter in letters)
     wrong += differences("dead letters", told, expected_letters(rows))
     session.close()

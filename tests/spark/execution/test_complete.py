@@ -15,7 +15,7 @@ from tests.spark.store.steps import aside, table
 
 from headgate.model import Stream
 from headgate.spark.execution.recovery import complete
-from headgate.spark.queries.fragment_log_sink import WaitingRows
+from headgate.spark.queries.fragment_logs import FragmentLogSink
 from headgate.spark.sinks.files import FileSink
 from headgate.spark.sinks.registry import Results, Sink, deliver, open_sink
 from headgate.spark.sinks.result_files import read
@@ -28,7 +28,7 @@ from headgate.spark.store.log.stream_log import StreamLog
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-class Sinks:
+class OpenSinks:
     """Opens sinks as an engine would; those of some queries fail from their n-th result on, or cannot be opened."""
 
     def __init__(self, directory: DataDirectory) -> None:
@@ -41,7 +41,7 @@ class Sinks:
         if self.broken.get(query) == 0:
             raise FULL
         if "#" in query:
-            sink: Sink = WaitingRows(query, self.directory.waiting / query)
+            sink: Sink = FragmentLogSink(query, self.directory.waiting / query)
         else:
             text = told.get("sink", "parquet")
             sink = open_sink(text, self.directory.result(query), lambda rows: self.called.extend(rows["x"].to_pylist()))
@@ -53,7 +53,7 @@ class Sinks:
 class Watched:
     """A sink that may fail, and that says when it is closed."""
 
-    def __init__(self, sink: Sink, sinks: Sinks, query: str) -> None:
+    def __init__(self, sink: Sink, sinks: OpenSinks, query: str) -> None:
         self.sink, self.sinks, self.query, self.durable = sink, sinks, query, sink.durable
 
     def roll_forward(self, number: int, table: pa.Table) -> None:
@@ -92,8 +92,8 @@ def directory(tmp_path: Path) -> Iterator[DataDirectory]:
 
 
 @pytest.fixture
-def sinks(directory: DataDirectory) -> Sinks:
-    return Sinks(directory)
+def sinks(directory: DataDirectory) -> OpenSinks:
+    return OpenSinks(directory)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def values(directory: DataDirectory, query: str) -> list[int]:
     return found
 
 
-def test_everything_goes_to_its_place_once(directory: DataDirectory, commits: CommitLog, sinks: Sinks) -> None:
+def test_everything_goes_to_its_place_once(directory: DataDirectory, commits: CommitLog, sinks: OpenSinks) -> None:
     letter = {"reason": "query q: division by zero", "arrival": 1.0, "query": "q", "offset": 7}
     told = {"lines": {"sink": "jsonl"}, "called": {"sink": "callback"}, "ring": {"sink": "memory"}}
     commits.append(Commit(queries=told))
@@ -129,7 +129,7 @@ def test_everything_goes_to_its_place_once(directory: DataDirectory, commits: Co
 
 @pytest.mark.parametrize("fails_at", [0, 1, 2, 3, 4])
 def test_what_a_sink_does_not_take_is_owed(
-    directory: DataDirectory, commits: CommitLog, sinks: Sinks, fails_at: int
+    directory: DataDirectory, commits: CommitLog, sinks: OpenSinks, fails_at: int
 ) -> None:
     """It fails when it is opened (0), or at one of its results; the other query is not concerned."""
     outputs = [
@@ -157,7 +157,7 @@ def test_what_a_sink_does_not_take_is_owed(
     assert values(directory, "bad") == [1, 2, 3, 4, 5]
 
 
-def test_sinks_are_those_of_their_time(directory: DataDirectory, commits: CommitLog, sinks: Sinks) -> None:
+def test_sinks_are_those_of_their_time(directory: DataDirectory, commits: CommitLog, sinks: OpenSinks) -> None:
     """A query was removed, and another of its name has another sink."""
     for value, sink in enumerate(("jsonl", "parquet", "memory")):
         commits.append(Commit(queries={"q": {"sink": sink}}, outputs={"q": Output.inline(table(value))}))

@@ -19,7 +19,7 @@ from tests.spark.engine.workload import CASES, PATIENCE, STREAMS, batches, decla
 
 from headgate.model import Stream
 from headgate.spark.compile import executor_reads as sealed
-from headgate.spark.compile.fused import executor_writes as large
+from headgate.spark.compile.fused import executor_writes as fused_writes
 from headgate.spark.compile.schemas import ARRIVAL, LATE, OFFSET, arrow_schema
 from headgate.spark.compile.time_spans import ALWAYS, Span
 from headgate.spark.store.log import segments
@@ -47,12 +47,12 @@ def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealed, "VAST", 1)
 
 
-def whole_loads(monkeypatch: pytest.MonkeyPatch) -> list[segments.Segment]:
+def whole_loads(monkeypatch: pytest.MonkeyPatch) -> list[segments.LogSegment]:
     """Sealed segments whose rows the driver reads from now on."""
-    seen: list[segments.Segment] = []
+    seen: list[segments.LogSegment] = []
     load = segments.load
 
-    def counting(segment: segments.Segment) -> pa.Table:
+    def counting(segment: segments.LogSegment) -> pa.Table:
         if segment.sealed:
             seen.append(segment)
         return load(segment)
@@ -161,8 +161,8 @@ def test_executors_write_what_the_driver_would(opened: Open, tmp_path: Path, mon
     session = opened()
     session.add_stream(EVERY)
     sql = "SELECT * FROM `every kind` WHERE l > 0"
-    large, lines = session.query("large", sql), session.query("lines", sql, sink="jsonl")
-    seen = large.results(timeout=PATIENCE)
+    fused_writes, lines = session.query("large", sql), session.query("lines", sql, sink="jsonl")
+    seen = fused_writes.results(timeout=PATIENCE)
     session.append(EVERY.name, rows)
     assert session.drain(PATIENCE)
     wanted = rows.filter(pa.compute.greater(rows["l"], 0))
@@ -171,18 +171,18 @@ def test_executors_write_what_the_driver_would(opened: Open, tmp_path: Path, mon
     assert commit.outputs["large"].files
     (inline,) = (one for _, one in session.engine.commits.commits() if "lines" in one.outputs)
     assert not inline.outputs["lines"].files
-    assert large.read().schema.equals(large.schema)
-    assert large.read().sort_by("ts").equals(wanted)
+    assert fused_writes.read().schema.equals(fused_writes.schema)
+    assert fused_writes.read().sort_by("ts").equals(wanted)
     assert counted(lines.read()) == counted(wanted)
     assert all(pa.parquet.read_schema(path).names == wanted.schema.names for path in folder.glob("*.parquet"))
     assert not [*session.engine.directory.aside.iterdir()]
     assert next(seen).num_rows
-    assert large.status.tuples_out == wanted.num_rows
-    assert large.status.response_time.mean is not None
+    assert fused_writes.status.tuples_out == wanted.num_rows
+    assert fused_writes.status.response_time.mean is not None
     monkeypatch.setattr(sealed, "VAST", 1_000)  # small and large results of one query go together
     session.append(EVERY.name, rows.slice(118, 1).set_column(15, "ts", pa.array([10**9], pa.timestamp("us", "UTC"))))
     assert session.drain(PATIENCE)
-    assert large.read().num_rows == wanted.num_rows + 1
+    assert fused_writes.read().num_rows == wanted.num_rows + 1
 
 
 @pytest.mark.usefixtures("all_large")
@@ -215,7 +215,7 @@ def test_a_group_reads_and_writes_large_trains_in_one_job(
 ) -> None:
     """Members of different columns, one that began later, one that wants nothing; in one job until a row fails."""
     monkeypatch.setattr(sealed, "VAST", 1)
-    monkeypatch.setattr(large, "MANY", many)
+    monkeypatch.setattr(fused_writes, "MANY", many)
     monkeypatch.setattr(sealed, "LARGE", 1)
     session = opened(fuse="class")
     session.stream("s", "id bigint, v int")

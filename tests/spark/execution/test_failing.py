@@ -87,7 +87,7 @@ def test_letters_and_results_whatever_happens_in_between(opened: Open, small_log
     letters = [
         (letter.query, letter.origins(name))
         for name in "ab"
-        for letter in session.engine.intake.letters[name].letters()
+        for letter in session.engine.ingest.letters[name].letters()
     ]
     assert {one.error for one in session.status().queries} == {""}
     for name, query in QUERIES.items():

@@ -18,15 +18,15 @@ from headgate.spark.store.log.stream_log import Appended
 def test_the_same_queries_go_on_exactly(opened: Open) -> None:
     random = Random(8)
     cases = [CASES[name] for name in ("filter", "sliding", "join")]
-    pieces = batches(random, ("a", "b"))
-    third = len(pieces) // 3
-    for part in (pieces[:third], pieces[third : 2 * third], pieces[2 * third :]):
+    fragments = batches(random, ("a", "b"))
+    third = len(fragments) // 3
+    for part in (fragments[:third], fragments[third : 2 * third], fragments[2 * third :]):
         session = opened(policy="random, train=5", workers=2)
         declare(session, ("a", "b"))
         handles = start(session, cases)
         for stream, batch in part:
             session.append(stream, batch)
-        if part[-1] is pieces[-1]:
+        if part[-1] is fragments[-1]:
             break
         session.close()  # with work left
     for stream in ("a", "b"):
@@ -81,7 +81,7 @@ def test_a_callback_gets_what_it_did_not_take(opened: Open) -> None:
 
 
 def test_rows_are_kept_for_a_query_that_has_not_come_back(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headgate.spark.engine.maintenance.EVERY", 1)
+    monkeypatch.setattr("headgate.spark.machine.maintenance.EVERY", 1)
     session = opened()
     declare(session, ("a",))
     session.query("p", COPY)
@@ -111,7 +111,7 @@ def test_dead_letters_that_a_crash_prevented_are_kept_at_the_next_start(
     session = opened()
     declare(session, ("a",))
     session.append("a", rows(100))
-    monkeypatch.setattr(session.engine.intake.letters["a"], "keep", crash)
+    monkeypatch.setattr(session.engine.ingest.letters["a"], "keep", crash)
     with pytest.raises(KeyboardInterrupt):
         session.append("a", rows(0))
     assert session.status().dead_letters == {"a": 0}

@@ -18,9 +18,9 @@ def test_replayed_tuples_reach_the_queries(opened: Open) -> None:
     shares = session.query("shares", "SELECT 10 div v AS share FROM a", query_class="low")
     session.append("a", [{"id": 1, "v": "none", "ts": BASE / 1e6}, {"id": 2, "v": 0, "ts": BASE / 1e6}])
     assert session.engine.drain(PATIENCE)
-    texts = {letter.text for letter in session.engine.intake.letters["a"].letters()}
+    texts = {letter.text for letter in session.engine.ingest.letters["a"].letters()}
     assert len(texts) == 2  # the one that cannot be read, and None for the one whose tuple is in the log
-    session.engine.intake.letters["a"].add([Letter("corrected", 0.0, text=f'{{"id": 1, "v": 5, "ts": {BASE / 1e6}}}')])
+    session.engine.ingest.letters["a"].add([Letter("corrected", 0.0, text=f'{{"id": 1, "v": 5, "ts": {BASE / 1e6}}}')])
     done = session.replay("a")
     assert (done.taken, done.dead_again.total(), done.left) == (1, 1, {IN_THE_LOG: 1})
     assert session.engine.drain(PATIENCE)

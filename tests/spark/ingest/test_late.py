@@ -40,7 +40,7 @@ def test_one_timestamp_in_the_future_spoils_nothing(opened: Open) -> None:
     assert sorted(rows.read()["id"].to_pylist()) == [0, 2, 3, 4, 5, 6]
     assert sorted(counts.read()["n"].to_pylist()) == [1, 1, 2]
     found = {
-        letter.reason: (letter.offset, letter.row is None) for letter in session.engine.intake.letters["s"].letters()
+        letter.reason: (letter.offset, letter.row is None) for letter in session.engine.ingest.letters["s"].letters()
     }
     (future,) = (reason for reason in found if "ahead" in reason)
     assert future.endswith("d ahead of its arrival, the stream allows 1 h")

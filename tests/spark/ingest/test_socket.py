@@ -10,24 +10,24 @@ import pytest
 
 from headgate.model import HeadgateError
 from headgate.spark.ingest.sources import open_source
-from headgate.spark.ingest.sources.socket import Lines, Socket
+from headgate.spark.ingest.sources.socket import Lines, SocketReader
 
 from .builders import PLAIN, bad, column, waited
 
 
 @pytest.fixture
-def server() -> Iterator[Socket]:
+def server() -> Iterator[SocketReader]:
     reader = open_source("socket, port=0, end=true", PLAIN, Path())
-    assert isinstance(reader, Socket)
+    assert isinstance(reader, SocketReader)
     with closing(reader):
         yield reader
 
 
-def client(server: Socket) -> socket.socket:
+def client(server: SocketReader) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=5.0)
 
 
-def test_lines_of_several_clients(server: Socket) -> None:
+def test_lines_of_several_clients(server: SocketReader) -> None:
     assert server.read(0.0) == []
     with client(server) as one, client(server) as two:
         one.sendall(b'{"id": 1}\n{"id"')
@@ -43,7 +43,7 @@ def test_lines_of_several_clients(server: Socket) -> None:
     assert server.due(0.0) == math.inf
 
 
-def test_broken_lines_are_bad(server: Socket) -> None:
+def test_broken_lines_are_bad(server: SocketReader) -> None:
     with client(server) as one:
         one.sendall(b'{"id": 1}\n{"id": \n\xff\xfe\n{"id": "x"}\n{"id": 2}\n')
     batches = waited(server, 5)
@@ -51,17 +51,17 @@ def test_broken_lines_are_bad(server: Socket) -> None:
     assert [raw for raw, _ in bad(batches)] == ['{"id": ', "\\udcff\\udcfe", '{"id": "x"}']
 
 
-def test_many_lines(server: Socket) -> None:
+def test_many_lines(server: SocketReader) -> None:
     with client(server) as one:
         one.sendall(b"".join(b'{"id": %d}\n' % number for number in range(5000)))
     assert column(waited(server, 5000), "id") == list(range(5000))
 
 
-def test_it_listens_on_loopback_only(server: Socket) -> None:
+def test_it_listens_on_loopback_only(server: SocketReader) -> None:
     assert server._server.getsockname()[0] == "127.0.0.1"
 
 
-def test_a_closed_server_says_nothing_and_refuses_clients(server: Socket) -> None:
+def test_a_closed_server_says_nothing_and_refuses_clients(server: SocketReader) -> None:
     with client(server):
         server.read(0.0)
         server.close()
@@ -72,7 +72,7 @@ def test_a_closed_server_says_nothing_and_refuses_clients(server: Socket) -> Non
         client(server)
 
 
-def test_a_port_that_is_taken(server: Socket) -> None:
+def test_a_port_that_is_taken(server: SocketReader) -> None:
     with pytest.raises(HeadgateError, match="cannot listen"):
         open_source(f"socket, port={server.port}", PLAIN, Path())
 

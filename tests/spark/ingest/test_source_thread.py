@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from headgate.spark.engine.engine import Engine
-from headgate.spark.ingest.source_thread import Feeding
+from headgate.spark.ingest.source_thread import SourceThread
 from headgate.spark.ingest.sources import Batch, Reader
 
 PATIENCE = 30.0
@@ -70,37 +70,37 @@ class Some(Reader):
             raise RuntimeError(f"{method}\nfailed")
 
 
-def fed(**sources: Reader) -> tuple[FakeEngine, Feeding]:
+def fed(**sources: Reader) -> tuple[FakeEngine, SourceThread]:
     engine = FakeEngine()
-    feeding = Feeding(cast(Engine, engine))
+    source_thread = SourceThread(cast(Engine, engine))
     for stream, reader in sources.items():
-        feeding.add(stream, reader)
-    return engine, feeding
+        source_thread.add(stream, reader)
+    return engine, source_thread
 
 
 @pytest.mark.parametrize(("method", "rows"), [("read", 0), ("done", 2), ("due", 2)])
 def test_a_source_that_fails_is_given_up_alone(method: str, rows: int) -> None:
     bad, good = Some(5, method), Some(50)
-    engine, feeding = fed(bad=bad, good=good)
+    engine, source_thread = fed(bad=bad, good=good)
     assert engine.ends.acquire(timeout=PATIENCE)
-    feeding.close()
-    assert feeding.errors == {"bad": f"{method} failed"}
+    source_thread.close()
+    assert source_thread.errors == {"bad": f"{method} failed"}
     assert (engine.taken["bad"], engine.taken["good"]) == (rows, 100)
-    assert (engine.finished, feeding.ended) == (["good"], True)
+    assert (engine.finished, source_thread.ended) == (["good"], True)
     assert (bad.closed, good.closed) == (1, 1)
 
 
 def test_a_source_that_fails_to_close_has_given_everything() -> None:
-    engine, feeding = fed(bad=Some(1, "close"), good=Some(50))
+    engine, source_thread = fed(bad=Some(1, "close"), good=Some(50))
     assert all(engine.ends.acquire(timeout=PATIENCE) for _ in range(2))
-    feeding.close()
-    assert feeding.errors == {"bad": "close failed"}
+    source_thread.close()
+    assert source_thread.errors == {"bad": "close failed"}
     assert (engine.taken, sorted(engine.finished)) == ({"bad": 2, "good": 100}, ["bad", "good"])
 
 
 def test_closing_closes_every_source() -> None:
     endless = [Some(-1, "close"), Some(-1, "close"), Some(-1)]
-    _, feeding = fed(**{str(number): reader for number, reader in enumerate(endless)})
-    feeding.close()
+    _, source_thread = fed(**{str(number): reader for number, reader in enumerate(endless)})
+    source_thread.close()
     assert [reader.closed for reader in endless] == [1, 1, 1]
-    assert feeding.errors == {"0": "close failed", "1": "close failed"}
+    assert source_thread.errors == {"0": "close failed", "1": "close failed"}

@@ -15,7 +15,7 @@ from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, FinalizerWorker  # type
 from pyspark.sql import SparkSession
 
 from headgate import HeadgateError
-from headgate.spark.jvm import settings as tuning
+from headgate.spark.jvm import settings
 from headgate.spark.jvm.spark_logs import quiet_python, quietly, spark_log_to
 
 START = """
@@ -68,7 +68,7 @@ def test_a_start_that_fails_says_why(tmp_path: Path) -> None:
 def test_a_log_that_cannot_be_written_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(HeadgateError, match=r"file/spark\.log: Spark's log cannot be written: .*choose another"):
-        tuning.start("local[1]", tmp_path / "file" / "spark.log")
+        settings.start("local[1]", tmp_path / "file" / "spark.log")
 
 
 def logger(spark: SparkSession, name: str) -> Any:
@@ -78,14 +78,14 @@ def logger(spark: SparkSession, name: str) -> Any:
 
 def test_the_log_is_two_files_at_most(spark: SparkSession, tmp_path: Path) -> None:
     undo = spark_log_to(spark, tmp_path / "spark.log")
-    thing, long = logger(spark, "a.b.Thing"), "x" * (tuning.LOG_SIZE // 10)
+    thing, long = logger(spark, "a.b.Thing"), "x" * (settings.LOG_SIZE // 10)
     for number in range(35):
         thing.warn(f"{number} {long}")
     undo()
     thing.error("after")
     newest, former = tmp_path / "spark.log", tmp_path / "spark.log.1"
     assert sorted(tmp_path.iterdir()) == [newest, former]
-    assert all(path.stat().st_size < 1.2 * tuning.LOG_SIZE for path in (newest, former))
+    assert all(path.stat().st_size < 1.2 * settings.LOG_SIZE for path in (newest, former))
     numbers = [int(line.split()[3]) for path in (former, newest) for line in path.read_text().splitlines()]
     assert numbers == list(range(numbers[0], 35))
     assert numbers[0] > 0
@@ -103,11 +103,11 @@ def test_tasks_that_fail_on_a_value_are_not_in_the_log(spark: SparkSession, tmp_
 
 
 def test_a_large_log_is_put_aside_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "LOG_SIZE", 10)
+    monkeypatch.setattr(settings, "LOG_SIZE", 10)
     log = tmp_path / "spark.log"
     for text, kept in (("short", False), ("longer than that", True)):
         log.write_text(text)
-        assert tuning._begin(log) == (0 if kept else len(text))
+        assert settings._begin(log) == (0 if kept else len(text))
         assert (tmp_path / "spark.log.1").exists() == kept
     assert (tmp_path / "spark.log.1").read_text() == "longer than that"
 

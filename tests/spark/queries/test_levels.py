@@ -43,21 +43,21 @@ CHOSEN = [
 def test_levels_change_while_queries_run_and_over_restarts(opened: Open, tmp_path: Path) -> None:
     random, taken = Random(21), Taken()
     turns = iter([FINE, PATHS, SEGMENTS, WHOLE, ADAPTIVE, FINE, SEGMENTS, WHOLE])
-    pieces = batches(random, STREAMS)
+    fragments = batches(random, STREAMS)
     lives = 3
     waited = 0
     for life in range(lives):
         session = opened(policy=next(turns), workers=2, seed=life)
         declare(session)
         handles = start(session, [CASES[name] for name in CHOSEN])
-        mine = pieces[life::lives]
+        mine = fragments[life::lives]
         for number, (stream, rows) in enumerate(mine):
             taken.append(session, stream, rows)
             if number and number % (len(mine) // 2) == 0 and (policy := next(turns, None)):
                 session.set_policy(policy)
         if life < lives - 1:
             session.drain(random.random())
-            waited += sum(log.end for log in session.engine.rooms.open.values())
+            waited += sum(log.end for log in session.engine.fragment_logs.open.values())
             session.close()  # with work left
     assert waited
     session.set_policy(WHOLE)

@@ -56,7 +56,7 @@ def test_a_run_that_misses_tuples_suspends_its_query(opened: Open, policy: str, 
     handles = {name: session.query(name, sql) for name, sql in NEEDING.items()}
     copy = session.query("copy", COPY)
     give(session, "a", [at(0, 1, "s"), at(1, 2, "s")])
-    inner = list(session.engine.rooms.open.values())
+    inner = list(session.engine.fragment_logs.open.values())
     logs = (session.engine.logs["a"], *inner)
     for log in logs:
         log.seal()

@@ -8,10 +8,10 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from headgate.spark.engine.tasks import Deliver, LetGo
+from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.recovery import complete
-from headgate.spark.queries.fragment_logs import Rooms
-from headgate.spark.sinks.open_sinks import Sinks, stored_sinks
+from headgate.spark.machine.tasks import Deliver, LetGo
+from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.sinks.registry import Call, SinkOf
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, Output
@@ -23,11 +23,11 @@ _ids = count(1)
 
 def sinks_of(directory: DataDirectory) -> SinkOf:
     """What recovery opens where nobody has given functions."""
-    return stored_sinks(directory, lambda text: None, Rooms(directory).sink)
+    return stored_sinks(directory, lambda text: None, FragmentLogs(directory).sink)
 
 
 @dataclass(eq=False)
-class Outlet:
+class Outbox:
     """What waits for a sink; once its query is gone and all is delivered, the sink is let go."""
 
     query: str
@@ -47,9 +47,9 @@ class Store:
         self.directory, self._calls = directory, dict(calls or {})
         self.commits = CommitLog(directory.commits)
         self.owed = complete(directory, self.commits, sinks_of(directory))
-        self.outlets = [Outlet(query, _sink(each.told), each.outputs, over=True) for query, each in self.owed.items()]
-        self.outlets += [Outlet(query, _sink(told)) for query, told in self.commits.state.queries.items()]
-        self.sinks = Sinks(directory, lambda text: None)
+        self.outboxes = [Outbox(query, _sink(each.told), each.outputs, over=True) for query, each in self.owed.items()]
+        self.outboxes += [Outbox(query, _sink(told)) for query, told in self.commits.state.queries.items()]
+        self.sinks = OpenSinks(directory, lambda text: None)
         self.letters: dict[str, DeadLetters] = {}
         self._letters: list[tuple[int, str, Sequence[Any]]] = []  # those that wait: commit, stream, letters
 
@@ -65,21 +65,21 @@ class Store:
         return numbers
 
     def _take(self, number: int, commit: Commit) -> None:
-        self.outlets += [Outlet(query, _sink(told)) for query, told in commit.queries.items() if told is not None]
+        self.outboxes += [Outbox(query, _sink(told)) for query, told in commit.queries.items() if told is not None]
         for query, output in commit.outputs.items():
-            self._outlet(query).waiting.append((number, output))
+            self._outbox(query).waiting.append((number, output))
         for query, told in commit.queries.items():
             if told is None:
-                self._outlet(query).over = True
+                self._outbox(query).over = True
         self._letters += [(number, stream, letters) for stream, letters in commit.letters.items()]
 
-    def _outlet(self, query: str) -> Outlet:
+    def _outbox(self, query: str) -> Outbox:
         """The way to a query's sink, which is `parquet` where no commit has said otherwise."""
-        for outlet in self.outlets:
-            if outlet.query == query and not outlet.over:
-                return outlet
-        self.outlets.append(Outlet(query, "parquet"))
-        return self.outlets[-1]
+        for outbox in self.outboxes:
+            if outbox.query == query and not outbox.over:
+                return outbox
+        self.outboxes.append(Outbox(query, "parquet"))
+        return self.outboxes[-1]
 
     def deliver(self, part: float = 1.0) -> dict[str, Exception]:
         """Sinks take what waits, or a part of it, and streams their letters; gives what went wrong, by their names.
@@ -87,27 +87,27 @@ class Store:
         A sink that fails holds back nobody else. What it refused, and what comes after it, waits.
         """
         errors: dict[str, Exception] = {}
-        for outlet in list(self.outlets):
-            if outlet.query not in self._behind(outlet):
-                _tried(errors, outlet.query, partial(self._deliver, outlet, round(part * len(outlet.waiting))))
+        for outbox in list(self.outboxes):
+            if outbox.query not in self._behind(outbox):
+                _tried(errors, outbox.query, partial(self._deliver, outbox, round(part * len(outbox.waiting))))
         for entry in list(self._letters):
             if entry[1] not in errors:
                 _tried(errors, entry[1], partial(self._keep, entry))
         return errors
 
-    def _behind(self, outlet: Outlet) -> set[str]:
+    def _behind(self, outbox: Outbox) -> set[str]:
         """Queries of which results wait that come before those of an outlet."""
-        return {other.query for other in self.outlets[: self.outlets.index(outlet)] if other.waiting}
+        return {other.query for other in self.outboxes[: self.outboxes.index(outbox)] if other.waiting}
 
-    def _deliver(self, outlet: Outlet, number: int) -> None:
+    def _deliver(self, outbox: Outbox, number: int) -> None:
         if number:
-            batch, call = outlet.waiting[:number], self._calls.get(outlet.query)
-            self.sinks.deliver(Deliver(outlet.id, outlet.query, outlet.sink, batch, call=call))
-            del outlet.waiting[:number]
-        if outlet.over and not outlet.waiting:
-            self.outlets.remove(outlet)
-            if not any(other.query == outlet.query for other in self.outlets):
-                self.sinks.let_go(LetGo(outlet.id, outlet.query))
+            batch, call = outbox.waiting[:number], self._calls.get(outbox.query)
+            self.sinks.deliver(Deliver(outbox.id, outbox.query, outbox.sink, batch, call=call))
+            del outbox.waiting[:number]
+        if outbox.over and not outbox.waiting:
+            self.outboxes.remove(outbox)
+            if not any(other.query == outbox.query for other in self.outboxes):
+                self.sinks.let_go(LetGo(outbox.id, outbox.query))
 
     def _keep(self, entry: tuple[int, str, Sequence[Any]]) -> None:
         number, stream, letters = entry
@@ -118,7 +118,7 @@ class Store:
 
     def tidy(self) -> None:
         """Merge small files, and shorten the commit log by what nobody waits for."""
-        waiting = [number for outlet in self.outlets for number, _ in outlet.waiting]
+        waiting = [number for outbox in self.outboxes for number, _ in outbox.waiting]
         waiting += [number for number, _, _ in self._letters]
         upto = min([self.commits.number, *(number - 1 for number in waiting)])
         self.sinks.tidy(upto)

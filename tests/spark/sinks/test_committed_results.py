@@ -13,12 +13,12 @@ import pytest
 from tests.spark.store.steps import Died, Steps, aside, plainly, table, watched
 
 from headgate.model import HeadgateError
-from headgate.spark.sinks import committed_results as committed
-from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks import committed_results
+from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.committed_results import count_committed, known_queries, read_committed
 from headgate.spark.sinks.files import FileSink
 from headgate.spark.sinks.registry import deliver
-from headgate.spark.sinks.result_files import Part, listed, load, read
+from headgate.spark.sinks.result_files import ResultFile, listed, load, read
 from headgate.spark.store.commits import records
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, Output
@@ -32,7 +32,7 @@ REPLACING = ("sink.compact.some", "sink.compact.removed")  # here readers wait, 
 
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataDirectory]:
-    monkeypatch.setattr(filesink, "FAN", 3)
+    monkeypatch.setattr(file_sinks, "FAN", 3)
     with DataDirectory(tmp_path / "data") as directory:
         yield directory
 
@@ -194,7 +194,7 @@ def test_files_that_are_moved_while_they_are_read(directory: DataDirectory, monk
             steps.shorten()
         return load(path, schema)
 
-    monkeypatch.setattr(committed, "load", late)
+    monkeypatch.setattr(committed_results, "load", late)
     assert seen(directory) == list(range(9))
     assert [path.name for path in turns] == ["part-0.parquet", f"merged-{2:012}-{7:012}.parquet"]
 
@@ -216,7 +216,7 @@ def test_what_comes_between_reading_the_log_and_listing_the_files(
         if passed == moved:
             raise Died
 
-    def late(folder: Path) -> list[Part]:
+    def late(folder: Path) -> list[ResultFile]:
         if forgotten:
             steps.merge()
             steps.shorten()
@@ -225,7 +225,7 @@ def test_what_comes_between_reading_the_log_and_listing_the_files(
             steps.deliver()
         return listed(folder)
 
-    monkeypatch.setattr(committed, "listed", late)
+    monkeypatch.setattr(committed_results, "listed", late)
     assert seen(directory) == list(range(3))
     monkeypatch.undo()
     assert seen(directory) == list(range(9))
@@ -243,7 +243,7 @@ def test_a_log_that_is_shortened_while_it_is_opened(directory: DataDirectory, mo
             steps.commit(2)
         return read_frames(path)
 
-    monkeypatch.setattr(committed, "read_frames", late)
+    monkeypatch.setattr(committed_results, "read_frames", late)
     assert seen(directory) == list(range(5))
     assert opened == ["1", "2"]
 

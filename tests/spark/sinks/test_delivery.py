@@ -14,8 +14,8 @@ from tests.spark.sinks.delivering import Store
 from tests.spark.store.steps import aside, table
 
 from headgate.model import HeadgateError
-from headgate.spark.engine.tasks import FILES, Deliver, LetGo
-from headgate.spark.sinks import files as filesink
+from headgate.spark.machine.tasks import FILES, Deliver, LetGo
+from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.files import FileSink
 from headgate.spark.sinks.result_files import read
 from headgate.spark.store.commits.records import Commit, Output
@@ -162,7 +162,7 @@ def test_a_sink_that_fails_holds_back_its_own_query_only(directory: DataDirector
 def test_files_aside_wait_with_their_query(directory: DataDirectory, disk: Disk, crash: bool) -> None:
     """A run of two queries whose files lie in one folder; one of the failing query's two files is in place."""
     store = Store(directory)
-    for value in range(filesink.FAN):
+    for value in range(file_sinks.FAN):
         store.commit(Commit(outputs={"bad": inline(value)}))
         store.deliver()
     disk.full = {"bad": 1}
@@ -181,7 +181,7 @@ def test_files_aside_wait_with_their_query(directory: DataDirectory, disk: Disk,
     disk.full = {}
     assert store.deliver() == {}
     store.tidy()
-    assert values(directory, "bad") == [*range(filesink.FAN), 90, 91, 93]
+    assert values(directory, "bad") == [*range(file_sinks.FAN), 90, 91, 93]
     assert list(directory.aside.iterdir()) == []
 
 
@@ -209,7 +209,7 @@ def test_a_removed_query_waits_for_its_sink(directory: DataDirectory, disk: Disk
     assert store.commits.base().number == 0
     disk.full = {}
     assert store.deliver() == {}
-    assert (values(directory, "bad"), store.sinks.files, store.outlets) == ([1], {}, [])
+    assert (values(directory, "bad"), store.sinks.files, store.outboxes) == ([1], {}, [])
     store.tidy()
     assert store.commits.base().number == 2
 
@@ -223,7 +223,7 @@ def test_a_removed_query_leaves_its_results_in_its_own_sink(directory: DataDirec
         store.deliver()
         assert store.sinks.files == {}
     store = Store(directory)
-    assert (store.commits.state.queries, store.positions, store.outlets) == ({}, {}, [])
+    assert (store.commits.state.queries, store.positions, store.outboxes) == ({}, {}, [])
     assert [path.suffix for path in directory.result("q").glob("part*")] == [".jsonl"]
 
 
@@ -266,7 +266,7 @@ def test_recovery_that_cannot_force_names_to_disk_is_refused(
 ) -> None:
     Store(directory).commit(Commit(outputs={"q": inline(1)}))
     with monkeypatch.context() as failing:
-        failing.setattr(filesink, "sync_folder", fail)
+        failing.setattr(file_sinks, "sync_folder", fail)
         with pytest.raises(HeadgateError, match=r"results.q: cannot write: I/O error"):
             Store(directory)
     Store(directory).tidy()
@@ -294,6 +294,6 @@ def test_a_callback_is_called_again_when_it_is_given(directory: DataDirectory) -
     assert Store(directory).owed == {}  # nobody to call
     for _ in range(2):
         store = Store(directory, {"q": call})
-        store.outlets[0].waiting = [(number, commit.outputs["q"]) for number, commit in store.commits.commits()]
+        store.outboxes[0].waiting = [(number, commit.outputs["q"]) for number, commit in store.commits.commits()]
         assert store.deliver() == {}
         assert seen == [1]

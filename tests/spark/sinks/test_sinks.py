@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.model import HeadgateError
-from headgate.spark.sinks import files as filesink
-from headgate.spark.sinks import result_files as resultfiles
+from headgate.spark.sinks import files as file_sinks
+from headgate.spark.sinks import result_files
 from headgate.spark.sinks.files import FAN, FileSink
-from headgate.spark.sinks.registry import Memory, behind_of, is_file, open_sink, parse_sink
+from headgate.spark.sinks.registry import MemorySink, behind_of, is_file, open_sink, parse_sink
 from headgate.spark.sinks.result_files import read
 
 KINDS = pytest.mark.parametrize("kind", ["parquet", "jsonl"])
@@ -78,7 +78,7 @@ def test_files_written_aside_are_adopted_once(tmp_path: Path, kind: str) -> None
 def test_a_commit_of_several_files_is_merged_as_a_whole_or_not(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filesink, "TIERS", (16 << 10,))
+    monkeypatch.setattr(file_sinks, "TIERS", (16 << 10,))
     sink = FileSink(tmp_path / "q", kind)
     large, small = tmp_path / "large.parquet", tmp_path / "small.parquet"
     pq.write_table(pa.table({"x": [random.Random(2).getrandbits(62) for _ in range(4000)]}), large)
@@ -105,13 +105,13 @@ def test_results_are_read_while_files_are_merged(tmp_path: Path, monkeypatch: py
     sink = FileSink(tmp_path, "parquet")
     for number in range(1, FAN + 1):
         sink.roll_forward(number, table(number))
-    load = resultfiles.load
+    load = result_files.load
 
     def merged_meanwhile(path: Path, schema: pa.Schema | None) -> pa.Table:
         sink.compact()
         return load(path, schema)
 
-    monkeypatch.setattr(resultfiles, "load", merged_meanwhile)
+    monkeypatch.setattr(result_files, "load", merged_meanwhile)
     assert found(tmp_path) == list(range(1, FAN + 1))
 
 
@@ -122,14 +122,14 @@ def test_newer_results_come_while_files_are_merged(tmp_path: Path, monkeypatch: 
         sink.roll_forward(number, table(number))
     merge = FileSink._merge
 
-    def meanwhile(self: FileSink, chosen: list[resultfiles.Part]) -> object:
+    def meanwhile(self: FileSink, chosen: list[result_files.ResultFile]) -> object:
         self.roll_forward(FAN + 3, table(FAN + 3))
         return merge(self, chosen)
 
     monkeypatch.setattr(FileSink, "_merge", meanwhile)
     sink.compact(FAN)
     assert [(part.first, part.last) for part in sink._parts] == [(1, FAN), *((n, n) for n in range(FAN + 1, FAN + 4))]
-    assert sink._parts == resultfiles.parts(tmp_path)
+    assert sink._parts == result_files.parts(tmp_path)
     sink.roll_forward_all([(number, table(number)) for number in range(1, FAN + 4)])
     assert found(tmp_path) == list(range(1, FAN + 4))
     sink.close()
@@ -142,7 +142,7 @@ def test_files_stay_while_somebody_relies_on_them(tmp_path: Path, kind: str) -> 
     sink = FileSink(tmp_path, kind)
     for number in range(1, FAN + 1):
         sink.roll_forward(number, table(number))
-    with resultfiles.unchanged(tmp_path):
+    with result_files.unchanged(tmp_path):
         small = sorted(tmp_path.glob(f"*.{kind}"))
         for _ in range(2):
             sink.compact()
@@ -200,7 +200,7 @@ def test_every_type_comes_back(tmp_path: Path, kind: str) -> None:
 
 def test_memory_keeps_the_newest_and_wakes_those_who_wait() -> None:
     ring = open_sink("memory, rows=4", Path("unused"))
-    assert isinstance(ring, Memory)
+    assert isinstance(ring, MemorySink)
     assert ring.tail(3) is None
     assert ring.since(0, timeout=0.001) == []
     for number in range(1, 10):

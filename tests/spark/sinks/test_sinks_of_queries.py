@@ -16,9 +16,9 @@ from tests.spark.engine.test_steering import COPY, eventually, ids, rows
 from tests.spark.engine.workload import PATIENCE, declare
 
 from headgate.model import HeadgateError
+from headgate.spark.execution.open_sinks import OpenSinks
 from headgate.spark.session import Session
-from headgate.spark.sinks import files as filesink
-from headgate.spark.sinks.open_sinks import Sinks
+from headgate.spark.sinks import files as file_sinks
 from headgate.spark.store.atomic_files import write_atomic
 
 
@@ -39,7 +39,7 @@ def test_a_full_disk_suspends_the_query_whose_files_are_there(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write_atomic(path, *given, **more)
 
-    monkeypatch.setattr(filesink, "write_atomic", limited)
+    monkeypatch.setattr(file_sinks, "write_atomic", limited)
     bad, good = (session.query(name, COPY, query_class="low") for name in ("bad", "good"))
     session.append("a", rows(0))
     assert eventually(lambda: bad.status.state == "suspended")
@@ -111,11 +111,11 @@ def test_results_wait_for_a_table_that_takes_none(session: Session, database: st
 def test_a_table_that_a_crash_kept_rows_from_gets_them_at_the_next_start(
     opened: Open, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def crash(sinks: Sinks, task: Any) -> None:
+    def crash(sinks: OpenSinks, task: Any) -> None:
         raise RuntimeError("the power is gone")
 
     with monkeypatch.context() as crashing:
-        crashing.setattr(Sinks, "deliver", crash)
+        crashing.setattr(OpenSinks, "deliver", crash)
         session = opened()
         declare(session, ("a",))
         session.query("q", COPY, query_class="low", sink=f"table, name={database}.kept")

@@ -25,7 +25,7 @@ import pyarrow as pa
 from tests.spark.store.builders import SCHEMA, scratch
 from tests.spark.store.pipeline import SINKS, STREAM, Life, Promises, batch
 
-from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.result_files import read
 from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
@@ -198,7 +198,7 @@ def main(arguments: list[str]) -> int:
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--break", dest="broken", action="store_true", help="break the engine: it must be noticed")
     chosen = parser.parse_args(arguments)
-    filesink.FAN = 4
+    file_sinks.FAN = 4
     pa.set_cpu_count(1)
     warm_up()
     if chosen.broken:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.spark.store.builders import DELAY, SCHEMA, STREAM, rows, scratch
 from tests.spark.store.kills import ended, fork
 
-from headgate.spark.ingest.dead_letter_replay import Replayed, replay
+from headgate.spark.ingest.dead_letter_replay import LetterReplay, replay
 from headgate.spark.store.dead_letters import DeadLetters, Letter
 from headgate.spark.store.kill_points import POINTS, VARIABLE
 from headgate.spark.store.log.event_time import NO_EVENT_TIME
@@ -40,7 +40,7 @@ def opened(folder: Path) -> tuple[StreamLog, DeadLetters]:
     return StreamLog.open(folder / "s", STREAM, SCHEMA), DeadLetters(folder / "s.jsonl")
 
 
-def again(folder: Path, point: str = "") -> Replayed:
+def again(folder: Path, point: str = "") -> LetterReplay:
     if point:
         os.environ[VARIABLE] = point
     log, letters = opened(folder)

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.spark.sinks import files as filesink
+from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.registry import Sink, deliver, open_sink
 from headgate.spark.store import atomic_files as files
 from headgate.spark.store import frame_file as frames
@@ -88,7 +88,7 @@ def watched(look: Callable[[str], object]) -> Iterator[None]:
         look(point)
 
     with ExitStack() as stack:
-        for module in (commit, files, filesink, frames):
+        for module in (commit, files, file_sinks, frames):
             stack.enter_context(patch.object(module, "at", at))
         yield
 

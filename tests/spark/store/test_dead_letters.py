@@ -6,7 +6,7 @@ import pytest
 from tests.spark.store.builders import SCHEMA, ids, opened, rows
 
 from headgate.model import HeadgateError
-from headgate.spark.store import dead_letters as deadletters
+from headgate.spark.store import dead_letters
 from headgate.spark.store.dead_letters import DeadLetters, Letter
 from headgate.spark.store.log.event_time import NO_EVENT_TIME
 
@@ -103,7 +103,7 @@ def test_taking_that_was_broken_off_never_happened(tmp_path: Path, monkeypatch: 
         if point == "letters.take.written":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(deadletters, "at", crash)
+    monkeypatch.setattr(dead_letters, "at", crash)
     with pytest.raises(KeyboardInterrupt):
         letters.take()
     assert len(list(tmp_path.iterdir())) == 2

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import headgate.spark
-from headgate.spark.store import kill_points as killpoints
+from headgate.spark.store import kill_points
 
 ROOT = Path(__file__).parents[3]
 
@@ -29,7 +29,7 @@ def test_several_hundred_kills_lose_and_double_nothing(capsys: pytest.CaptureFix
     found = re.match(r"(\d+) kills, (\d+) of them at (\d+) named points", done.stdout)
     assert found is not None
     assert int(found[1]) >= 300
-    assert int(found[2]) == 2 * int(found[3]) == 2 * len(killpoints.POINTS)
+    assert int(found[2]) == 2 * int(found[3]) == 2 * len(kill_points.POINTS)
 
 
 def test_an_engine_that_forgets_too_early_is_noticed() -> None:
@@ -41,20 +41,20 @@ def test_an_engine_that_forgets_too_early_is_noticed() -> None:
 def test_every_point_is_listed_and_used() -> None:
     folder = Path(headgate.spark.__file__).parent
     text = "".join(path.read_text("utf-8") for path in folder.rglob("*.py"))
-    for point in (*killpoints.POINTS, *killpoints.TAKE_OVER):
+    for point in (*kill_points.POINTS, *kill_points.TAKE_OVER):
         start, _, last = point.rpartition(".")
         assert f'at("{point}"' in text or (f'point="{start}"' in text and f".{last}" in text), point
-    assert set(re.findall(r'\bat\("([^"]+)"', text)) <= {*killpoints.POINTS, *killpoints.TAKE_OVER}
+    assert set(re.findall(r'\bat\("([^"]+)"', text)) <= {*kill_points.POINTS, *kill_points.TAKE_OVER}
 
 
 def test_a_point_does_nothing_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     deaths: list[int] = []
     monkeypatch.setattr("os.kill", lambda process, number: deaths.append(number))
-    monkeypatch.setattr(killpoints, "_seen", killpoints._seen.copy())
-    killpoints.at("log.append.after")
-    monkeypatch.setenv(killpoints.VARIABLE, "log.append.after:2")
-    killpoints.at("log.append.before")
-    killpoints.at("log.append.after")
+    monkeypatch.setattr(kill_points, "_seen", kill_points._seen.copy())
+    kill_points.at("log.append.after")
+    monkeypatch.setenv(kill_points.VARIABLE, "log.append.after:2")
+    kill_points.at("log.append.before")
+    kill_points.at("log.append.after")
     assert deaths == []
-    killpoints.at("log.append.after")
+    kill_points.at("log.append.after")
     assert deaths == [9]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from headgate.model import (
     Aggregate,
+    EventTime,
     Except,
     HeadgateError,
     Join,
@@ -19,8 +20,8 @@ from headgate.model import (
     Union,
     Window,
 )
-from headgate.spark.compile.fragment_stream import Inner, Ref
-from headgate.spark.compile.time_spans import Moment, Span, ceiling, floor, micros
+from headgate.spark.compile.fragment_stream import FragmentStream, Ref
+from headgate.spark.compile.time_spans import Span, ceiling, floor, micros
 
 _NAME = r"(?:`(?:[^`]|``)+`|\w+)"
 _REF = re.compile(rf"{_NAME}(?:\.{_NAME})*")
@@ -50,7 +51,7 @@ class Step:
         """Values above that come of these below."""
         return span if span.empty else Span(self.above(span.low), self.above(span.high))
 
-    def above(self, moment: Moment) -> Moment:
+    def above(self, moment: EventTime) -> EventTime:
         """The value above that comes of one below."""
         if self.cut is None:
             return moment
@@ -115,7 +116,7 @@ def window_of(node: Operator | Source, ref: Ref, streams: Mapping[str, Stream]) 
     """The window that a reference names, and whether it is its end; None if it names none."""
     if isinstance(node, Source):
         stream = streams[node.stream]
-        return stream.windows.get(ref) if isinstance(stream, Inner) else None
+        return stream.windows.get(ref) if isinstance(stream, FragmentStream) else None
     if isinstance(node, Aggregate):
         return (node.window, ref == END) if ref in (START, END) else None
     for step in steps(node, ref, streams):

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from headgate.spark.compile.event_times import quoted
-from headgate.spark.compile.leaf_rows import Part, Rows
+from headgate.spark.compile.leaf_rows import LogPart, Rows
 from headgate.spark.compile.schemas import LATE, OFFSET
 from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span
 
@@ -111,7 +111,7 @@ def _plain(kind: pa.DataType) -> bool:
     return any(test(kind) for test in (*tests, types.is_date32, types.is_decimal128))
 
 
-def _offsets(parts: Sequence[Part], first: int, last: int) -> list[str]:
+def _offsets(parts: Sequence[LogPart], first: int, last: int) -> list[str]:
     found = []
     if parts[0].first < first:
         found.append(f"{OFFSET} >= {first}L")

@@ -28,9 +28,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from headgate.model import Join, Operator, Source, Stream, TableJoin
 from headgate.spark.compile.event_times import names, quoted
-from headgate.spark.compile.fragment_stream import Inner, Ref
+from headgate.spark.compile.fragment_stream import FragmentStream, Ref
 from headgate.spark.compile.leaf_rows import Rows
-from headgate.spark.compile.quick_frames import Made
+from headgate.spark.compile.quick_frames import NewColumn
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, FROM, ORIGINS, unique
 from headgate.spark.compile.time_spans import Span
 
@@ -39,7 +39,7 @@ Cut = Sequence[int]  # offsets of the streams in `Inner.below`
 
 
 @dataclass(frozen=True, slots=True)
-class Outlet:
+class OutputColumns:
     """How the frame of a piece's last operator becomes columns of its own: `refs` as `names`, then the event times."""
 
     refs: tuple[Ref, ...]
@@ -48,12 +48,12 @@ class Outlet:
     tracked: bool = False  # rows say what they were made of: another piece may fail on them
 
     @classmethod
-    def result(cls, refs: Sequence[Ref]) -> Outlet:
+    def result(cls, refs: Sequence[Ref]) -> OutputColumns:
         """Columns as users see them."""
         return cls(tuple(refs), tuple(unique(ref[-1] for ref in refs)))
 
     @classmethod
-    def inner(cls, refs: Sequence[Ref], times: Sequence[Ref]) -> Outlet:
+    def inner(cls, refs: Sequence[Ref], times: Sequence[Ref]) -> OutputColumns:
         """Columns as the log of waiting rows keeps them."""
         return cls(tuple(refs), tuple(f"c{number}" for number in range(len(refs))), tuple(times), tracked=True)
 
@@ -84,7 +84,7 @@ def scope(
     match node:
         case Source():
             known = streams[node.stream]
-            return known.refs if isinstance(known, Inner) else tuple((name,) for name in known.columns)
+            return known.refs if isinstance(known, FragmentStream) else tuple((name,) for name in known.columns)
         case Join():
             right = _owned(scope(node.inputs[1], streams, tables), node.right)
             return (*_owned(scope(node.inputs[0], streams, tables), node.left), *right)
@@ -96,7 +96,7 @@ def scope(
     return tuple((name,) for name in names(node, streams))
 
 
-def log_schema(inner: Inner) -> pa.Schema:
+def log_schema(inner: FragmentStream) -> pa.Schema:
     """The columns of the log of waiting rows."""
     hidden = [pa.field(CAME, pa.float64()), pa.field(CLOSED, pa.timestamp("us", "UTC"))]
     times = [pa.field(f"_t{number}", pa.int64()) for number in range(len(inner.times))]
@@ -105,7 +105,7 @@ def log_schema(inner: Inner) -> pa.Schema:
     return pa.schema([*inner.types, *hidden, *times, told, *reach, pa.field(ROW, pa.bool_())])
 
 
-def written(inner: Inner, result: pa.Table, old: Cut, new: Cut, now: float) -> pa.Table:
+def written(inner: FragmentStream, result: pa.Table, old: Cut, new: Cut, now: float) -> pa.Table:
     """A run's rows for the next operator; without any, one that tells how far the run has read."""
     rows = result.num_rows
     made = result.rename_columns([{ARRIVAL: CAME, CLOSES: CLOSED}.get(name, name) for name in result.column_names])
@@ -119,7 +119,7 @@ def written(inner: Inner, result: pa.Table, old: Cut, new: Cut, now: float) -> p
     return made.select(schema.names).cast(schema)
 
 
-def read(log: Rows, inner: Inner, first: int, last: int, times: Mapping[Ref, Span]) -> pa.Table:
+def read(log: Rows, inner: FragmentStream, first: int, last: int, times: Mapping[Ref, Span]) -> pa.Table:
     """The waiting rows of some offsets and event times, under the names that compiling uses."""
     rows = log.read(first, last)
     wanted = rows[ROW]
@@ -136,13 +136,13 @@ def read(log: Rows, inner: Inner, first: int, last: int, times: Mapping[Ref, Spa
     return rows.select(kept).rename_columns(renamed)
 
 
-def empty(inner: Inner) -> pa.Table:
+def empty(inner: FragmentStream) -> pa.Table:
     """No rows, as `read` gives them."""
     hidden = [pa.field(ARRIVAL, pa.float64()), pa.field(CLOSES, pa.timestamp("us", "UTC"))]
     return pa.schema([*inner.types, *hidden]).empty_table()
 
 
-def reach(log: Rows, inner: Inner, offset: int, base: Cut) -> Cut:
+def reach(log: Rows, inner: FragmentStream, offset: int, base: Cut) -> Cut:
     """How far into the streams below the rows before an offset reach; `base` where there was none yet."""
     if offset == 0:
         return base
@@ -159,22 +159,22 @@ def arrivals(rows: pa.Table) -> tuple[tuple[float, int], ...]:
     return tuple((came, ends[n + 1] - ends[n]) for n, came in enumerate(runs.values.to_pylist()))
 
 
-def named(inner: Inner) -> list[Made]:
+def named(inner: FragmentStream) -> list[NewColumn]:
     """The columns of waiting rows under the names that operators use: a side of a join becomes a struct."""
     owners: dict[str, list[str]] = {}
-    plain: list[Made] = []
+    plain: list[NewColumn] = []
     for ref, name in zip(inner.refs, inner.types.names, strict=True):
         if len(ref) == 1:
-            plain.append(Made(quoted((name,)), ref[0]))
+            plain.append(NewColumn(quoted((name,)), ref[0]))
         else:
             owners.setdefault(ref[0], []).append(f"{quoted((name,))} AS {quoted(ref[1:])}")
-    structs = [Made(f"struct({', '.join(columns)})", owner) for owner, columns in owners.items()]
+    structs = [NewColumn(f"struct({', '.join(columns)})", owner) for owner, columns in owners.items()]
     return [*plain, *structs]
 
 
 def time_column(stream: Stream, ref: Ref) -> str:
     """The column of a log that holds an event time; of rows that wait inside a query in microseconds."""
-    return f"_t{stream.times.index(ref)}" if isinstance(stream, Inner) else ref[0]
+    return f"_t{stream.times.index(ref)}" if isinstance(stream, FragmentStream) else ref[0]
 
 
 def _owned(refs: tuple[Ref, ...], owner: str) -> tuple[Ref, ...]:

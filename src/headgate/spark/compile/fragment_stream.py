@@ -14,7 +14,7 @@ Ref = tuple[str, ...]  # sensors.window.start: ("sensors", "window", "start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inner(Stream):
+class FragmentStream(Stream):
     """A stream between two operators of one query. It may have several event times, or none."""
 
     below: tuple[Place, ...]  # the streams that it is made of: leaves of the plan, seen from the operator that gives it
@@ -30,6 +30,6 @@ def event_times(stream: Stream) -> tuple[Ref, ...]:
     >>> event_times(Stream(name="s", event_time="ts"))
     (('ts',),)
     """
-    if isinstance(stream, Inner):
+    if isinstance(stream, FragmentStream):
         return stream.times
     return () if stream.event_time is None else ((stream.event_time,),)

@@ -11,19 +11,19 @@ from pyspark.sql import DataFrame, SparkSession
 from headgate.model import Aggregate, Except, Operator, Source, Stream
 from headgate.plan.sharing import Place
 from headgate.spark.compile.event_times import asked, window_of
-from headgate.spark.compile.fragment_rows import Outlet, scope
-from headgate.spark.compile.fragment_stream import Inner, Ref
-from headgate.spark.compile.prepared_query import Evaluation, evaluation
+from headgate.spark.compile.fragment_rows import OutputColumns, scope
+from headgate.spark.compile.fragment_stream import FragmentStream, Ref
+from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.compile.read_sets import node_at, sources
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Fragment:
     """A part of a plan: the operators from `place` down to streams or to the results of other pieces."""
 
     place: Place  # of its last operator in the query's plan
-    evaluation: Evaluation
-    feeds: Inner | None = None  # where its results wait; None: they are the query's
+    prepared: PreparedQuery
+    feeds: FragmentStream | None = None  # where its results wait; None: they are the query's
     leaves: dict[Place, Source] = field(init=False)  # what it reads, by the place in the query's plan
     held: tuple[Place, ...] = field(init=False)  # leaves whose every tuple waits for a window to close
 
@@ -34,7 +34,7 @@ class Piece:
 
     @property
     def plan(self) -> Operator:
-        return self.evaluation.plan
+        return self.prepared.plan
 
     @property
     def feeds_name(self) -> str | None:
@@ -52,7 +52,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Cutter:
+class PlanCutter:
     """Cuts a plan before the operators at some places.
 
     `known` says for each place under which place the same sub-plan was met first: its results are made once. `name`
@@ -66,10 +66,10 @@ class Cutter:
     known: Mapping[Place, Place]
     name: Callable[[Place], str]
 
-    def pieces(self, plan: Operator) -> tuple[Piece, ...]:
+    def fragments(self, plan: Operator) -> tuple[Fragment, ...]:
         """The pieces, each after those that feed it; the last gives the query's results."""
-        inner: dict[str, Inner] = {}
-        made: dict[Place, Piece] = {}
+        inner: dict[str, FragmentStream] = {}
+        made: dict[Place, Fragment] = {}
         wanted = self._wanted(plan)
         for place, node in self._in_order(plan):
             if place and (place not in self.cuts or self.known[place] != place):
@@ -79,18 +79,18 @@ class Cutter:
             columns = {name: tuple(frame.columns) for name, frame in self.tables.items()}
             refs = scope(part, streams, columns)
             times = tuple(sorted(wanted.get(place, ())))
-            outlet = Outlet.inner(refs, times) if place else Outlet.result(refs)
-            checked = evaluation(self.spark, part, streams, self.tables, outlet)
-            made[place] = Piece(place, checked, self._inner(place, node, checked, times) if place else None)
+            output_columns = OutputColumns.inner(refs, times) if place else OutputColumns.result(refs)
+            checked = prepare_query(self.spark, part, streams, self.tables, output_columns)
+            made[place] = Fragment(place, checked, self._inner(place, node, checked, times) if place else None)
             if (feeds := made[place].feeds) is not None:
                 inner[feeds.name] = feeds
         return tuple(made.values())
 
-    def _inner(self, place: Place, node: Operator, checked: Evaluation, times: tuple[Ref, ...]) -> Inner:
-        assert checked.outlet is not None
-        refs = checked.outlet.refs
+    def _inner(self, place: Place, node: Operator, checked: PreparedQuery, times: tuple[Ref, ...]) -> FragmentStream:
+        assert checked.output_columns is not None
+        refs = checked.output_columns.refs
         windows = {ref: found for ref in times if (found := window_of(node, ref, self.streams)) is not None}
-        return Inner(
+        return FragmentStream(
             name=self.name(place),
             below=tuple(leaf for leaf, _ in sources(node)),
             schema=tuple((ref[-1], "") for ref in refs),

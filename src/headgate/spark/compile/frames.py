@@ -19,17 +19,30 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
 
-from headgate.model import Aggregate, Except, Join, Operator, Project, Select, Source, Split, Stream, TableJoin, Union
+from headgate.model import (
+    Aggregate,
+    EventTime,
+    Except,
+    Join,
+    Operator,
+    Project,
+    Select,
+    Source,
+    Split,
+    Stream,
+    TableJoin,
+    Union,
+)
 from headgate.plan.sharing import Place
-from headgate.spark.compile import fragment_rows as waiting
+from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.event_times import END, START, names, quoted, window_columns
 from headgate.spark.compile.executor_reads import Sealed, sealed, train
-from headgate.spark.compile.fragment_stream import Inner, Ref
+from headgate.spark.compile.fragment_stream import FragmentStream, Ref
 from headgate.spark.compile.leaf_rows import Leaf, Range, Rows, check_kept, read_kept
-from headgate.spark.compile.quick_frames import Columns, Made, grouped, select, shipped
+from headgate.spark.compile.quick_frames import Columns, NewColumn, grouped, select, shipped
 from headgate.spark.compile.read_sets import Reading, Survey, Within, check_leaves
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, FROM, OFFSET, unique
-from headgate.spark.compile.time_spans import ALWAYS, NEVER, Moment, Span, micros
+from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span, micros
 
 SMALL = 20_000  # rows that one task handles faster than a shuffle
 BATCH = 10_000  # rows of a task where there are more
@@ -37,7 +50,7 @@ _OTHER = "_other"  # what a join's right side calls its hidden columns
 _WINDOW = "_window"
 _LONG = (1 << 63) - 1
 
-Marks = Mapping[str, Moment]  # hidden constant columns
+Marks = Mapping[str, EventTime]  # hidden constant columns
 Finish = Callable[[DataFrame, Sequence[str]], DataFrame]  # a frame and the names of further hidden columns
 Build = Callable[["Catalog", "Callable[[Reading], Found]"], "Builder"]
 
@@ -78,14 +91,14 @@ class Reader:
             self._read[key] = read_kept(
                 log, offsets.first, lambda first: self._rows(stream, first, offsets.last, bounded, late)
             )
-            lows = {waiting.time_column(known, ref): span.low for ref, span in bounded.items()}
+            lows = {fragment_rows.time_column(known, ref): span.low for ref, span in bounded.items()}
             check_kept(log, stream, offsets.first, lows)
         return self._read[key]
 
     def _rows(self, stream: str, first: int, last: int, bounded: Within, late: bool) -> Found:
         log, known = self.logs[stream], self.streams[stream]
-        if isinstance(known, Inner):
-            return Found(waiting.read(log, known, first, last, bounded))
+        if isinstance(known, FragmentStream):
+            return Found(fragment_rows.read(log, known, first, last, bounded))
         span = next(iter(bounded.values()), ALWAYS)
         files = sealed(log, first, last, known.event_time, span, late=late)
         rest = first if files is None else files.end
@@ -95,11 +108,15 @@ class Reader:
         """The span of an event time in a leaf's new tuples; of many tuples one that holds it."""
         leaf = self.leaves[place]
         stream, log = self.streams[leaf.stream], self.logs[leaf.stream]
-        wide = None if isinstance(stream, Inner) else train(log, leaf.range.first, leaf.range.last)
+        wide = None if isinstance(stream, FragmentStream) else train(log, leaf.range.first, leaf.range.last)
         if wide is not None:
             return wide
         rows = self.found(leaf.stream, leaf.range, {}, late=False).table
-        times = rows[waiting.time_column(stream, ref)] if isinstance(stream, Inner) else rows[ref[0]].cast(pa.int64())
+        times = (
+            rows[fragment_rows.time_column(stream, ref)]
+            if isinstance(stream, FragmentStream)
+            else rows[ref[0]].cast(pa.int64())
+        )
         found = pc.min_max(times).as_py()
         return NEVER if found["min"] is None else Span(found["min"], found["max"])
 
@@ -154,24 +171,30 @@ class Builder:
         stream = self.catalog.streams[reading.node.stream]
         made = None
         if table.num_rows or self.shape_only:
-            made = self._waiting(stream, table, marks) if isinstance(stream, Inner) else self._new(stream, table, marks)
+            made = (
+                self._waiting(stream, table, marks)
+                if isinstance(stream, FragmentStream)
+                else self._new(stream, table, marks)
+            )
         if files is None:
             return made
         read = self._stored(stream, files, table.schema, marks)
         return read if made is None else read.union(made)
 
-    def _waiting(self, stream: Inner, table: pa.Table, marks: Marks) -> DataFrame:
+    def _waiting(self, stream: FragmentStream, table: pa.Table, marks: Marks) -> DataFrame:
         hidden = (ARRIVAL, CLOSES, FROM) if self.tracked else (ARRIVAL, CLOSES)
         made = self._shipped(table.select([*stream.types.names, *hidden]), marks)
-        return self._select(made, [*waiting.named(stream), *map(Made, (*hidden, *marks))])
+        return self._select(made, [*fragment_rows.named(stream), *map(NewColumn, (*hidden, *marks))])
 
     def _new(self, stream: Stream, table: pa.Table, marks: Marks) -> DataFrame:
         closes = pa.nulls(table.num_rows, pa.timestamp("us", "UTC"))
         if not self.tracked:
             return self._shipped(table.select([*stream.columns, ARRIVAL]).append_column(CLOSES, closes), marks)
         made = self._shipped(table.select([*stream.columns, ARRIVAL, OFFSET]).append_column(CLOSES, closes), marks)
-        own = [Made(quoted((name,))) for name in stream.columns]
-        return self._select(made, [*own, Made(ARRIVAL), Made(CLOSES), origin(stream.name), *map(Made, marks)])
+        own = [NewColumn(quoted((name,))) for name in stream.columns]
+        return self._select(
+            made, [*own, NewColumn(ARRIVAL), NewColumn(CLOSES), origin(stream.name), *map(NewColumn, marks)]
+        )
 
     def _stored(self, stream: Stream, files: Sealed, schema: pa.Schema, marks: Marks) -> DataFrame:
         """As literals, marks make Spark compile anew, which does not matter beside the reading of so many rows."""
@@ -189,7 +212,7 @@ class Builder:
         made = shipped(self.catalog.spark, table, SMALL if small else BATCH)
         return made.coalesce(1) if small and self.meets else made
 
-    def _select(self, frame: DataFrame, columns: Sequence[Made]) -> DataFrame:
+    def _select(self, frame: DataFrame, columns: Sequence[NewColumn]) -> DataFrame:
         return select(frame, self.catalog.columns.listed(columns))
 
     def _plain(self, text: str) -> Column:
@@ -212,8 +235,8 @@ class Builder:
         return frame.where(self._plain(predicate))
 
     def _projected(self, node: Project, frame: DataFrame, marks: Marks) -> DataFrame:
-        made = [Made(one.expression, one.name) for one in node.columns]
-        return self._select(frame, [*made, *map(Made, self._hidden(marks))])
+        made = [NewColumn(one.expression, one.name) for one in node.columns]
+        return self._select(frame, [*made, *map(NewColumn, self._hidden(marks))])
 
     def _table_join(self, node: TableJoin, frame: DataFrame) -> DataFrame:
         left = frame.alias(node.left) if node.left else frame
@@ -226,9 +249,9 @@ class Builder:
         left = inputs[0].alias(node.left) if node.left else inputs[0]
         hidden = self._hidden(marks)
         other = [name + _OTHER for name in hidden]
-        renamed = [Made(name, far) for name, far in zip(hidden, other, strict=True)]
+        renamed = [NewColumn(name, far) for name, far in zip(hidden, other, strict=True)]
         right = self._select(inputs[1], [_all_but(hidden), *renamed]).alias(node.right)
-        latest = [Made(f"greatest({name}, {name}{_OTHER})", name) for name in (ARRIVAL, CLOSES)]
+        latest = [NewColumn(f"greatest({name}, {name}{_OTHER})", name) for name in (ARRIVAL, CLOSES)]
         gone = (ARRIVAL, CLOSES, *self.extra, *other)
         return self._select(left.join(right, self._on(node)), [_all_but(gone), *latest, *self._combined()])
 
@@ -236,9 +259,9 @@ class Builder:
         condition = self._plain(bound(node))
         return self._plain(node.condition) & condition if node.condition else condition
 
-    def _combined(self) -> list[Made]:
+    def _combined(self) -> list[NewColumn]:
         """The other hidden columns of a pair."""
-        return [Made(f"concat({FROM}, {FROM}{_OTHER})", FROM)] if self.tracked else []
+        return [NewColumn(f"concat({FROM}, {FROM}{_OTHER})", FROM)] if self.tracked else []
 
     def _aggregate(self, reading: Reading, node: Aggregate, marks: Marks) -> DataFrame | None:
         own: Marks = {} if node.window.tumbling else _ends(reading)
@@ -246,30 +269,32 @@ class Builder:
         if frame is None:
             return None
         frame = self._aggregate_input(node, frame)
-        window = Made(window_call(node), _WINDOW)
+        window = NewColumn(window_call(node), _WINDOW)
         if own:  # a row is in several windows: leave out those that end elsewhere before they are grouped
-            frame = self._select(frame, [Made("*"), window])
+            frame = self._select(frame, [NewColumn("*"), window])
             frame = frame.where(self._plain(f"{_WINDOW}.end BETWEEN {' AND '.join(own)}"))
-            window = Made(_WINDOW)
-        keys = [Made(key.expression, key.name) for key in node.keys]
+            window = NewColumn(_WINDOW)
+        keys = [NewColumn(key.expression, key.name) for key in node.keys]
         columns = self.catalog.columns
         rows = grouped(
             frame,
-            columns.listed([window, *keys, *map(Made, marks)]),
-            columns.aggregates([Made(f"max({ARRIVAL})", ARRIVAL), *self._aggregates(node)]),
+            columns.listed([window, *keys, *map(NewColumn, marks)]),
+            columns.aggregates([NewColumn(f"max({ARRIVAL})", ARRIVAL), *self._aggregates(node)]),
         )
         start, end = f"{_WINDOW}.start", f"{_WINDOW}.end"
-        given = [Made(quoted((column.name,))) for column in (*node.keys, *node.aggregates)]
-        hidden = [Made(ARRIVAL), Made(end, CLOSES), *map(Made, (*self.extra, *marks))]
-        return self._select(self._aggregated(node, rows), [Made(start, *START), Made(end, *END), *given, *hidden])
+        given = [NewColumn(quoted((column.name,))) for column in (*node.keys, *node.aggregates)]
+        hidden = [NewColumn(ARRIVAL), NewColumn(end, CLOSES), *map(NewColumn, (*self.extra, *marks))]
+        return self._select(
+            self._aggregated(node, rows), [NewColumn(start, *START), NewColumn(end, *END), *given, *hidden]
+        )
 
     def _aggregate_input(self, node: Aggregate, frame: DataFrame) -> DataFrame:
         del node
         return frame
 
-    def _aggregates(self, node: Aggregate) -> list[Made]:
-        told = [Made(f"concat(min({FROM}), max({FROM}))", FROM)] if self.tracked else []
-        return [*told, *(Made(value.expression, value.name) for value in node.aggregates)]
+    def _aggregates(self, node: Aggregate) -> list[NewColumn]:
+        told = [NewColumn(f"concat(min({FROM}), max({FROM}))", FROM)] if self.tracked else []
+        return [*told, *(NewColumn(value.expression, value.name) for value in node.aggregates)]
 
     def _aggregated(self, node: Aggregate, rows: DataFrame) -> DataFrame:
         del node
@@ -358,9 +383,9 @@ def compile_run(
     return builder.together(made)
 
 
-def origin(stream: str) -> Made:
+def origin(stream: str) -> NewColumn:
     """The tuple that a row of a stream is, as `_from` tells it."""
-    return Made(f"array(struct({literal(stream)} AS stream, {OFFSET} AS offset))", FROM)
+    return NewColumn(f"array(struct({literal(stream)} AS stream, {OFFSET} AS offset))", FROM)
 
 
 def literal(text: str) -> str:
@@ -396,16 +421,16 @@ def _ends(reading: Reading) -> Marks:
     return {f"_first_{depth}": reading.span.low, f"_last_{depth}": reading.span.high}
 
 
-def _bounded(moment: Moment) -> int:
+def _bounded(moment: EventTime) -> int:
     return moment if isinstance(moment, int) else (_LONG if moment > 0 else -_LONG)
 
 
-def _constant(moment: Moment, length: int) -> Any:
+def _constant(moment: EventTime, length: int) -> Any:
     return pa.repeat(pa.scalar(_bounded(moment), pa.timestamp("us", "UTC")), length)
 
 
-def _all_but(names: Sequence[str]) -> Made:
-    return Made(f"* EXCEPT ({', '.join(names)})")
+def _all_but(names: Sequence[str]) -> NewColumn:
+    return NewColumn(f"* EXCEPT ({', '.join(names)})")
 
 
 def _named(name: str) -> Column:

@@ -10,13 +10,12 @@ from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
-from headgate.model import HeadgateError
-from headgate.spark.compile.time_spans import Moment
+from headgate.model import EventTime, HeadgateError
 
 Found = TypeVar("Found")
 
 
-class Part(Protocol):
+class LogPart(Protocol):
     """Offsets [first, end) of a log and what is known of their rows without reading them."""
 
     @property
@@ -39,10 +38,10 @@ class Part(Protocol):
     def path(self) -> Path | None:
         """The Parquet file with exactly these rows, their offsets, arrivals and marks; None: not sealed yet."""
 
-    def overlaps(self, low: Moment, high: Moment) -> bool:
+    def overlaps(self, low: EventTime, high: EventTime) -> bool:
         """Whether a row in time may have its event time in [low, high]."""
 
-    def inside(self, low: Moment, high: Moment) -> bool:
+    def inside(self, low: EventTime, high: EventTime) -> bool:
         """Whether every row in time has."""
 
 
@@ -56,13 +55,13 @@ class Rows(Protocol):
     def read(self, first: int, last: int) -> pa.Table:
         """The rows at offsets [first, last), late or not: what operators without windows take."""
 
-    def read_window(self, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
+    def read_window(self, first: int, last: int, low: EventTime, high: EventTime) -> pa.Table:
         """Those in time whose event time lies in [low, high] microseconds, exactly those: what windows take."""
 
-    def segments(self, first: int, last: int) -> Sequence[Part]:
+    def segments(self, first: int, last: int) -> Sequence[LogPart]:
         """The parts that hold them, in order; sealed ones come before the others."""
 
-    def misses(self, first: int, lows: Mapping[str, Moment]) -> bool:
+    def misses(self, first: int, lows: Mapping[str, EventTime]) -> bool:
         """Whether rows from `first` on are not kept any more that may have these event times, by column, or later."""
 
 
@@ -85,11 +84,11 @@ class Leaf:
 
     stream: str
     range: Range
-    frontier_old: Moment | None = None
-    frontier_new: Moment | None = None
+    frontier_old: EventTime | None = None
+    frontier_new: EventTime | None = None
     start: int = 0
 
-    def frontier(self, new: bool) -> Moment:
+    def frontier(self, new: bool) -> EventTime:
         """The frontier before or after the run."""
         found = self.frontier_new if new else self.frontier_old
         return -inf if found is None else found
@@ -106,7 +105,7 @@ def read_kept(log: Rows, first: int, read: Callable[[int], Found]) -> Found:
                 raise
 
 
-def check_kept(log: Rows, stream: str, first: int, lows: Mapping[str, Moment]) -> None:
+def check_kept(log: Rows, stream: str, first: int, lows: Mapping[str, EventTime]) -> None:
     """Refuse rows of a log that are no longer there: those from an offset on with these event times, or later.
 
     Windows ask for their event times from the offset on at which the query began; most that has been dropped since

@@ -15,14 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headgate.model import Except, HeadgateError, Operator, Source, Stream, Union
+from headgate.model import EventTime, Except, HeadgateError, Operator, Source, Stream, Union
 from headgate.plan.sharing import Place
-from headgate.spark.compile import fragment_rows as waiting
+from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.admission.allowed_nodes import check
 from headgate.spark.compile.executor_writes import Written, write
 from headgate.spark.compile.failure_sites import Sites
-from headgate.spark.compile.fragment_rows import Outlet
-from headgate.spark.compile.fragment_stream import Inner, Ref
+from headgate.spark.compile.fragment_rows import OutputColumns
+from headgate.spark.compile.fragment_stream import FragmentStream, Ref
 from headgate.spark.compile.frames import Builder, Catalog, Finish, Found, Whole, compile_run, finishing, survey_of
 from headgate.spark.compile.leaf_rows import Leaf, Rows
 from headgate.spark.compile.quick_frames import collected
@@ -39,7 +39,6 @@ from headgate.spark.compile.schemas import (
     with_hidden,
 )
 from headgate.spark.compile.stored_tables import without_rows
-from headgate.spark.compile.time_spans import Moment
 from headgate.spark.jvm.errors import SPARK_ERRORS, first_line, may_be_of_values, of_values, told
 
 Key = tuple[tuple[tuple[str, int], ...], int | None]
@@ -86,14 +85,14 @@ class Care(IntEnum):
 
 
 @dataclass(slots=True)
-class Evaluation:
+class PreparedQuery:
     """A plan that Spark has checked and that can run. `schema` is its output, the hidden columns aside."""
 
     catalog: Catalog
     plan: Operator
     schema: pa.Schema
     finish: Finish
-    outlet: Outlet | None = None
+    output_columns: OutputColumns | None = None
     care: Care = Care.NONE
     sites: Sites = field(init=False)
 
@@ -146,26 +145,26 @@ class Evaluation:
     @property
     def tracked(self) -> bool:
         """Whether rows must say what they were made of: another piece of the query may fail on them."""
-        return self.outlet is not None and self.outlet.tracked
+        return self.output_columns is not None and self.output_columns.tracked
 
-    def frontiers(self, leaves: Mapping[Place, Leaf], whole: Whole | None, new: bool) -> dict[Ref, Moment]:
+    def frontiers(self, leaves: Mapping[Place, Leaf], whole: Whole | None, new: bool) -> dict[Ref, EventTime]:
         """The frontiers of the results before or after a run, in the event times that the outlet names."""
         survey = survey_of(self.catalog, self.plan, leaves, whole=whole)
-        times = () if self.outlet is None else self.outlet.times
+        times = () if self.output_columns is None else self.output_columns.times
         return {ref: survey.frontier(self.plan, (), ref, new) for ref in times}
 
     def closes(self, leaves: Mapping[Place, Leaf], whole: Whole | None = None) -> bool:
         """Whether a window closes in a run."""
         return survey_of(self.catalog, self.plan, leaves, whole=whole).closes()
 
-    def closed(self, leaves: Mapping[Place, Leaf]) -> tuple[Moment, ...]:
+    def closed(self, leaves: Mapping[Place, Leaf]) -> tuple[EventTime, ...]:
         """The last ends of the windows that have closed after a run."""
         return survey_of(self.catalog, self.plan, leaves).closed_windows()
 
     @property
     def hidden_schema(self) -> pa.Schema:
         """The output with `_arrival`, `_closes`, and for another piece the event times and `_from`."""
-        times = () if self.outlet is None else self.outlet.times
+        times = () if self.output_columns is None else self.output_columns.times
         inner = [pa.field(f"_t{number}", pa.int64()) for number in range(len(times))]
         told = [pa.field(FROM, ORIGINS)] if self.tracked else []
         return pa.schema([*result_schema(self.schema), *inner, *told])
@@ -214,18 +213,18 @@ class Evaluation:
         return tuple(found.values())
 
 
-def evaluation(
+def prepare_query(
     spark: SparkSession,
     plan: Operator,
     streams: Mapping[str, Stream],
     tables: Mapping[str, DataFrame],
-    outlet: Outlet | None = None,
-) -> Evaluation:
+    output_columns: OutputColumns | None = None,
+) -> PreparedQuery:
     """Check a plan with Spark's analyser over empty streams; refuse unknown functions and types that do not fit."""
     try:
         types, frame = _analysed(Catalog(spark, streams, without_rows(spark, plan, tables)), plan)
         check(frame)
-        finish = finishing(frame.columns) if outlet is None else outlet.finished
+        finish = finishing(frame.columns) if output_columns is None else output_columns.finished
         output = to_arrow_schema(finish(frame, ()).schema, timezone="UTC")
     except PySparkException as error:
         raise HeadgateError(f"Spark refuses the query: {told(error)}", hint="correct the expression") from None
@@ -233,8 +232,8 @@ def evaluation(
         raise HeadgateError(f"Spark refuses the query: {first_line(error)}", hint="correct the expression") from None
     check_result(output)
     catalog = Catalog(spark, streams, tables, types)
-    hidden = 2 + len(outlet.times if outlet else ())
-    return Evaluation(catalog, plan, pa.schema([*output][:-hidden]), finish, outlet)
+    hidden = 2 + len(output_columns.times if output_columns else ())
+    return PreparedQuery(catalog, plan, pa.schema([*output][:-hidden]), finish, output_columns)
 
 
 def execute(frame: DataFrame, schema: pa.Schema) -> pa.Table:
@@ -269,8 +268,8 @@ def _no_rows(catalog: Catalog) -> Callable[[Reading], Found]:
     def rows(reading: Reading) -> Found:
         assert isinstance(reading.node, Source)
         stream = catalog.streams[reading.node.stream]
-        if isinstance(stream, Inner):
-            return Found(waiting.empty(stream))
+        if isinstance(stream, FragmentStream):
+            return Found(fragment_rows.empty(stream))
         return Found(with_hidden(arrow_schema(stream)).empty_table())
 
     return rows

@@ -23,7 +23,7 @@ from pyspark.sql.types import StructType
 Java = Any  # an object in the JVM
 
 
-class Made(NamedTuple):
+class NewColumn(NamedTuple):
     """A column to be made: SQL text, and its name where the text does not say it."""
 
     text: str
@@ -40,11 +40,11 @@ class Columns:
         """A condition, or any other expression over one row."""
         return ClassicColumn(self._known(text, lambda: _java(F.expr(text))))
 
-    def listed(self, wanted: Sequence[Made]) -> Java:
+    def listed(self, wanted: Sequence[NewColumn]) -> Java:
         """A list of columns, as `select` and `grouped` take it."""
         return self._known(tuple(wanted), lambda: _sequence([_column(each) for each in wanted]))
 
-    def aggregates(self, wanted: Sequence[Made]) -> tuple[Java, Java]:
+    def aggregates(self, wanted: Sequence[NewColumn]) -> tuple[Java, Java]:
         """Aggregates, as `grouped` takes them: the first and the others."""
         first, *others = wanted
         head = self._known(("first", first), lambda: _java(_column(first)))
@@ -101,7 +101,7 @@ def _schemas(schema: pa.Schema) -> tuple[StructType, pa.Schema, str]:
     return found, to_arrow_schema(found, timezone="UTC"), found.json()
 
 
-def _column(wanted: Made) -> Column:
+def _column(wanted: NewColumn) -> Column:
     made = F.expr(wanted.text)
     return made.alias(wanted.name) if wanted.name else made
 

@@ -19,23 +19,32 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from headgate.model import Aggregate, Except, HeadgateError, Join, Operator, Source, Stream, Union
+from headgate.model import Aggregate, EventTime, Except, HeadgateError, Join, Operator, Source, Stream, Union
 from headgate.plan.sharing import Place, below_window
 from headgate.spark.compile.event_times import END, reference, steps, window_columns, window_of
 from headgate.spark.compile.fragment_stream import Ref, event_times
 from headgate.spark.compile.leaf_rows import Leaf, Range
-from headgate.spark.compile.time_spans import ALWAYS, NEVER, Moment, Span, ceiling, first_end, last_end, micros, snapped
+from headgate.spark.compile.time_spans import (
+    ALWAYS,
+    NEVER,
+    Span,
+    ceiling,
+    first_end,
+    last_end,
+    micros,
+    snapped,
+)
 
 Node = Operator | Source
 Within = Mapping[Ref, Span]  # what is asked of a node's rows: event times inside these spans
-Lows = Mapping[Ref, Moment]  # event times at or after these
+Lows = Mapping[Ref, EventTime]  # event times at or after these
 ANYWHEN: Within = {}
 NO_OFFSETS = Range(0, 0)
 _FOREVER = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Slice:
     """Which results of a sub-plan are meant: all at the new or old cut, or those caused by one entry's news.
 
     With `ever` entries that are not the cause are not taken at a cut but with all that they will ever have.
@@ -85,14 +94,14 @@ class Survey:
     def readings(self) -> list[Reading]:
         """One reading of the plan for each entry with news."""
         causes = [place for place, node in entries(self.plan) if self._has_news(node, place)]
-        made = (self.reading(self.plan, (), Part(cause=place), ANYWHEN) for place in causes)
+        made = (self.reading(self.plan, (), Slice(cause=place), ANYWHEN) for place in causes)
         return [one for one in made if one is not None]
 
     def closes(self) -> bool:
         """Whether a window closes whose results are new."""
         return any(self._has_news(node, place) for place, node in self._windows())
 
-    def closed_windows(self) -> tuple[Moment, ...]:
+    def closed_windows(self) -> tuple[EventTime, ...]:
         """The last end of a closed window at the new cut, for each operator whose results have windows.
 
         A run closes a window exactly if these differ before and after it.
@@ -110,13 +119,13 @@ class Survey:
         ahead = self._ahead()
         for cause, node in entries(self.plan):
             if ahead._has_news(node, cause):
-                reading = ahead.reading(self.plan, (), Part(cause=cause, ever=True), ANYWHEN)
+                reading = ahead.reading(self.plan, (), Slice(cause=cause, ever=True), ANYWHEN)
                 for leaf in _leaves_of(reading):
                     if leaf.offsets.first < self.leaves[leaf.place].range.last:
                         found[leaf.place].append({ref: span.low for ref, span in leaf.times.items()})
         return found
 
-    def reading(self, node: Node, place: Place, part: Part, within: Within) -> Reading | None:
+    def reading(self, node: Node, place: Place, part: Slice, within: Within) -> Reading | None:
         """What a sub-plan reads, None if that is certainly nothing."""
         if any(span.empty for span in within.values()):
             return None
@@ -131,7 +140,7 @@ class Survey:
         ]
         return self._whole(Reading(node, place, tuple(one for one in made if one is not None), span), made)
 
-    def frontier(self, node: Node, place: Place, ref: Ref, new: bool) -> Moment:
+    def frontier(self, node: Node, place: Place, ref: Ref, new: bool) -> EventTime:
         """A moment that no result to come is earlier than, in the event time that `ref` names."""
         if self.whole is not None:
             there = (*self.place, *place)
@@ -149,7 +158,7 @@ class Survey:
         ]
         return min(found, default=-inf)
 
-    def closed(self, node: Aggregate | Except, place: Place, new: bool) -> Moment:
+    def closed(self, node: Aggregate | Except, place: Place, new: bool) -> EventTime:
         """Windows that end by this moment are complete."""
         if isinstance(node, Aggregate):
             return self.frontier(node.inputs[0], (*place, 0), reference(node.time), new)
@@ -159,7 +168,7 @@ class Survey:
         start = moment - size if at_end else moment
         return ceiling(start, slide) - slide + size
 
-    def span(self, node: Node, place: Place, ref: Ref, part: Part, within: Within) -> Span:
+    def span(self, node: Node, place: Place, ref: Ref, part: Slice, within: Within) -> Span:
         """The event times that `ref` can have in the rows of a part."""
         asked = within.get(ref, ALWAYS)
         if isinstance(node, Source):
@@ -194,9 +203,9 @@ class Survey:
         if isinstance(node, Source):
             return self.leaves[place].range.first < self.leaves[place].range.last
         assert isinstance(node, Aggregate | Except)
-        return not self._ends(node, place, Part(cause=place), ANYWHEN).empty
+        return not self._ends(node, place, Slice(cause=place), ANYWHEN).empty
 
-    def _source(self, node: Source, place: Place, part: Part, within: Within) -> Reading | None:
+    def _source(self, node: Source, place: Place, part: Slice, within: Within) -> Reading | None:
         leaf = self.leaves[place]
         first, last = leaf.start, leaf.range.last if part.is_new(place) else leaf.range.first
         if part.cause == place:
@@ -211,7 +220,7 @@ class Survey:
         needed = {Union: any(made), Except: bool(made) and made[0] is not None}.get(type(reading.node), all(made))
         return reading if needed else None
 
-    def _ends(self, node: Aggregate | Except, place: Place, part: Part, within: Within) -> Span:
+    def _ends(self, node: Aggregate | Except, place: Place, part: Slice, within: Within) -> Span:
         """The first and the last end of the windows that a part takes."""
         if part.cause == place:
             old, new = (self.closed(node, place, cut) for cut in (False, True))
@@ -230,8 +239,8 @@ class Survey:
         return found is not None and found[1]
 
     def _inputs(
-        self, node: Operator, place: Place, part: Part, within: Within, ends: Span | None = None
-    ) -> Iterator[tuple[int, Part, Within]]:
+        self, node: Operator, place: Place, part: Slice, within: Within, ends: Span | None = None
+    ) -> Iterator[tuple[int, Slice, Within]]:
         """Each input that is read, which part of it, and what is asked of it."""
         if isinstance(node, Aggregate | Except):
             yield from self._below_windows(node, place, part, ends or ALWAYS)
@@ -245,9 +254,9 @@ class Survey:
                 yield number, part, narrowed
 
     def _below_windows(
-        self, node: Aggregate | Except, place: Place, part: Part, ends: Span
-    ) -> Iterator[tuple[int, Part, Within]]:
-        inner = Part(new=part.cause == place or part.is_new(place), ever=part.ever)
+        self, node: Aggregate | Except, place: Place, part: Slice, ends: Span
+    ) -> Iterator[tuple[int, Slice, Within]]:
+        inner = Slice(new=part.cause == place or part.is_new(place), ever=part.ever)
         size = micros(node.window.size)
         if isinstance(node, Aggregate):
             yield 0, inner, {reference(node.time): Span(ends.low - size, ends.high - 1)}
@@ -257,14 +266,14 @@ class Survey:
         for number, ref in enumerate(refs):
             yield number, inner, {ref: wanted}
 
-    def _joined(self, node: Join, place: Place, part: Part, asked: list[Within]) -> list[Within]:
+    def _joined(self, node: Join, place: Place, part: Slice, asked: list[Within]) -> list[Within]:
         """What is asked of a join's sides, each narrowed to the reach of the other."""
         times = reference(node.left_time)[bool(node.left) :], reference(node.right_time)[1:]
         low, high = micros(node.lower), micros(node.upper)
         left, right = (self.span(node.inputs[n], (*place, n), times[n], part, asked[n]) for n in (0, 1))
         return [_and(asked[0], times[0], right.plus(-high, -low)), _and(asked[1], times[1], left.plus(low, high))]
 
-    def _join_frontier(self, node: Join, place: Place, ref: Ref, new: bool) -> Moment:
+    def _join_frontier(self, node: Join, place: Place, ref: Ref, new: bool) -> EventTime:
         """Results to come have a new row on either side, and its partner may be as old as the bound allows.
 
         Whichever row the partner is, of those that there will ever be: a frontier depends on its own cut alone, or the
@@ -278,7 +287,7 @@ class Survey:
         own = self.frontier(node.inputs[mine], (*place, mine), step.ref, new)
         theirs = self.frontier(node.inputs[other], (*place, other), times[other], new)
         partner = Span(theirs + (micros(node.lower) if mine == 1 else -micros(node.upper)))
-        reached = self.span(node.inputs[mine], (*place, mine), step.ref, Part(ever=True), {times[mine]: partner})
+        reached = self.span(node.inputs[mine], (*place, mine), step.ref, Slice(ever=True), {times[mine]: partner})
         return min(own, reached.low)
 
     def _down(self, node: Operator, number: int, within: Within) -> Within:

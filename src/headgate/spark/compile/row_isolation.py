@@ -23,7 +23,7 @@ from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.fragment_rows import scope
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.frames import Builder, Marks, bound
-from headgate.spark.compile.quick_frames import Made, select
+from headgate.spark.compile.quick_frames import NewColumn, select
 from headgate.spark.compile.read_sets import Reading
 from headgate.spark.compile.safe_expressions import (
     ALIVE,
@@ -63,7 +63,7 @@ class IsolatingBuilder(Builder):
         return None if made is None else self._unmarked(made)
 
     def _unmarked(self, frame: DataFrame) -> DataFrame:
-        return self._select(frame, [Made("*"), Made("CAST(NULL AS STRING)", FAILED)])
+        return self._select(frame, [NewColumn("*"), NewColumn("CAST(NULL AS STRING)", FAILED)])
 
     def _made(self, frame: DataFrame, key: object, make: Callable[[], Sequence[Column]]) -> DataFrame:
         """A selection of columns that are made once: each takes many calls into the JVM."""
@@ -88,8 +88,8 @@ class IsolatingBuilder(Builder):
         texts = [
             _field(risky.index(one.expression)) if one.expression in risky else one.expression for one in node.columns
         ]
-        made = [Made(text, one.name) for text, one in zip(texts, node.columns, strict=True)]
-        return self._select(frame, [*made, *map(Made, self._hidden(marks))])
+        made = [NewColumn(text, one.name) for text, one in zip(texts, node.columns, strict=True)]
+        return self._select(frame, [*made, *map(NewColumn, self._hidden(marks))])
 
     def _computed(self, frame: DataFrame, node: Operator, texts: Sequence[str]) -> DataFrame:
         """A frame with expressions computed, as fields of `_tried`; rows on which one fails are marked."""
@@ -129,7 +129,7 @@ class IsolatingBuilder(Builder):
         return self._led_around(frame)
 
     def _led_around(self, frame: DataFrame) -> DataFrame:
-        told = [Made(name) for name in (ARRIVAL, CLOSES, FROM, FAILED)]
+        told = [NewColumn(name) for name in (ARRIVAL, CLOSES, FROM, FAILED)]
         self.failures.append(self._select(frame.where(self._plain(f"NOT ({GOOD})")), told))
         return frame.where(self._plain(GOOD))
 
@@ -201,8 +201,8 @@ class IsolatingBuilder(Builder):
     def _on(self, node: Join) -> Column:
         return self._condition_of(node) & self._plain(bound(node))
 
-    def _combined(self) -> list[Made]:
-        return [Made(f"concat({FROM}, {FROM}_other)", FROM), Made("CAST(NULL AS STRING)", FAILED)]
+    def _combined(self) -> list[NewColumn]:
+        return [NewColumn(f"concat({FROM}, {FROM}_other)", FROM), NewColumn("CAST(NULL AS STRING)", FAILED)]
 
     def together(self, made: Sequence[DataFrame]) -> DataFrame | None:
         """All results, and what was led around: null in columns that it does not have."""
@@ -219,11 +219,11 @@ class IsolatingBuilder(Builder):
             return self._good(frame, node.inputs[0])
         return self._led_around(self._computed(frame, node, risky))
 
-    def _aggregates(self, node: Aggregate) -> list[Made]:
+    def _aggregates(self, node: Aggregate) -> list[NewColumn]:
         found = [(value.name, *total(value.expression)) for value in node.aggregates]
         over = " OR ".join(f"({test})" for _, _, test in found if test)
-        made = [Made(text, name) for name, text, _ in found]
-        return [Made(f"concat(min({FROM}), max({FROM}))", FROM), Made(over or "FALSE", _OVER), *made]
+        made = [NewColumn(text, name) for name, text, _ in found]
+        return [NewColumn(f"concat(min({FROM}), max({FROM}))", FROM), NewColumn(over or "FALSE", _OVER), *made]
 
     def _aggregated(self, node: Aggregate, rows: DataFrame) -> DataFrame:
         sums = [value.expression for value in node.aggregates if total(value.expression)[1]]
@@ -247,8 +247,8 @@ class IsolatingBuilder(Builder):
         refs = list(dict.fromkeys((name,) for name in agreed.names))
         casts = [f"CAST({quoted((one.name,))} AS {one.dataType.simpleString()})" for one in agreed]
         rows = self._tried(named, ("cast", *casts), casts, lambda: self.sites.note(named, refs, casts))
-        made = [Made(_field(number), one.name) for number, one in enumerate(agreed)]
-        return self._select(rows, [*made, *map(Made, self._hidden(marks))])
+        made = [NewColumn(_field(number), one.name) for number, one in enumerate(agreed)]
+        return self._select(rows, [*made, *map(NewColumn, self._hidden(marks))])
 
 
 def _plain(builder: IsolatingBuilder) -> Builder:

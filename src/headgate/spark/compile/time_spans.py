@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from headgate.model import Window
-
-Moment = int | float  # microseconds since 1970; floats are only the infinities
+from headgate.model import EventTime, Window
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """All moments from `low` to `high`, both included."""
 
-    low: Moment = -inf
-    high: Moment = inf
+    low: EventTime = -inf
+    high: EventTime = inf
 
     @property
     def empty(self) -> bool:
@@ -39,7 +37,7 @@ class Span:
             return other if self.empty else self
         return Span(min(self.low, other.low), max(self.high, other.high))
 
-    def plus(self, low: Moment, high: Moment) -> Span:
+    def plus(self, low: EventTime, high: EventTime) -> Span:
         """The moments that lie `low` to `high` after one of these."""
         return self if self.empty else Span(self.low + low, self.high + high)
 
@@ -57,7 +55,7 @@ def micros(seconds: float) -> int:
     return round(seconds * 1_000_000)
 
 
-def floor(moment: Moment, step: int) -> Moment:
+def floor(moment: EventTime, step: int) -> EventTime:
     """The last multiple of `step` at or before a moment.
 
     >>> floor(-1, 10), floor(10, 10), floor(inf, 10)
@@ -66,12 +64,12 @@ def floor(moment: Moment, step: int) -> Moment:
     return moment if moment in (inf, -inf) else int(moment) // step * step
 
 
-def ceiling(moment: Moment, step: int) -> Moment:
+def ceiling(moment: EventTime, step: int) -> EventTime:
     """The first multiple of `step` at or after a moment."""
     return -floor(-moment, step)
 
 
-def first_end(window: Window, after: Moment) -> Moment:
+def first_end(window: Window, after: EventTime) -> EventTime:
     """The first end of a window later than a moment.
 
     >>> first_end(Window(10.0, 5.0), 10_000_000), first_end(Window(10.0), 9_999_999)
@@ -81,7 +79,7 @@ def first_end(window: Window, after: Moment) -> Moment:
     return floor(after - size, slide) + slide + size
 
 
-def last_end(window: Window, until: Moment) -> Moment:
+def last_end(window: Window, until: EventTime) -> EventTime:
     """The last end of a window at or before a moment."""
     size, slide = micros(window.size), micros(window.slide)
     return floor(until - size, slide) + size

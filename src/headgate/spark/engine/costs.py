@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headgate.spark.engine.views import Overview
+from headgate.spark.machine.views import Overview
 from headgate.spark.store.costs import Costs, QueryCost
 
 

@@ -20,29 +20,30 @@ from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
 from headgate.policies.guarded import Guarded
 from headgate.spark.compile.declared_tables import Tables
-from headgate.spark.engine import messages as m
 from headgate.spark.engine.costs import costs_of
-from headgate.spark.engine.lag import parse_lag
-from headgate.spark.engine.machine import Machine
 from headgate.spark.engine.owner import SINK, Owner
-from headgate.spark.engine.preparing import Known
-from headgate.spark.engine.recorder import Notes
-from headgate.spark.engine.tasks import FILES, SparkGoneError
-from headgate.spark.engine.views import Overview, QueryView
+from headgate.spark.engine.recorder import Recorder
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
-from headgate.spark.execution.job_runner import Runner
+from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.log_facts import LogFacts
+from headgate.spark.execution.open_sinks import OpenSinks, sizes, stored_sinks, uncalled
 from headgate.spark.execution.performer import Performer
 from headgate.spark.execution.recovery import Owed, complete
-from headgate.spark.ingest.dead_letter_replay import Replayed
-from headgate.spark.ingest.streams import Intake
+from headgate.spark.ingest.dead_letter_replay import LetterReplay
+from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.jvm.errors import one_line
-from headgate.spark.queries.fragment_logs import Rooms, is_room, tenant
+from headgate.spark.jvm.gone import SparkGoneError
+from headgate.spark.machine import messages as m
+from headgate.spark.machine.lag import parse_lag
+from headgate.spark.machine.machine import Machine
+from headgate.spark.machine.preparing import RememberedQuery
+from headgate.spark.machine.tasks import FILES
+from headgate.spark.machine.views import Overview, QueryView
+from headgate.spark.queries.fragment_logs import FragmentLogs, is_fragment_log, query_of
 from headgate.spark.sinks.followers import BUFFER, Followers
-from headgate.spark.sinks.open_sinks import Sinks, sizes, stored_sinks, uncalled
 from headgate.spark.sinks.registry import Call, behind_of, parse_sink
-from headgate.spark.sinks.table import Appending, table_of
+from headgate.spark.sinks.table import TableAppender, table_of
 from headgate.spark.store.atomic_files import disk_error
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.costs import Costs
@@ -76,7 +77,7 @@ class Engine:
         revive: Callable[[], SparkSession] | None = None,
     ) -> None:
         self.tables = Tables(keep=revive is not None)
-        self.runner = Runner(spark, run_limit, ours=revive is not None)
+        self.runner = JobRunner(spark, run_limit, ours=revive is not None)
         self.followers = Followers()
         self._lanes = count(1)
         self._spark, self._revive = spark, revive
@@ -85,52 +86,54 @@ class Engine:
         self.directory = DataDirectory(directory)
         try:
             self.commits = CommitLog(self.directory.commits)
-            self.rooms = Rooms(self.directory)
+            self.fragment_logs = FragmentLogs(self.directory)
             owed = complete(
-                self.directory, self.commits, stored_sinks(self.directory, self._table_call, self.rooms.sink)
+                self.directory, self.commits, stored_sinks(self.directory, self._table_call, self.fragment_logs.sink)
             )
-            self.rooms.sweep(self.commits.state.queries)
+            self.fragment_logs.sweep(self.commits.state.queries)
         except BaseException:
             self.directory.close()
             raise
-        self.intake = Intake(self.directory, self.now)
-        self.sinks = Sinks(self.directory, self._table_call)
-        self._notes = Notes(Journal(self.directory.journal), record)
+        self.ingest = StreamIngest(self.directory, self.now)
+        self.sinks = OpenSinks(self.directory, self._table_call)
+        self._recorder = Recorder(Journal(self.directory.journal), record)
         self._evaluator = SparkEvaluator(
             spark,
             self.runner,
-            self.intake.logs,
-            self.intake.streams,
+            self.ingest.logs,
+            self.ingest.streams,
             self.tables,
             self.directory.waiting,
             self.directory.aside,
             self.followers,
             self.now,
         )
-        committer = Committer(self.commits, self.rooms, self.followers, self.now)
-        performer = Performer(self._evaluator, committer, self.sinks, self.rooms, self.intake, self._start_spark_again)
+        committer = Committer(self.commits, self.fragment_logs, self.followers, self.now)
+        performer = Performer(
+            self._evaluator, committer, self.sinks, self.fragment_logs, self.ingest, self._start_spark_again
+        )
         machine = Machine(
-            _scheduler(policy, fuse, seed, None if record is None else self._notes.note),
-            LogFacts(self.intake.logs),
+            _scheduler(policy, fuse, seed, None if record is None else self._recorder.note),
+            LogFacts(self.ingest.logs),
             workers=workers,
             known=_known(self.commits, owed, uncalled(self.directory, self.commits)),
             commits=self.commits.number,
             explain=one_line,
         )
         for query, each in owed.items():
-            if not is_room(query):
-                machine.delivering.owe(query, str(each.told.get("sink", "parquet")), sizes(each.outputs))
-        self._owner = Owner(machine, performer.perform, committer.write, self.now, self._notes.note, workers, GROUP)
+            if not is_fragment_log(query):
+                machine.delivery.owe(query, str(each.told.get("sink", "parquet")), sizes(each.outputs))
+        self._owner = Owner(machine, performer.perform, committer.write, self.now, self._recorder.note, workers, GROUP)
 
     # -- what there is -----------------------------------------------------------------------------------------
 
     @property
     def streams(self) -> Mapping[str, Stream]:
-        return self.intake.streams
+        return self.ingest.streams
 
     @property
     def logs(self) -> Mapping[str, StreamLog]:
-        return self.intake.logs
+        return self.ingest.logs
 
     def now(self) -> float:
         """Seconds since the epoch, on a clock that never goes back."""
@@ -198,7 +201,7 @@ class Engine:
 
     def overview(self) -> Overview:
         """Everything as it is now."""
-        overview: Overview = self._last if self._closed else self._owner.ask(m.Survey)
+        overview: Overview = self._last if self._closed else self._owner.ask(m.DescribeAll)
         return overview
 
     def costs(self, overview: Overview | None = None) -> Costs:
@@ -230,27 +233,27 @@ class Engine:
 
     def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int:
         """Add rows to a stream; durable on return. How many were new and got an offset, late ones among them."""
-        with self.intake.changing(stream, self._grown):
-            return self.intake.append(stream, rows, batch)
+        with self.ingest.changing(stream, self._grown):
+            return self.ingest.append(stream, rows, batch)
 
     def finish(self, stream: str) -> None:
         """A stream has ended: its windows close."""
-        with self.intake.changing(stream, self._grown):
-            self.intake.finish(stream)
+        with self.ingest.changing(stream, self._grown):
+            self.ingest.finish(stream)
 
     def reject(self, stream: str, bad: tuple[tuple[str, str], ...]) -> None:
         """Keep tuples that could not be read."""
         now = self.now()
-        self.intake.keep(stream, [Letter(reason, now, text=raw) for raw, reason in bad])
+        self.ingest.keep(stream, [Letter(reason, now, text=raw) for raw, reason in bad])
 
-    def replay(self, stream: str, reason: str = "") -> Replayed:
+    def replay(self, stream: str, reason: str = "") -> LetterReplay:
         """Give a stream its dead letters again, all or those whose reason contains a text."""
-        with self.intake.changing(stream, self._grown):
-            return self.intake.replay(stream, reason)
+        with self.ingest.changing(stream, self._grown):
+            return self.ingest.replay(stream, reason)
 
     def _grown(self, stream: str, first: int, last: int) -> None:
         """Tell the owner of what has been appended, in the order in which it was."""
-        self._owner.tell(m.Appended(stream, last, self.intake.chunks(stream, first, last)))
+        self._owner.tell(m.Appended(stream, last, self.ingest.chunks(stream, first, last)))
 
     def full(self, stream: str) -> str | None:
         """The query that a stream's source must wait for, if there is one."""
@@ -295,7 +298,7 @@ class Engine:
             left = self._owner.ask(m.Close, patience)
         except Exception as error:
             failures.append(error)
-        self._last = self._owner.ask(m.Survey)
+        self._last = self._owner.ask(m.DescribeAll)
         self._closed = True
         for let_go in (
             self._owner.end,
@@ -303,9 +306,9 @@ class Engine:
             lambda: self.costs(self._last).save(self.directory.path),
             self.sinks.close,
             self.commits.close,
-            self.rooms.close,
-            self.intake.close,
-            self._notes.close,
+            self.fragment_logs.close,
+            self.ingest.close,
+            self._recorder.close,
             self.directory.close,
         ):
             try:
@@ -320,7 +323,7 @@ class Engine:
 
     def _table_call(self, sink: str) -> Call | None:
         table = table_of(sink)
-        return None if table is None else Appending(lambda: self._spark, table)
+        return None if table is None else TableAppender(lambda: self._spark, table)
 
     def look_for_spark(self) -> None:
         """Notice that Spark has died, though nothing runs that would meet it."""
@@ -341,15 +344,17 @@ class Engine:
         return lost
 
 
-def _known(commits: CommitLog, owed: Mapping[str, Owed], uncalled: Mapping[str, int]) -> dict[str, Known]:
+def _known(commits: CommitLog, owed: Mapping[str, Owed], uncalled: Mapping[str, int]) -> dict[str, RememberedQuery]:
     """What commits say of the queries of former lives."""
     inside: dict[str, list[tuple[str, int, Any]]] = {}
     for name, each in owed.items():
-        if is_room(name):
-            inside.setdefault(tenant(name), []).extend((name, number, output) for number, output in each.outputs)
+        if is_fragment_log(name):
+            inside.setdefault(query_of(name), []).extend((name, number, output) for number, output in each.outputs)
     state = commits.state
     return {
-        name: Known(dict(said), dict(state.positions.get(name, {})), tuple(inside.get(name, ())), uncalled.get(name))
+        name: RememberedQuery(
+            dict(said), dict(state.positions.get(name, {})), tuple(inside.get(name, ())), uncalled.get(name)
+        )
         for name, said in state.queries.items()
     }
 

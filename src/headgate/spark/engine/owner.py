@@ -11,11 +11,11 @@ from math import inf
 from typing import Any
 
 from headgate.model import HeadgateError, closed
-from headgate.spark.engine.context import Notice
-from headgate.spark.engine.lifecycle import Transition
-from headgate.spark.engine.machine import Machine
-from headgate.spark.engine.messages import Answer, Command, GiveUp, Message, TimePassed
-from headgate.spark.engine.tasks import AIDE, COMMIT, FILES, TIDY, WORKER, LetGo, Reply, Task, Write
+from headgate.spark.machine.context import Notice
+from headgate.spark.machine.lifecycle import Transition
+from headgate.spark.machine.machine import Machine
+from headgate.spark.machine.messages import Answer, Command, GiveUp, Message, TimePassed
+from headgate.spark.machine.tasks import AIDE, COMMIT, FILES, TIDY, WORKER, LetGo, Reply, Task, Write
 
 AIDES = 4  # threads that check queries, open streams and look at windows
 SINK = "sink-"  # how the lanes of sinks begin that run somebody's code
@@ -127,7 +127,7 @@ class Owner:
                 out = self._machine.failed(message, error)
             for each in out:
                 self._send(each)
-            self.holds = self._machine.limits.waits
+            self.holds = self._machine.backpressure.waits
         self._ended.set()
         self._refuse_all()
 

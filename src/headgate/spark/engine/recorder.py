@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from headgate import logs
-from headgate.spark.engine.context import Notice
-from headgate.spark.engine.lifecycle import Transition
+from headgate.spark.machine.context import Notice
+from headgate.spark.machine.lifecycle import Transition
 from headgate.spark.store.journal import Entry, Journal
 
 _log = logs.logger("engine")
 
 
-class Notes:
+class Recorder:
     """Writes in the order in which things happened; whoever notes something never waits for it."""
 
     def __init__(self, journal: Journal, record: Callable[[str], Any] | None) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from headgate.spark.engine.tasks import Write, Written
 from headgate.spark.execution.query_run import letters_of
-from headgate.spark.queries.fragment_logs import Rooms
+from headgate.spark.machine.tasks import Write, Written
+from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.sinks.followers import Followers
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit
@@ -15,9 +15,11 @@ from headgate.spark.store.commits.records import Commit
 class Committer:
     """Writes commits; several threads may."""
 
-    def __init__(self, commits: CommitLog, rooms: Rooms, followers: Followers, now: Callable[[], float]) -> None:
+    def __init__(
+        self, commits: CommitLog, fragment_logs: FragmentLogs, followers: Followers, now: Callable[[], float]
+    ) -> None:
         self.commits = commits
-        self._rooms, self._followers, self._now = rooms, followers, now
+        self._fragment_logs, self._followers, self._now = fragment_logs, followers, now
 
     def write(self, tasks: Sequence[Write]) -> list[Written]:
         """Make runs count: all of them, durable on return, or none."""
@@ -37,7 +39,7 @@ class Committer:
         owed, error = {}, None
         for name, output in task.inside.items():
             try:
-                self._rooms.put(name, number, output.table())
+                self._fragment_logs.put(name, number, output.table())
             except Exception as failed:  # it is committed: the rows must be put there before the query goes on
                 owed[name], error = (number, output), failed
         for query, tables in task.seen.items():

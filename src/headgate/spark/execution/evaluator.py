@@ -10,20 +10,21 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import Query, Stream
-from headgate.spark.compile.fragments import Piece
+from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.leaf_rows import Range
-from headgate.spark.compile.prepared_query import Evaluation, evaluation
-from headgate.spark.engine.tasks import Evaluate, Portion, Result, SparkChangedError, SparkGoneError
-from headgate.spark.execution.job_runner import Runner
-from headgate.spark.execution.query_run import Share
+from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
+from headgate.spark.execution.job_runner import JobRunner
+from headgate.spark.execution.open_sinks import size_of
+from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train
-from headgate.spark.execution.shared_jobs import Together
+from headgate.spark.execution.shared_jobs import SharedJobs
 from headgate.spark.execution.unexpected_errors import told
+from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.jvm.process import Java
-from headgate.spark.queries.layout import Shape, Shaper
+from headgate.spark.machine.tasks import Evaluate, Portion, Result
+from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.running_query import Logs, RunningQuery
 from headgate.spark.sinks.followers import Followers
-from headgate.spark.sinks.open_sinks import size_of
 from headgate.spark.sinks.table import check_sink
 
 
@@ -33,7 +34,7 @@ class SparkEvaluator:
     def __init__(
         self,
         spark: SparkSession,
-        runner: Runner,
+        runner: JobRunner,
         logs: Logs,
         streams: Mapping[str, Stream],
         tables: Mapping[str, DataFrame],
@@ -50,7 +51,7 @@ class SparkEvaluator:
     def use(self, spark: SparkSession) -> None:
         """Run on another Spark from now on: what was made ready for the former one is of no use."""
         self.spark = spark
-        self._together = Together(self.runner, self._logs, self._aside, self._now)
+        self._shared_jobs = SharedJobs(self.runner, self._logs, self._aside, self._now)
 
     @property
     def java(self) -> Java:
@@ -63,14 +64,14 @@ class SparkEvaluator:
             return SparkChangedError(found.message, hint=found.hint)
         return found
 
-    def check(self, query: Query) -> tuple[Shape, Evaluation]:
+    def check(self, query: Query) -> tuple[Layout, PreparedQuery]:
         """Refuse a query that could not run; nothing has been started yet."""
-        checked = evaluation(self.spark, query.plan, self._streams, self._tables)
+        checked = prepare_query(self.spark, query.plan, self._streams, self._tables)
         check_sink(self.spark, query.sink, checked.schema)
-        return Shape((Piece((), checked),)), checked
+        return Layout((Fragment((), checked),)), checked
 
-    def shaper(self) -> Shaper:
-        return Shaper(self.spark, self._streams, self._tables, self._waiting)
+    def cutter(self) -> QueryCutter:
+        return QueryCutter(self.spark, self._streams, self._tables, self._waiting)
 
     def evaluate(self, task: Evaluate) -> list[Result]:
         """Each group in one job, where its queries are of one form."""
@@ -81,52 +82,54 @@ class SparkEvaluator:
         return results
 
     def _group(self, group: Sequence[Portion], label: str) -> Iterator[Result]:
-        shares: dict[Portion, Share] = {}
+        query_runs: dict[Portion, QueryRun] = {}
         for portion in group:
             try:
-                shares[portion] = self.share(portion)
+                query_runs[portion] = self.query_run(portion)
             except SparkGoneError:
                 raise
             except Exception as error:  # its log lacks what it was to read
                 yield Result(portion, told(error, f"run {portion.name}"))
-        self._together.evaluate(list(shares.values()), label)
+        self._shared_jobs.evaluate(list(query_runs.values()), label)
         # Members of a group have read the same, and to look up a long train takes a while.
         arrivals = cache(lambda stream, first, last: self._logs[stream].arrivals(first, last))
-        for portion, share in shares.items():
+        for portion, query_run in query_runs.items():
             try:
-                yield self._result(portion, share, arrivals)
+                yield self._result(portion, query_run, arrivals)
             except Exception as error:
                 yield Result(portion, told(error, f"run {portion.name}"))
 
-    def share(self, portion: Portion) -> Share:
-        piece = cast(Piece, portion.piece)
-        if piece.evaluation.catalog.spark is not self.spark:  # its frames are in a Java that has died
+    def query_run(self, portion: Portion) -> QueryRun:
+        fragment = cast(Fragment, portion.fragment)
+        if fragment.prepared.catalog.spark is not self.spark:  # its frames are in a Java that has died
             raise SparkChangedError("the query was made ready for a Spark that has died")
         taken = {place: Range(*offsets) for place, offsets in portion.taken.items()}
-        return Share.of(RunningQuery.of(portion.standing), piece, taken, self._logs)
+        return QueryRun.of(RunningQuery.of(portion.resume_point), fragment, taken, self._logs)
 
-    def _result(self, portion: Portion, share: Share, arrivals: Callable[..., Sequence[tuple[float, int]]]) -> Result:
-        if share.error:
-            return Result(portion, share.error)
-        output = share.output(self._aside)
+    def _result(
+        self, portion: Portion, query_run: QueryRun, arrivals: Callable[..., Sequence[tuple[float, int]]]
+    ) -> Result:
+        if query_run.error:
+            return Result(portion, query_run.error)
+        output = query_run.output(self._aside)
         times: Sequence[float] = ()
-        if share.result.written is not None:
-            times = arrivals_of_train(share.result.count, share.streams_read, arrivals)
-        elif share.piece.feeds is None:
-            times = arrivals_of(share.result.rows, share.streams_read, self._logs)
+        if query_run.result.written is not None:
+            times = arrivals_of_train(query_run.result.count, query_run.streams_read, arrivals)
+        elif query_run.fragment.feeds is None:
+            times = arrivals_of(query_run.result.rows, query_run.streams_read, self._logs)
         return Result(
             portion,
             output=output,
             size=0 if output is None else size_of(output),
-            inside=share.inside(),
-            inside_rows=0 if share.handed is None else share.handed.num_rows,
-            chunks=share.chunks,
-            failures=share.result.failures,
-            count=share.result.count,
-            tuples=share.tuples,
-            arrived=share.arrived,
-            late=share.late,
-            jobs=share.jobs,
+            inside=query_run.inside(),
+            inside_rows=0 if query_run.handed is None else query_run.handed.num_rows,
+            chunks=query_run.chunks,
+            failures=query_run.result.failures,
+            count=query_run.result.count,
+            tuples=query_run.tuples,
+            arrived=query_run.arrived,
+            late=query_run.late,
+            jobs=query_run.jobs,
             arrivals=times,
-            seen=tuple(share.tables(self._aside)) if self._followers.has(share.name) else (),
+            seen=tuple(query_run.tables(self._aside)) if self._followers.has(query_run.name) else (),
         )

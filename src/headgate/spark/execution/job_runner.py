@@ -13,15 +13,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headgate.model import HeadgateError
-from headgate.spark.engine.tasks import SparkGoneError
 from headgate.spark.jvm.errors import of_values
+from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.jvm.process import Java
 
 Made = TypeVar("Made")
 
 
-class Runner:
-    """Runs evaluations; several threads may."""
+class JobRunner:
+    """Runs prepared_queries; several threads may."""
 
     def __init__(self, spark: SparkSession, limit: float, *, ours: bool = False) -> None:
         self.limit = limit

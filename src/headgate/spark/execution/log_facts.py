@@ -6,10 +6,10 @@ from collections.abc import Hashable, Mapping
 from math import inf
 from typing import cast
 
+from headgate.model import EventTime
 from headgate.plan.template import template
-from headgate.spark.compile.fragments import Piece
-from headgate.spark.engine.fragments import Moment, Standing
-from headgate.spark.engine.fragments import Piece as AnyPiece
+from headgate.spark.compile.fragments import Fragment
+from headgate.spark.machine.fragments import FragmentView, ResumePoint
 from headgate.spark.queries.running_query import Logs, RunningQuery
 
 
@@ -25,7 +25,7 @@ class LogFacts:
     def end(self, stream: str) -> int:
         return self._logs[stream].end
 
-    def frontier(self, stream: str, offset: int) -> Moment:
+    def frontier(self, stream: str, offset: int) -> EventTime:
         found = self._logs[stream].frontier_at(offset)
         return -inf if found is None else found
 
@@ -35,12 +35,12 @@ class LogFacts:
     def require(self, stream: str, offset: int) -> None:
         self._logs[stream].require(offset)
 
-    def window_key(self, standing: Standing) -> Hashable:
-        found = template(standing.query.plan)
-        return standing.name if found is None else found.form
+    def window_key(self, resume_point: ResumePoint) -> Hashable:
+        found = template(resume_point.query.plan)
+        return resume_point.name if found is None else found.form
 
-    def closed(self, standing: Standing, frontiers: Mapping[str, Moment]) -> tuple[Moment, ...]:
-        return RunningQuery.of(standing).closed(frontiers)
+    def closed(self, resume_point: ResumePoint, frontiers: Mapping[str, EventTime]) -> tuple[EventTime, ...]:
+        return RunningQuery.of(resume_point).closed(frontiers)
 
-    def can_close(self, standing: Standing, piece: AnyPiece, ends: Mapping[str, int]) -> bool:
-        return RunningQuery.of(standing).can_close(cast(Piece, piece), ends, self._logs)
+    def can_close(self, resume_point: ResumePoint, fragment: FragmentView, ends: Mapping[str, int]) -> bool:
+        return RunningQuery.of(resume_point).can_close(cast(Fragment, fragment), ends, self._logs)

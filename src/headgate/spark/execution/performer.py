@@ -7,17 +7,18 @@ from typing import Any, cast
 
 from headgate.model import HeadgateError
 from headgate.plan.sharing import Place
-from headgate.spark.engine import tasks as t
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
-from headgate.spark.execution.refragmenter import Recutter
+from headgate.spark.execution.open_sinks import OpenSinks, sizes
+from headgate.spark.execution.refragmenter import Refragmenter
 from headgate.spark.execution.unexpected_errors import told
-from headgate.spark.ingest.streams import Intake
-from headgate.spark.queries.fragment_logs import Rooms
-from headgate.spark.queries.layout import Shape
+from headgate.spark.ingest.streams import StreamIngest
+from headgate.spark.jvm.gone import SparkGoneError
+from headgate.spark.machine import tasks as t
+from headgate.spark.queries.fragment_logs import FragmentLogs
+from headgate.spark.queries.layout import Layout
 from headgate.spark.queries.retention import droppable, forget_inside
 from headgate.spark.queries.running_query import RunningQuery, stream_leaves
-from headgate.spark.sinks.open_sinks import Sinks, sizes
 
 _ON_SPARK = (t.OpenStream, t.Check, t.Prepare, t.Evaluate, t.Deliver)  # may ask something of Spark
 
@@ -29,16 +30,16 @@ class Performer:
         self,
         evaluator: SparkEvaluator,
         committer: Committer,
-        sinks: Sinks,
-        rooms: Rooms,
-        intake: Intake,
+        sinks: OpenSinks,
+        fragment_logs: FragmentLogs,
+        ingest: StreamIngest,
         revive: Callable[[], Mapping[str, str]],
     ) -> None:
         self._evaluator, self._committer, self._sinks = evaluator, committer, sinks
-        self._rooms, self._intake = rooms, intake
-        self._recutter = Recutter(evaluator, committer, rooms, intake)
+        self._fragment_logs, self._ingest = fragment_logs, ingest
+        self._recutter = Refragmenter(evaluator, committer, fragment_logs, ingest)
         self._ways: Mapping[type, Callable[[Any], Any]] = {
-            t.OpenStream: lambda task: intake.add(task.stream).end,
+            t.OpenStream: lambda task: ingest.add(task.stream).end,
             t.Check: self._check,
             t.Recall: self._recall,
             t.Reach: self._reach,
@@ -51,7 +52,7 @@ class Performer:
             t.Look: self._look,
             t.Tidy: self._tidy,
             t.Drop: self._drop,
-            t.Discard: lambda task: rooms.leave(cast(Shape, task.shape)),
+            t.Discard: lambda task: fragment_logs.leave(cast(Layout, task.layout)),
             t.Revive: lambda task: revive(),
         }
 
@@ -65,25 +66,25 @@ class Performer:
             return self._ways[type(task)](task)
         except Exception as error:
             blamed = self._evaluator.blame(java, error) if isinstance(task, _ON_SPARK) else error
-            if isinstance(blamed, t.SparkGoneError):
+            if isinstance(blamed, SparkGoneError):
                 raise blamed from error
             if isinstance(error, HeadgateError | OSError):
                 raise
             raise HeadgateError(told(error, type(task).__name__)) from error
 
     def _check(self, task: t.Check) -> t.Checked:
-        shape, checked = self._evaluator.check(task.query)
+        layout, checked = self._evaluator.check(task.query)
         known: frozenset[Any] = frozenset()
         if task.known:
             streams = set(stream_leaves(task.query).values())
-            letters = self._intake.letters
+            letters = self._ingest.letters
             known = frozenset(key for stream in streams for key in letters[stream].failed(task.query.name))
-        return t.Checked(shape, known, checked.schema)
+        return t.Checked(layout, known, checked.schema)
 
     def _reach(self, task: t.Reach) -> dict[Place, int]:
         for name, number, output in task.owed:
-            self._rooms.put(name, number, output.table())
-        return RunningQuery.of(task.standing).stands()
+            self._fragment_logs.put(name, number, output.table())
+        return RunningQuery.of(task.resume_point).stands()
 
     def _recall(self, task: t.Recall) -> list[tuple[int, Any, int]]:
         commits = self._committer.commits.commits()
@@ -93,14 +94,14 @@ class Performer:
 
     def _keep_letters(self, task: t.KeepLetters) -> None:
         for number, letters in task.batch:
-            self._intake.keep_committed(number, task.stream, letters)
+            self._ingest.keep_committed(number, task.stream, letters)
 
     def _look(self, task: t.Look) -> list[Place]:
-        running = RunningQuery.of(task.standing)
+        running = RunningQuery.of(task.resume_point)
         found: list[Place] = []
-        for piece in running.pieces:
-            if piece.held and running.can_close(piece, task.ends, self._intake.logs):
-                found += piece.held
+        for fragment in running.fragments:
+            if fragment.held and running.can_close(fragment, task.ends, self._ingest.logs):
+                found += fragment.held
         return found
 
     def _tidy(self, task: t.Tidy) -> dict[str, int]:
@@ -109,11 +110,11 @@ class Performer:
         self._committer.commits.compact(task.upto)
         if task.standings is None:
             return {}
-        running = [RunningQuery.of(standing) for standing in task.standings]
-        forget_inside(running, self._intake.logs)
-        return droppable(running, self._intake.logs)
+        running = [RunningQuery.of(resume_point) for resume_point in task.standings]
+        forget_inside(running, self._ingest.logs)
+        return droppable(running, self._ingest.logs)
 
     def _drop(self, task: t.Drop) -> dict[str, int]:
         for stream, offset in task.before.items():
-            self._intake.logs[stream].drop_before(offset)
-        return {stream: log.start for stream, log in self._intake.logs.items()}
+            self._ingest.logs[stream].drop_before(offset)
+        return {stream: log.start for stream, log in self._ingest.logs.items()}

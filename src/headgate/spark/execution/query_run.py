@@ -10,9 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from headgate.plan.sharing import Place
-from headgate.spark.compile import executor_reads as sealed
-from headgate.spark.compile import fragment_rows as waiting
-from headgate.spark.compile.fragments import Piece
+from headgate.spark.compile import executor_reads, fragment_rows
+from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.frames import Whole
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.prepared_query import Failure, Result
@@ -53,11 +52,11 @@ def letters_of(
 
 
 @dataclass(slots=True, eq=False)
-class Share:
+class QueryRun:
     """A piece of a query and the offsets it takes in one run."""
 
     running: RunningQuery
-    piece: Piece
+    fragment: Fragment
     taken: Taken
     leaves: dict[Place, Leaf]
     whole: Whole | None
@@ -69,17 +68,17 @@ class Share:
     jobs: int = 0  # that Spark ran for it
 
     @classmethod
-    def of(cls, running: RunningQuery, piece: Piece, taken: Taken, logs: Logs) -> Share:
+    def of(cls, running: RunningQuery, fragment: Fragment, taken: Taken, logs: Logs) -> QueryRun:
         apart = (
-            piece.feeds is None
+            fragment.feeds is None
             and any(
-                sealed.vast(running.log(source.stream, logs), taken[place].first, taken[place].last)
-                for place, source in piece.leaves.items()
+                executor_reads.vast(running.log(source.stream, logs), taken[place].first, taken[place].last)
+                for place, source in fragment.leaves.items()
             )
             and parse_sink(running.query.sink or "parquet").name == "parquet"
-            and sealed.plain(piece.evaluation.schema)
+            and executor_reads.plain(fragment.prepared.schema)
         )
-        return cls(running, piece, taken, *running.read(piece, taken, logs), running.late(taken, logs), apart)
+        return cls(running, fragment, taken, *running.read(fragment, taken, logs), running.late(taken, logs), apart)
 
     @property
     def name(self) -> str:
@@ -88,7 +87,7 @@ class Share:
     @property
     def chunks(self) -> tuple[tuple[float, int], ...]:
         """When the tuples that are handed on came."""
-        return () if self.handed is None else waiting.arrivals(self.handed)
+        return () if self.handed is None else fragment_rows.arrivals(self.handed)
 
     @property
     def tuples(self) -> int:
@@ -103,8 +102,8 @@ class Share:
     @property
     def rows(self) -> pa.Table:
         """The query's results; none where another piece takes them."""
-        own = self.piece.evaluation.schema
-        return self.result.rows.select(own.names) if self.piece.feeds is None else own.empty_table()
+        own = self.fragment.prepared.schema
+        return self.result.rows.select(own.names) if self.fragment.feeds is None else own.empty_table()
 
     @property
     def streams_read(self) -> dict[Place, Leaf]:
@@ -112,8 +111,8 @@ class Share:
         return self.leaves if self.whole is None else dict(self.whole.leaves)
 
     def evaluate(self, logs: Logs, aside: Path) -> Result:
-        known = {**logs, **self.running.shape.logs}
-        return self.piece.evaluation.run(self.leaves, known, self.whole, aside if self.apart else None)
+        known = {**logs, **self.running.layout.logs}
+        return self.fragment.prepared.run(self.leaves, known, self.whole, aside if self.apart else None)
 
     def output(self, aside: Path) -> Output | None:
         """The query's results as a commit names them; None where there are none."""
@@ -123,29 +122,29 @@ class Share:
 
     def inside(self) -> Output | None:
         """The rows for the next piece as a commit holds them; None where there are none."""
-        return None if self.handed is None or self.piece.feeds is None else Output.inline(self.handed)
+        return None if self.handed is None or self.fragment.feeds is None else Output.inline(self.handed)
 
     def tables(self, aside: Path) -> list[pa.Table]:
         """The query's results for those who follow it; what executors wrote is read back, before it is committed."""
         if self.result.written is None:
             return [self.rows]
-        schema = self.piece.evaluation.schema
+        schema = self.fragment.prepared.schema
         return [load(aside / name, schema) for name in self.result.written.files]
 
     def done(self, result: Result, now: float) -> None:
         """The run has ended: what it leaves for the next piece is known."""
         self.result = result
-        if (feeds := self.piece.feeds) is None:
+        if (feeds := self.fragment.feeds) is None:
             return
-        reached = [self.streams_read[(*self.piece.place, *local)].range for local in feeds.below]
+        reached = [self.streams_read[(*self.fragment.place, *local)].range for local in feeds.below]
         if result.rows.num_rows or self._tells():
             old, new = [each.first for each in reached], [each.last for each in reached]
-            self.handed = waiting.written(feeds, result.rows, old, new, now)
+            self.handed = fragment_rows.written(feeds, result.rows, old, new, now)
 
     def _tells(self) -> bool:
         """Whether operators above must know how far this run has read, though it gives no rows."""
-        evaluation = self.piece.evaluation
-        old, new = (evaluation.frontiers(self.leaves, self.whole, cut) for cut in (False, True))
+        prepared = self.fragment.prepared
+        old, new = (prepared.frontiers(self.leaves, self.whole, cut) for cut in (False, True))
         return old != new
 
     def _of_streams(self) -> dict[Place, Range]:

@@ -10,7 +10,7 @@ from typing import Any
 from headgate.spark.sinks.registry import Sink, SinkOf, deliver
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
-from headgate.spark.store.commits.records import Commit, Output, State
+from headgate.spark.store.commits.records import Commit, CommittedState, Output
 from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
 
@@ -53,7 +53,7 @@ class _Rolling:
 
     directory: DataDirectory
     sink_of: SinkOf
-    state: State  # before the next commit
+    state: CommittedState  # before the next commit
     owed: dict[str, Owed] = field(default_factory=dict)
     sinks: dict[str, Sink] = field(default_factory=dict)
     letters: dict[str, DeadLetters] = field(default_factory=dict)

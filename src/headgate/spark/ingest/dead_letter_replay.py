@@ -24,7 +24,7 @@ _NO_ROW = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, pa.
 
 
 @dataclass(slots=True)
-class Replayed:
+class LetterReplay:
     """What became of a stream's letters: how many are in the stream now, dead again by reason, and left as they are."""
 
     stream: str
@@ -33,7 +33,7 @@ class Replayed:
     left: Counter[str] = field(default_factory=Counter)  # why they cannot be replayed
 
 
-def replay(log: StreamLog, letters: DeadLetters, arrival: float, reason: str = "") -> Replayed:
+def replay(log: StreamLog, letters: DeadLetters, arrival: float, reason: str = "") -> LetterReplay:
     """Give a stream its dead letters again, all or those whose reason contains a text; nobody else may append."""
     done = complete(log, letters, arrival)
 
@@ -54,9 +54,9 @@ def replay(log: StreamLog, letters: DeadLetters, arrival: float, reason: str = "
     return done
 
 
-def complete(log: StreamLog, letters: DeadLetters, arrival: float) -> Replayed:
+def complete(log: StreamLog, letters: DeadLetters, arrival: float) -> LetterReplay:
     """Bring to an end what a crash interrupted: rejected tuples that were not kept, letters that were not settled."""
-    done = Replayed(log.stream.name)
+    done = LetterReplay(log.stream.name)
     if log.newest is not None:
         letters.keep(log.newest)
     taken = letters.unsettled()
@@ -84,7 +84,7 @@ def as_row(letter: Letter, schema: pa.Schema) -> Letter | None:
     return letter
 
 
-def _append(log: StreamLog, letters: DeadLetters, taken: Taken, arrival: float, done: Replayed) -> None:
+def _append(log: StreamLog, letters: DeadLetters, taken: Taken, arrival: float, done: LetterReplay) -> None:
     appended = log.append(taken.rows(log.schema), arrival, taken.batch)
     letters.keep(appended)
     letters.settle(taken)

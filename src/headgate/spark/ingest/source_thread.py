@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from headgate.spark.engine.engine import Engine
+import pyarrow as pa
+
+from headgate.spark.ingest.parsing.records import Bad
 from headgate.spark.ingest.sources import Batch, Reader
 from headgate.spark.jvm.errors import one_line
+from headgate.spark.store.log.stream_log import StreamLog
 
 _FULL = 0.02  # seconds until a stream is looked at again whose source must wait for a query
 _LONGEST = 0.2  # seconds between two looks, whatever the sources say
 
 
+class Target(Protocol):
+    """What sources are appended to: the engine."""
+
+    @property
+    def logs(self) -> Mapping[str, StreamLog]: ...
+    def now(self) -> float: ...
+    def full(self, stream: str) -> str | None: ...
+    def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int: ...
+    def reject(self, stream: str, bad: tuple[Bad, ...]) -> None: ...
+    def finish(self, stream: str) -> None: ...
+
+
 @dataclass(slots=True)
-class Feeding:
+class SourceThread:
     """The sources of an engine; a stream whose source has ended is finished, one whose source fails says so."""
 
-    engine: Engine
+    engine: Target
     readers: dict[str, Reader] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from headgate.model import HeadgateError, Stream, closed, unknown
 from headgate.spark.compile.schemas import arrow_schema
-from headgate.spark.ingest.dead_letter_replay import Replayed, complete, replay
+from headgate.spark.ingest.dead_letter_replay import LetterReplay, complete, replay
 from headgate.spark.store.dead_letters import DeadLetters, Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log.stream_log import StreamLog
@@ -19,7 +19,7 @@ from headgate.spark.store.log.stream_log import StreamLog
 Chunks = tuple[tuple[float, int], ...]  # (arrival, how many)
 
 
-class Intake:
+class StreamIngest:
     """The streams of a data directory; several threads may append to different streams."""
 
     def __init__(self, directory: DataDirectory, now: Callable[[], float]) -> None:
@@ -83,7 +83,7 @@ class Intake:
         """Keep what a commit says that expressions failed on."""
         self.letters[stream].keep_committed(commit, letters)
 
-    def replay(self, stream: str, reason: str = "") -> Replayed:
+    def replay(self, stream: str, reason: str = "") -> LetterReplay:
         """Give a stream its dead letters again, all or those whose reason contains a text."""
         with self._changing(stream) as log:
             return replay(log, self.letters[stream], self._now(), reason)

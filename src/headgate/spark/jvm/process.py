@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from pyspark import SparkContext
 from pyspark.sql import SparkSession, SQLContext
 
-from headgate.spark.engine.tasks import SparkGoneError
+from headgate.spark.jvm.gone import SparkGoneError
 
 GRACE = 0.5  # seconds from a broken connection until the operating system knows that its process has ended
 TIMEOUT = 1.0  # seconds for a connection to a Java that is not our child

@@ -16,14 +16,14 @@ from headgate.plan.network import Network
 from headgate.plan.segments import chains
 from headgate.plan.sharing import Place
 from headgate.spark.compile.fragment_rows import log_schema
-from headgate.spark.compile.fragment_stream import Inner
-from headgate.spark.compile.fragments import Cutter, Piece
+from headgate.spark.compile.fragment_stream import FragmentStream
+from headgate.spark.compile.fragments import Fragment, PlanCutter
 from headgate.spark.compile.schemas import FROM
-from headgate.spark.engine.fragments import keyed
-from headgate.spark.engine.policy_changes import FINE
+from headgate.spark.machine.fragments import keyed
+from headgate.spark.machine.policy_changes import FINE
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import safe_name
-from headgate.spark.store.log import files as logfiles
+from headgate.spark.store.log import files as log_files
 from headgate.spark.store.log.stream_log import StreamLog
 
 
@@ -58,10 +58,10 @@ def _by_depth(entry: tuple[Place, int]) -> tuple[int, Place]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Layout:
     """A query in pieces, each after those that feed it, and the logs of the rows that wait between them."""
 
-    pieces: tuple[Piece, ...]
+    fragments: tuple[Fragment, ...]
     level: Level | None = None  # None: the query is whole
     epoch: int = 0  # tells one cut from another
     base: Mapping[Place, int] = field(default_factory=dict)  # where it stood in its streams when it was cut
@@ -74,7 +74,7 @@ class Shape:
     @property
     def leaves(self) -> dict[Place, Source]:
         """All that its pieces read: streams, and what waits inside."""
-        return {place: source for piece in self.pieces for place, source in piece.leaves.items()}
+        return {place: source for fragment in self.fragments for place, source in fragment.leaves.items()}
 
     def cut(self) -> dict[str, Any] | None:
         """What a commit must tell so that it can be opened again."""
@@ -117,7 +117,7 @@ def sweep(folder: Path, epochs: Mapping[str, int]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Shaper:
+class QueryCutter:
     """Brings queries into pieces."""
 
     spark: SparkSession
@@ -125,22 +125,22 @@ class Shaper:
     tables: Mapping[str, DataFrame]
     folder: Path  # of all rows that wait
 
-    def cut(self, query: Query, level: Level, epoch: int, base: Mapping[Place, int]) -> Shape:
+    def cut(self, query: Query, level: Level, epoch: int, base: Mapping[Place, int]) -> Layout:
         """A query cut as a level asks; its logs are opened, or made."""
         cuts, known = cut_places(query, self.streams, level)
         name = partial(inner_name, query.name, epoch)
-        pieces = Cutter(self.spark, self.streams, self.tables, cuts, known, name).pieces(query.plan)
+        fragments = PlanCutter(self.spark, self.streams, self.tables, cuts, known, name).fragments(query.plan)
         logs = {
-            piece.feeds.name: _waiting_log(waiting_folder(self.folder, piece.feeds.name), piece.feeds)
-            for piece in pieces
-            if piece.feeds is not None
+            fragment.feeds.name: _waiting_log(waiting_folder(self.folder, fragment.feeds.name), fragment.feeds)
+            for fragment in fragments
+            if fragment.feeds is not None
         }
-        return Shape(pieces, level, epoch, base, logs)
+        return Layout(fragments, level, epoch, base, logs)
 
 
-def _waiting_log(folder: Path, feeds: Inner) -> StreamLog:
+def _waiting_log(folder: Path, feeds: FragmentStream) -> StreamLog:
     """The log of rows that wait; one of format 1 does not say what they were made of, and goes on so."""
     schema = log_schema(feeds)
-    if (folder / "stream.json").exists() and FROM not in (stored := logfiles.stored(folder)[1]).names:
+    if (folder / "stream.json").exists() and FROM not in (stored := log_files.stored(folder)[1]).names:
         schema = stored
     return StreamLog.open(folder, Stream(name=feeds.name), schema)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from headgate.model import Stream
 from headgate.plan.sharing import Place
 from headgate.spark.compile.fragment_rows import time_column
-from headgate.spark.compile.fragment_stream import Inner
-from headgate.spark.compile.fragments import Piece
+from headgate.spark.compile.fragment_stream import FragmentStream
+from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.frames import survey_of
 from headgate.spark.compile.leaf_rows import Range
 from headgate.spark.compile.read_sets import Lows
@@ -27,7 +27,7 @@ def droppable(queries: Iterable[RunningQuery], logs: Logs) -> dict[str, int]:
 def forget_inside(queries: Iterable[RunningQuery], logs: Logs) -> None:
     """Drop rows inside queries that none of their pieces will read again."""
     for running in queries:
-        for name, log in running.shape.logs.items():
+        for name, log in running.layout.logs.items():
             if log.droppable:
                 log.drop_before(inside_from(running, name, logs))
 
@@ -45,10 +45,10 @@ def keep_from(queries: Iterable[RunningQuery], logs: Logs) -> dict[str, int]:
 def needed_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
     """For each leaf of a query the first offset that it may still read: in its pieces, and once it is whole again."""
     found = whole_from(running, logs)
-    for piece in () if running.shape.whole else running.pieces:
-        for place, lows in _kept(running, piece, logs).items():
+    for fragment in () if running.layout.whole else running.fragments:
+        for place, lows in _kept(running, fragment, logs).items():
             if place in found:
-                log = logs[piece.leaves[place].stream]
+                log = logs[fragment.leaves[place].stream]
                 here = _first(log, log.stream, running.starts[place], running.positions[place], lows)
                 found[place] = min(found[place], here)
     return found
@@ -58,7 +58,7 @@ def whole_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
     """For each leaf the first offset that the query in one piece may still read, given what its results reach."""
     reached, streams = running.reached(logs), stream_leaves(running.query)
     leaves = {place: running.leaf(place, Range(at, at), logs) for place, at in reached.items()}
-    kept = survey_of(running.one.evaluation.catalog, running.query.plan, leaves).kept()
+    kept = survey_of(running.one.prepared.catalog, running.query.plan, leaves).kept()
     found = {}
     for place, lows in kept.items():
         log = logs[streams[place]]
@@ -71,24 +71,24 @@ def inside_from(running: RunningQuery, name: str, logs: Logs) -> int:
 
     The one before its position tells how far those before it reach.
     """
-    log = running.shape.logs[name]
+    log = running.layout.logs[name]
     found = log.end
-    for piece in running.pieces:
-        inner = piece.evaluation.catalog.streams.get(name)
-        if isinstance(inner, Inner):
-            kept = _kept(running, piece, logs)
-            for place in (place for place, source in piece.leaves.items() if source.stream == name):
+    for fragment in running.fragments:
+        inner = fragment.prepared.catalog.streams.get(name)
+        if isinstance(inner, FragmentStream):
+            kept = _kept(running, fragment, logs)
+            for place in (place for place, source in fragment.leaves.items() if source.stream == name):
                 before = max(log.start, running.positions[place] - 1)
                 found = min(found, _first(log, inner, log.start, before, kept[place]))
     return found
 
 
-def _kept(running: RunningQuery, piece: Piece, logs: Logs) -> Mapping[Place, Sequence[Lows]]:
+def _kept(running: RunningQuery, fragment: Fragment, logs: Logs) -> Mapping[Place, Sequence[Lows]]:
     """What runs of a piece to come may read again, by the places of its leaves in the query."""
-    here = {place: Range(running.positions[place], running.positions[place]) for place in piece.leaves}
-    leaves, whole = running.read(piece, here, logs)
-    kept = survey_of(piece.evaluation.catalog, piece.plan, leaves, whole=whole).kept()
-    return {place: kept[piece.local(place)] for place in piece.leaves}
+    here = {place: Range(running.positions[place], running.positions[place]) for place in fragment.leaves}
+    leaves, whole = running.read(fragment, here, logs)
+    kept = survey_of(fragment.prepared.catalog, fragment.plan, leaves, whole=whole).kept()
+    return {place: kept[fragment.local(place)] for place in fragment.leaves}
 
 
 def _first(log: StreamLog, stream: Stream, start: int, position: int, lows: Sequence[Lows]) -> int:

@@ -38,9 +38,9 @@ import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
 from headgate.spark.sinks.registry import is_file
-from headgate.spark.sinks.result_files import Part, joined, listed, load, stored_schema, unchanged
+from headgate.spark.sinks.result_files import ResultFile, joined, listed, load, stored_schema, unchanged
 from headgate.spark.store.atomic_files import safe_name
-from headgate.spark.store.commits.records import Commit, Output, State, decode, decode_state
+from headgate.spark.store.commits.records import Commit, CommittedState, Output, decode, decode_state
 from headgate.spark.store.frame_file import read_frames
 
 ATTEMPTS = 100
@@ -61,7 +61,7 @@ class Logged:
     queries: set[str] = field(default_factory=set)  # those that there are, and those that have results in the log
     outputs: dict[str, dict[int, Output]] = field(default_factory=lambda: defaultdict(dict))  # by query and commit
 
-    def add(self, number: int, commit: Commit, before: State) -> None:
+    def add(self, number: int, commit: Commit, before: CommittedState) -> None:
         """Take note of a commit; a query's sink is what was said of it by then."""
         for query, output in commit.outputs.items():
             told = commit.queries.get(query) or before.queries.get(query) or {}
@@ -179,7 +179,7 @@ def _pieces(directory_path: Path, query: str, logged: Logged) -> list[Piece]:
     return [piece for _, _, piece in pieces]
 
 
-def _rest(aside: Path, number: int, output: Output, parts: Sequence[Part]) -> list[tuple[int, int, Piece]]:
+def _rest(aside: Path, number: int, output: Output, parts: Sequence[ResultFile]) -> list[tuple[int, int, Piece]]:
     """What of a commit's results is not in files of the query's folder."""
     if not output.files:
         return [] if parts else [(number, 0, output)]

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
-from headgate.spark.sinks.result_files import NEW, SCHEMA, Part, changing, dump, joined, live, load, parts, read
+from headgate.spark.sinks.result_files import NEW, SCHEMA, ResultFile, changing, dump, joined, live, load, parts, read
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import remove_temporary, sync_folder, write_atomic, writing
 from headgate.spark.store.kill_points import at
@@ -41,7 +41,7 @@ class FileSink:
         self._closed = False
         disk.make_folder(folder)
         remove_temporary(folder)
-        self._parts: list[Part] = []
+        self._parts: list[ResultFile] = []
         self._replace_merged()
 
     def roll_forward(self, number: int, table: pa.Table) -> None:
@@ -70,7 +70,7 @@ class FileSink:
                 target = self._path(number, index)
                 if not target.exists():
                     self._move(source, target)
-                    insort(self._parts, Part(number, number, False, target))
+                    insort(self._parts, ResultFile(number, number, False, target))
                 at("sink.adopt.some")
             if self.kind != "parquet":  # copies, and their sources go next; a file that moves is never without a name
                 sync_folder(self.folder)
@@ -99,7 +99,7 @@ class FileSink:
             return
         at("sink.compact.before")
         target = self._merged_path(chosen[0].first, chosen[-1].last)
-        merged = Part(chosen[0].first, chosen[-1].last, True, target.with_name(target.name + NEW))
+        merged = ResultFile(chosen[0].first, chosen[-1].last, True, target.with_name(target.name + NEW))
         write_atomic(merged.path, self._merge(chosen), point="sink.compact", durable_name=False)
         at("sink.compact.written")
         self._replace_merged()
@@ -126,7 +126,7 @@ class FileSink:
             at("sink.compact.after")
         return True
 
-    def _replace(self, covered: Sequence[Part], merged: Sequence[Part]) -> None:
+    def _replace(self, covered: Sequence[ResultFile], merged: Sequence[ResultFile]) -> None:
         sync_folder(self.folder)  # else a power cut might take the merged file's name, and the others be gone
         for part in covered:
             disk.unlink(part.path)
@@ -150,7 +150,7 @@ class FileSink:
         at("sink.forward.before")
         write_atomic(path, dump(table, self.kind), point="sink.forward", durable_name=False)
         at("sink.forward.after")
-        insort(self._parts, Part(first, last, merged, path))
+        insort(self._parts, ResultFile(first, last, merged, path))
 
     def _has(self, number: int) -> bool:
         return self._in_merged(number) or self._path(number, 0).exists()
@@ -186,7 +186,7 @@ class FileSink:
         if not path.exists():
             write_atomic(path, schema.remove_metadata().serialize(), durable_name=False)
 
-    def _mergeable(self, settled: list[Part]) -> list[Part]:
+    def _mergeable(self, settled: list[ResultFile]) -> list[ResultFile]:
         """The smallest first, so that a row is rewritten once per tier and not once per merge."""
         for size in TIERS:
             large = (n for n, part in enumerate(reversed(settled)) if self._stays(part, size))
@@ -195,11 +195,11 @@ class FileSink:
                 return chosen
         return []
 
-    def _stays(self, part: Part, size: int) -> bool:
+    def _stays(self, part: ResultFile, size: int) -> bool:
         """Whether a file is too large to be merged, or of another kind: of a former query of this name."""
         return part.kind != self.kind or part.path.stat().st_size >= size
 
-    def _whole(self, settled: list[Part], chosen: list[Part]) -> list[Part]:
+    def _whole(self, settled: list[ResultFile], chosen: list[ResultFile]) -> list[ResultFile]:
         """Leave out a commit of which other files stay behind: a merged file has all of a commit."""
         behind = len(settled) - len(chosen)
         if behind and chosen:
@@ -207,7 +207,7 @@ class FileSink:
             return [part for part in chosen if part.first > split]
         return chosen
 
-    def _merge(self, chosen: Sequence[Part]) -> object:
+    def _merge(self, chosen: Sequence[ResultFile]) -> object:
         if self.kind == "jsonl":
             return b"".join(part.path.read_bytes() for part in chosen)
         return dump(joined(self.folder, [load(part.path, None) for part in chosen], None), self.kind)

@@ -142,17 +142,17 @@ def open_sink(text: str, folder: Path, call: Call | None = None) -> Sink:
         case name if name in FILES:
             return FileSink(folder, spec.name)
         case "memory":
-            return Memory(int(str(spec.settings.get("rows", 10_000))))
+            return MemorySink(int(str(spec.settings.get("rows", 10_000))))
         case "console":
-            return Best(_print)
+            return BestEffortSink(_print)
         case "callback" | "table":
             if call is None:
                 raise HeadgateError(f"a {spec.name} sink needs a function", hint="give one, or choose another sink")
-            return Callback(folder, call)
-    return Best(lambda table: None)
+            return CallbackSink(folder, call)
+    return BestEffortSink(lambda table: None)
 
 
-class Best:
+class BestEffortSink:
     """Hands tables over and forgets them; those of a crash are lost."""
 
     durable = False
@@ -181,10 +181,10 @@ class Best:
         """Nothing is open."""
 
 
-class Memory(Best):
+class MemorySink(BestEffortSink):
     """The newest results, for those who watch; older ones fall out.
 
-    >>> ring = Memory(rows=3)
+    >>> ring = MemorySink(rows=3)
     >>> for number in (1, 2, 3):
     ...     ring.roll_forward(number, pa.table({"x": [number, number]}))
     >>> [number for number, _ in ring.since(0)], ring.tail(3)["x"].to_pylist()
@@ -224,7 +224,7 @@ class Memory(Best):
         return whole.slice(max(whole.num_rows - rows, 0))
 
 
-class Callback(Best):
+class CallbackSink(BestEffortSink):
     """Calls a function with every result, at least once: progress is written after the call."""
 
     durable = True

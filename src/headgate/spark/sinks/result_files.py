@@ -35,7 +35,7 @@ _NAME = re.compile(r"(part|merged)-(\d+)-(\d+)\.(parquet|jsonl)(\.new)?")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Part:
+class ResultFile:
     """One file of results."""
 
     first: int  # commits
@@ -57,12 +57,12 @@ class Part:
         """Which of the files of its commit it is."""
         return 0 if self.merged else int(self.path.stem.rpartition("-")[2])
 
-    def covers(self, other: Part) -> bool:
+    def covers(self, other: ResultFile) -> bool:
         """Whether the other's rows are in this one too."""
         return self.merged and self != other and self.first <= other.first and other.last <= self.last
 
 
-def parts(folder: Path) -> list[Part]:
+def parts(folder: Path) -> list[ResultFile]:
     """All files of results in a folder, also those that a merged one covers."""
     found = []
     for name in os.listdir(folder):
@@ -70,12 +70,12 @@ def parts(folder: Path) -> list[Part]:
         if match is not None:
             merged = match[1] == "merged"
             first = int(match[2])
-            found.append(Part(first, int(match[3]) if merged else first, merged, folder / name))
+            found.append(ResultFile(first, int(match[3]) if merged else first, merged, folder / name))
     paths = {part.path for part in found}  # of a file that is just renamed a listing may have both names
     return sorted(part for part in found if part.path == part.target or part.target not in paths)
 
 
-def live(found: Sequence[Part]) -> list[Part]:
+def live(found: Sequence[ResultFile]) -> list[ResultFile]:
     """Those that count: not covered by another."""
     merged = [part for part in found if part.merged]
     return [part for part in found if not any(other.covers(part) for other in merged)]
@@ -107,7 +107,7 @@ def _lock(descriptor: int, how: int) -> bool:
     return True
 
 
-def listed(folder: Path) -> list[Part]:
+def listed(folder: Path) -> list[ResultFile]:
     """The files that have all results of a folder, each once."""
     with unchanged(folder):
         return live(parts(folder))

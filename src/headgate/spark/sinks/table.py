@@ -21,7 +21,7 @@ from headgate.spark.sinks.registry import parse_sink
 
 
 @dataclass(frozen=True, slots=True)
-class Appending:
+class TableAppender:
     """Appends results to the table of a name."""
 
     spark: Callable[[], SparkSession]  # the one that there is: it may be started again

@@ -38,7 +38,7 @@ _BEGIN, _END = b"HGf1", b"HGe1"
 GROUP = 64  # frames that share an fsync at most
 
 
-class Place(NamedTuple):
+class FramePosition(NamedTuple):
     """Where a frame's payload lies in its file."""
 
     position: int
@@ -81,18 +81,18 @@ class FrameFile:
         """Accept nothing more: what is in the file, or beside it, is known only after it is opened anew."""
         self._failed = True
 
-    def append(self, payload: bytes) -> Place:
+    def append(self, payload: bytes) -> FramePosition:
         """Add a frame; it is durable on return."""
         return self.append_all([payload])[0]
 
-    def append_all(self, payloads: Sequence[bytes]) -> list[Place]:
+    def append_all(self, payloads: Sequence[bytes]) -> list[FramePosition]:
         """Add frames with one write and one fsync: all of them are durable on return, none is there after an error."""
         if not payloads:
             return []
         with self._held():
             return self._append_all([frame(payload) for payload in payloads])
 
-    def _append_all(self, frames: list[bytes]) -> list[Place]:
+    def _append_all(self, frames: list[bytes]) -> list[FramePosition]:
         self._refuse_after_failure()
         try:
             self._write_group(frames)
@@ -101,7 +101,7 @@ class FrameFile:
             raise disk_error(error, self.path) from error
         added = []
         for each in frames:
-            added.append(Place(self.size + _HEADER.size, len(each) - _HEADER.size - _TRAILER.size))
+            added.append(FramePosition(self.size + _HEADER.size, len(each) - _HEADER.size - _TRAILER.size))
             self.size += len(each)
         self.places += added
         return added
@@ -126,12 +126,12 @@ class FrameFile:
         except OSError:
             self.refuse()
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: FramePosition) -> bytes:
         """The payload at a place, checked again."""
         with self._held():
             return _payload(self._descriptor, self.path, place)
 
-    def raw(self, place: Place) -> bytes:
+    def raw(self, place: FramePosition) -> bytes:
         """The whole frame at a place, to copy it."""
         return frame(self.read(place))
 
@@ -165,7 +165,7 @@ class FrameFile:
                 hint="look at the disk, then start again",
             )
 
-    def _scan(self) -> tuple[list[Place], int]:
+    def _scan(self) -> tuple[list[FramePosition], int]:
         """All complete frames; a torn one at the end is cut off."""
         places, end = [], 0
         for place in _whole_frames(self._descriptor, self.path):
@@ -206,7 +206,7 @@ def read_frames(path: Path) -> Iterator[bytes]:
         os.close(descriptor)
 
 
-def _whole_frames(descriptor: int, path: Path) -> Iterator[Place]:
+def _whole_frames(descriptor: int, path: Path) -> Iterator[FramePosition]:
     """The places of complete frames from the beginning of a file to its end or to a torn frame."""
     size, end = os.fstat(descriptor).st_size, 0
     while end < size and (place := _place(descriptor, path, end, size)) is not None:
@@ -214,7 +214,7 @@ def _whole_frames(descriptor: int, path: Path) -> Iterator[Place]:
         end = place.position + place.length + _TRAILER.size
 
 
-def _place(descriptor: int, path: Path, start: int, size: int) -> Place | None:
+def _place(descriptor: int, path: Path, start: int, size: int) -> FramePosition | None:
     """The frame that begins here, None if it is torn."""
     header = os.pread(descriptor, _HEADER.size, start)
     if len(header) < _HEADER.size or (not any(header) and _zeros(descriptor, start, size)):
@@ -222,14 +222,14 @@ def _place(descriptor: int, path: Path, start: int, size: int) -> Place | None:
     begin, length, checksum = _HEADER.unpack(header)
     if begin != _BEGIN or checksum != zlib.crc32(header[:-4]):
         raise damaged(path, f"the record at byte {start}")
-    place = Place(start + _HEADER.size, length)
+    place = FramePosition(start + _HEADER.size, length)
     trailer = place.position + length
     if trailer + _TRAILER.size > size or _zeros(descriptor, trailer, size):
         return None
     return place
 
 
-def _payload(descriptor: int, path: Path, place: Place) -> bytes:
+def _payload(descriptor: int, path: Path, place: FramePosition) -> bytes:
     data = _read(descriptor, place.position, place.length + _TRAILER.size)
     if len(data) < _TRAILER.size or _TRAILER.unpack(data[-_TRAILER.size :]) != (
         zlib.crc32(memoryview(data)[: -_TRAILER.size]),
@@ -249,10 +249,10 @@ def _read(descriptor: int, position: int, length: int) -> bytes:
 def _zeros(descriptor: int, start: int, size: int) -> bool:
     """Whether there is nothing but zeros from here to the end."""
     while start < size:
-        piece = os.pread(descriptor, 1 << 20, start)
-        if any(piece):
+        fragment = os.pread(descriptor, 1 << 20, start)
+        if any(fragment):
             return False
-        if not piece:  # the file has become shorter meanwhile
+        if not fragment:  # the file has become shorter meanwhile
             return True
-        start += len(piece)
+        start += len(fragment)
     return True

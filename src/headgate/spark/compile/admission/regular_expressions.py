@@ -120,33 +120,33 @@ class _Reader:
     def _sequence(self) -> _Piece:
         found = _Piece(True)
         while self.rest and self.rest[0] not in "|)":
-            piece = self._repeated(self._atom())
-            self.made.link(found.last, piece.first)
-            first = found.first + piece.first if found.empty else found.first
-            last = found.last + piece.last if piece.empty else piece.last
-            found = _Piece(found.empty and piece.empty, first, last)
+            fragment = self._repeated(self._atom())
+            self.made.link(found.last, fragment.first)
+            first = found.first + fragment.first if found.empty else found.first
+            last = found.last + fragment.last if fragment.empty else fragment.last
+            found = _Piece(found.empty and fragment.empty, first, last)
         return found
 
-    def _repeated(self, piece: _Piece) -> _Piece:
+    def _repeated(self, fragment: _Piece) -> _Piece:
         while match := _QUANTIFIER.match(self.rest):
             self.rest = self.rest[match.end() :]
             low, high = _times(match[1])
             if match[2] == "+":  # possessive: matches in one way
-                piece = self._once(piece)
+                fragment = self._once(fragment)
             elif high is None or high >= _MANY:
-                self.made.link(piece.last, piece.first)
-            piece = _Piece(piece.empty or low == 0, piece.first, piece.last)
-        return piece
+                self.made.link(fragment.last, fragment.first)
+            fragment = _Piece(fragment.empty or low == 0, fragment.first, fragment.last)
+        return fragment
 
-    def _once(self, piece: _Piece) -> _Piece:
+    def _once(self, fragment: _Piece) -> _Piece:
         """One state in the place of a piece that matches in one way only."""
-        inside = set(range(min(piece.first, default=0), len(self.made.reads)))
+        inside = set(range(min(fragment.first, default=0), len(self.made.reads)))
         for step in [step for step in self.made.steps if inside.issuperset(step)]:
             del self.made.steps[step]
         reads = 0
         for state in inside:
             reads |= self.made.reads[state]
-        return self.made.state(reads) if inside else piece
+        return self.made.state(reads) if inside else fragment
 
     def _atom(self) -> _Piece:
         if group := _GROUP.match(self.rest):

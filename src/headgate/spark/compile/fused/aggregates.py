@@ -42,8 +42,8 @@ from headgate.spark.compile.fused.row_isolation import (
 )
 from headgate.spark.compile.fused.tags import TAGS, everyones, inside, outputs, predicates, split
 from headgate.spark.compile.leaf_rows import Leaf, Range, Rows, check_kept, read_kept
-from headgate.spark.compile.prepared_query import Evaluation
-from headgate.spark.compile.quick_frames import Made, collected, grouped, select
+from headgate.spark.compile.prepared_query import PreparedQuery
+from headgate.spark.compile.quick_frames import NewColumn, collected, grouped, select
 from headgate.spark.compile.read_sets import Reading
 from headgate.spark.compile.safe_expressions import FAILS, NO, YES, arguments, only_where, safe, total, tried
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, OFFSET
@@ -73,10 +73,10 @@ class FusedAggregates:
     stream: str
     columns: tuple[str, ...]
     time: str
-    evaluations: tuple[Evaluation, ...]
+    prepared_queries: tuple[PreparedQuery, ...]
     schemas: tuple[pa.Schema, ...]
     predicates: tuple[tuple[str, ...], ...]
-    functions: tuple[Made, ...]  # all members' aggregates, equal ones once
+    functions: tuple[NewColumn, ...]  # all members' aggregates, equal ones once
     above: str  # the tags of a window by the members' predicates on it; empty: they have none
     select: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]
@@ -92,7 +92,7 @@ class FusedAggregates:
         catalog: Catalog,
         templates: Sequence[Template],
         schemas: Sequence[pa.Schema],
-        evaluations: Sequence[Evaluation],
+        prepared_queries: Sequence[PreparedQuery],
     ) -> FusedAggregates:
         core = templates[0].core
         assert isinstance(core, Aggregate)
@@ -120,10 +120,10 @@ class FusedAggregates:
             stream.name,
             stream.columns,
             stream.event_time,
-            tuple(evaluations),
+            tuple(prepared_queries),
             tuple(schemas),
             tuple(one.sides[0].predicates for one in templates),
-            tuple(Made(text, name) for text, name in functions.items()),
+            tuple(NewColumn(text, name) for text, name in functions.items()),
             predicates(above, _BIT) if any(above) else "",
             tuple(select),
             tuple(map(tuple, found)),
@@ -136,20 +136,20 @@ class FusedAggregates:
 
     def run(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[pa.Table]:
         """One job: the windows that close for each member."""
-        wanted = [self._wanted(one, each) for one, each in zip(self.evaluations, leaves, strict=True)]
+        wanted = [self._wanted(one, each) for one, each in zip(self.prepared_queries, leaves, strict=True)]
         rows = self._read(logs[self.stream], [one for one in wanted if one is not None])
         if rows is None or not rows.num_rows:
-            return [one.hidden_schema.empty_table() for one in self.evaluations]
+            return [one.hidden_schema.empty_table() for one in self.prepared_queries]
         given, within = self._given(rows, wanted, [*self.columns, ARRIVAL])
         table = collected(self._frame(shipped_for(self.catalog.spark, given, meets=True), within))
         return self._ended(split(table, self.names, self.schemas), wanted)
 
     def run_careful(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[Told]:
         """The same, with what failed for each member."""
-        wanted = [self._wanted(one, each) for one, each in zip(self.evaluations, leaves, strict=True)]
+        wanted = [self._wanted(one, each) for one, each in zip(self.prepared_queries, leaves, strict=True)]
         rows = self._read(logs[self.stream], [one for one in wanted if one is not None])
         if rows is None or not rows.num_rows:
-            return [(one.hidden_schema.empty_table(), ()) for one in self.evaluations]
+            return [(one.hidden_schema.empty_table(), ()) for one in self.prepared_queries]
         given, within = self._given(rows, wanted, [*self.columns, ARRIVAL, OFFSET])
         found = CarefulAggregates(self).run(shipped_for(self.catalog.spark, given, meets=True), within)
         tables = self._ended([table for table, _ in found], wanted)
@@ -177,22 +177,24 @@ class FusedAggregates:
     def _frame(self, frame: DataFrame, within: str | None) -> DataFrame:
         """The windows; those whose tags say that no member wants them are among them."""
         core, listed = self.core, self.catalog.columns.listed
-        own = [Made(quoted((name,))) for name in (*self.columns, ARRIVAL)]
-        members = Made(_members(self.predicates, within), MEMBER)
-        rows = select(frame, listed([*own, members, Made(window_call(core), "_window")]))
-        keys = [Made(key.expression, key.name) for key in core.keys]
-        values = self.catalog.columns.aggregates([Made(f"max({ARRIVAL})", ARRIVAL), *self.functions])
-        rows = grouped(rows, listed([Made("_window"), *keys, Made(MEMBER)]), values)
+        own = [NewColumn(quoted((name,))) for name in (*self.columns, ARRIVAL)]
+        members = NewColumn(_members(self.predicates, within), MEMBER)
+        rows = select(frame, listed([*own, members, NewColumn(window_call(core), "_window")]))
+        keys = [NewColumn(key.expression, key.name) for key in core.keys]
+        values = self.catalog.columns.aggregates([NewColumn(f"max({ARRIVAL})", ARRIVAL), *self.functions])
+        rows = grouped(rows, listed([NewColumn("_window"), *keys, NewColumn(MEMBER)]), values)
         bit = _BIT if self.above else TAGS
-        bounds = [Made("_window.start", *START), Made("_window.end", *END)]
-        rows = select(rows, listed([Made("*"), *bounds, Made(f"shiftleft(1L, {MEMBER})", bit)]))
+        bounds = [NewColumn("_window.start", *START), NewColumn("_window.end", *END)]
+        rows = select(rows, listed([NewColumn("*"), *bounds, NewColumn(f"shiftleft(1L, {MEMBER})", bit)]))
         if self.above:
-            rows = select(rows, listed([Made("*"), Made(self.above, TAGS)]))
-        return select(rows, listed([*map(Made, self.select), Made(ARRIVAL), Made(END[0], CLOSES), Made(TAGS)]))
+            rows = select(rows, listed([NewColumn("*"), NewColumn(self.above, TAGS)]))
+        return select(
+            rows, listed([*map(NewColumn, self.select), NewColumn(ARRIVAL), NewColumn(END[0], CLOSES), NewColumn(TAGS)])
+        )
 
-    def _wanted(self, evaluation: Evaluation, leaves: Mapping[Place, Leaf]) -> _Wanted | None:
+    def _wanted(self, prepared: PreparedQuery, leaves: Mapping[Place, Leaf]) -> _Wanted | None:
         """What the run in a job of its own would read; None: no window closes."""
-        readings = survey_of(evaluation.catalog, evaluation.plan, leaves).readings()
+        readings = survey_of(prepared.catalog, prepared.plan, leaves).readings()
         if not readings:
             return None
         ends, source = _found(readings[0])
@@ -235,8 +237,8 @@ class CarefulAggregates:
         windows = self._windows(rows)
         above = judged(columns, windows, group.tests, _BIT, conditions(spark))
         bad = " | ".join([BAD, *self._overflows()])
-        both = [Made(bad, BAD), Made(f"{TAGS} & ~({bad})", TAGS)]
-        above = select(above, columns.listed([Made(f"* EXCEPT ({TAGS}, {BAD})"), *both]))
+        both = [NewColumn(bad, BAD), NewColumn(f"{TAGS} & ~({bad})", TAGS)]
+        above = select(above, columns.listed([NewColumn(f"* EXCEPT ({TAGS}, {BAD})"), *both]))
         own = [reference(text) for text in group.plain]
         made = Outputs.of(group.wanted, group.plain)
         found = told_rows(columns, above, made, own, [ARRIVAL, CLOSES, _FIRST, _LAST])
@@ -276,21 +278,25 @@ class CarefulAggregates:
     def _windows(self, rows: DataFrame) -> DataFrame:
         group, columns = self.group, self.group.catalog.columns
         members = ", ".join(f"CASE WHEN ({TAGS} & {1 << n}L) != 0 THEN {n} END" for n in range(len(group.wanted)))
-        own = [Made(quoted((name,))) for name in (*group.columns, ARRIVAL, OFFSET)]
-        exploded = Made(f"explode(array_compact(array({members})))", MEMBER)
-        good = select(rows, columns.listed([*own, exploded, Made(window_call(group.core), "_window")]))
-        keys = [Made(key.expression, key.name) for key in group.core.keys]
+        own = [NewColumn(quoted((name,))) for name in (*group.columns, ARRIVAL, OFFSET)]
+        exploded = NewColumn(f"explode(array_compact(array({members})))", MEMBER)
+        good = select(rows, columns.listed([*own, exploded, NewColumn(window_call(group.core), "_window")]))
+        keys = [NewColumn(key.expression, key.name) for key in group.core.keys]
         values = []
         for made in group.functions:
             owners = ", ".join(str(n) for n, names in enumerate(group.own) if made.name in names)
             text, test = total(only_where(made.text, f"{MEMBER} IN ({owners})"))  # on others' rows it may fail
-            values += [Made(text, made.name), Made(test or "FALSE", made.name + _OVER)]
-        ends = [Made(f"max({ARRIVAL})", ARRIVAL), Made(f"min({OFFSET})", _FIRST), Made(f"max({OFFSET})", _LAST)]
+            values += [NewColumn(text, made.name), NewColumn(test or "FALSE", made.name + _OVER)]
+        ends = [
+            NewColumn(f"max({ARRIVAL})", ARRIVAL),
+            NewColumn(f"min({OFFSET})", _FIRST),
+            NewColumn(f"max({OFFSET})", _LAST),
+        ]
         windows = grouped(
-            good, columns.listed([Made("_window"), *keys, Made(MEMBER)]), columns.aggregates([*ends, *values])
+            good, columns.listed([NewColumn("_window"), *keys, NewColumn(MEMBER)]), columns.aggregates([*ends, *values])
         )
-        bounds = [Made("_window.start", *START), Made("_window.end", *END), Made("_window.end", CLOSES)]
-        return select(windows, columns.listed([Made("*"), *bounds, Made(f"shiftleft(1L, {MEMBER})", _BIT)]))
+        bounds = [NewColumn("_window.start", *START), NewColumn("_window.end", *END), NewColumn("_window.end", CLOSES)]
+        return select(windows, columns.listed([NewColumn("*"), *bounds, NewColumn(f"shiftleft(1L, {MEMBER})", _BIT)]))
 
     def _overflows(self) -> list[str]:
         """The members for whom a sum of a window is too large."""

@@ -33,7 +33,7 @@ from headgate.spark.compile.fused.row_isolation import (
 )
 from headgate.spark.compile.fused.tags import TAGS, Bits, everyones, inside, outputs, pinned, predicates, split
 from headgate.spark.compile.leaf_rows import Leaf, Range, Rows
-from headgate.spark.compile.quick_frames import Made, collected, select, shipped
+from headgate.spark.compile.quick_frames import NewColumn, collected, select, shipped
 from headgate.spark.compile.schemas import ARRIVAL, OFFSET
 from headgate.spark.jvm.settings import for_many_rows
 
@@ -146,11 +146,11 @@ class FusedRows:
     def _tagged(self, frame: DataFrame, tags: str, *, filter: bool) -> DataFrame:
         """Rows with their outputs and tags; unless told to filter, those that no member wants are among them."""
         columns = self.catalog.columns
-        own = [Made(quoted((name,))) for name in (*self.columns, ARRIVAL)]
-        tagged = select(frame, columns.listed([*own, Made(pinned(tags) if filter else tags, TAGS)]))
+        own = [NewColumn(quoted((name,))) for name in (*self.columns, ARRIVAL)]
+        tagged = select(frame, columns.listed([*own, NewColumn(pinned(tags) if filter else tags, TAGS)]))
         if filter:
             tagged = tagged.where(columns.one(f"{TAGS} != 0"))
-        return select(tagged, columns.listed([*map(Made, self.select), Made(ARRIVAL), Made(TAGS)]))
+        return select(tagged, columns.listed([*map(NewColumn, self.select), NewColumn(ARRIVAL), NewColumn(TAGS)]))
 
 
 def read_union(log: Rows, ranges: Iterable[Range], *, late: bool) -> pa.Table:

@@ -19,7 +19,7 @@ from headgate.spark.compile.fused.filters import FusedRows
 from headgate.spark.compile.fused.joins import FusedJoins
 from headgate.spark.compile.fused.row_isolation import Told
 from headgate.spark.compile.leaf_rows import Leaf, Rows
-from headgate.spark.compile.prepared_query import Evaluation
+from headgate.spark.compile.prepared_query import PreparedQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Member:
     """A query of a group."""
 
     template: Template
-    evaluation: Evaluation
+    prepared: PreparedQuery
 
     @property
     def outputs(self) -> tuple[str, ...] | None:
@@ -53,9 +53,9 @@ def fused(catalog: Catalog, members: Sequence[Member]) -> Fused:
     """The group of members of one form."""
     core = members[0].template.core
     templates = [member.template for member in members]
-    schemas = [member.evaluation.schema for member in members]
+    schemas = [member.prepared.schema for member in members]
     if isinstance(core, Aggregate):
-        return FusedAggregates.of(catalog, templates, schemas, [member.evaluation for member in members])
+        return FusedAggregates.of(catalog, templates, schemas, [member.prepared for member in members])
     if isinstance(core, Join):
         return FusedJoins.of(catalog, templates, schemas)
     return FusedRows.of(catalog, templates, schemas)

@@ -42,7 +42,7 @@ from headgate.spark.compile.fused.row_isolation import (
 from headgate.spark.compile.fused.tags import TAGS, everyones, inside, outputs, pinned, predicates, split
 from headgate.spark.compile.leaf_rows import Leaf, Rows, check_kept, read_kept
 from headgate.spark.compile.prepared_query import Failure
-from headgate.spark.compile.quick_frames import Made, collected, select
+from headgate.spark.compile.quick_frames import NewColumn, collected, select
 from headgate.spark.compile.schemas import ARRIVAL, OFFSET, result_schema
 from headgate.spark.compile.time_spans import NEVER, Span, micros
 
@@ -110,10 +110,10 @@ class FusedJoins:
         columns = self.catalog.columns
         rows = self._pairs(left, right, PAIR if self.above else TAGS)
         if self.above:
-            rows = select(rows, columns.listed([Made("*"), Made(pinned(self.above), TAGS)]))
+            rows = select(rows, columns.listed([NewColumn("*"), NewColumn(pinned(self.above), TAGS)]))
             rows = rows.where(columns.one(f"{TAGS} != 0"))
-        arrival = Made(f"greatest(l{ARRIVAL}, r{ARRIVAL})", ARRIVAL)
-        frame = select(rows, columns.listed([*map(Made, self.select), arrival, Made(TAGS)]))
+        arrival = NewColumn(f"greatest(l{ARRIVAL}, r{ARRIVAL})", ARRIVAL)
+        frame = select(rows, columns.listed([*map(NewColumn, self.select), arrival, NewColumn(TAGS)]))
         return split(collected(frame), self.names, self.schemas)
 
     def run_careful(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[Told]:
@@ -139,7 +139,7 @@ class FusedJoins:
         condition = " AND ".join(f"({text})" for text in (*self.keys, bound(core)))
         pair = f"(l{NEW} & (r{NEW} | r{OLD})) | (l{OLD} & r{NEW})"
         rows = left.alias(core.left).join(right.alias(core.right), columns.one(condition))
-        rows = select(rows, columns.listed([Made("*"), Made(pair, new)]))
+        rows = select(rows, columns.listed([NewColumn("*"), NewColumn(pair, new)]))
         return rows.where(columns.one(f"{new} != 0"))
 
     def write(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path) -> None:
@@ -198,15 +198,15 @@ class FusedJoins:
     def _tagged(self, side: _Side, frame: DataFrame, within: str | None) -> DataFrame:
         """A side's rows that some member may want, under names that the join knows."""
         columns = self.catalog.columns
-        own = [Made(quoted((name,))) for name in side.columns]
-        hidden = [Made(ARRIVAL, f"{side.letter}{ARRIVAL}")]
+        own = [NewColumn(quoted((name,))) for name in side.columns]
+        hidden = [NewColumn(ARRIVAL, f"{side.letter}{ARRIVAL}")]
         if not any(side.predicates):
-            tags = [Made(name, f"{side.letter}{name}") for name in (NEW, OLD)]
+            tags = [NewColumn(name, f"{side.letter}{name}") for name in (NEW, OLD)]
             return select(frame, columns.listed([*own, *hidden, *tags]))
-        mine = Made(pinned(predicates(side.predicates, within)), MINE)
-        rows = select(frame, columns.listed([*own, Made(ARRIVAL), Made(NEW), Made(OLD), mine]))
+        mine = NewColumn(pinned(predicates(side.predicates, within)), MINE)
+        rows = select(frame, columns.listed([*own, NewColumn(ARRIVAL), NewColumn(NEW), NewColumn(OLD), mine]))
         rows = rows.where(columns.one(f"{MINE} != 0"))
-        tags = [Made(f"{name} & {MINE}", f"{side.letter}{name}") for name in (NEW, OLD)]
+        tags = [NewColumn(f"{name} & {MINE}", f"{side.letter}{name}") for name in (NEW, OLD)]
         return select(rows, columns.listed([*own, *hidden, *tags]))
 
 

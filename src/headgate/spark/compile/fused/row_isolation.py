@@ -20,7 +20,7 @@ from headgate.spark.compile.failure_sites import Sites, row_told
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.fused.tags import TAGS
 from headgate.spark.compile.prepared_query import Failure
-from headgate.spark.compile.quick_frames import Columns, Made, collected, select
+from headgate.spark.compile.quick_frames import Columns, NewColumn, collected, select
 from headgate.spark.compile.safe_expressions import ALIVE, FAILS, NO, YES, pinned, tried, verdict
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, result_schema
 
@@ -92,8 +92,8 @@ def judged(
     tags = [f"{always}L", *(f"IF({asked[found]} = {YES}, {bits}L, 0L)" for found, bits in alike.items() if found)]
     bad = ["0L", *(f"IF({asked[found]} = {FAILS}, {bits}L, 0L)" for found, bits in alike.items() if found)]
     mine = "" if within is None else f"{within} & "
-    told = [Made(f"{mine}({' | '.join(each)})", name) for each, name in ((tags, TAGS), (bad, BAD))]
-    return select(rows, columns.listed([Made(f"* EXCEPT ({', '.join(asked.values())})" if asked else "*"), *told]))
+    told = [NewColumn(f"{mine}({' | '.join(each)})", name) for each, name in ((tags, TAGS), (bad, BAD))]
+    return select(rows, columns.listed([NewColumn(f"* EXCEPT ({', '.join(asked.values())})" if asked else "*"), *told]))
 
 
 def conditions(spark: SparkSession) -> Callable[[Sequence[str]], Column]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from headgate.model import Stream
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.ingest.parsing.cells import Cell, CellError, cell, shown
-from headgate.spark.store import json_lines as jsonlines
+from headgate.spark.store import json_lines
 
 Bad = tuple[str, str]  # the text as it came, and why it is no row
 Read = tuple[pa.Table, list[Bad]]
@@ -65,7 +65,7 @@ def conform(table: Any, schema: pa.Schema) -> Read:
 def raw_text(record: Any) -> str:
     """A record as text that any file can hold."""
     try:
-        text = record if isinstance(record, str) else jsonlines.line(record)
+        text = record if isinstance(record, str) else json_lines.line(record)
     except Exception:  # it may hold anything at all, itself included
         text = shown(record)
     return _clean(text)

@@ -22,7 +22,7 @@ from headgate.workload.settings import Settings
 POLL = 0.1
 
 
-class Folder(Reader):
+class DirectoryReader(Reader):
     """Reads the files of a directory that match a pattern."""
 
     def __init__(self, path: Path, pattern: str, schema: pa.Schema, *, end: bool = False, poll: float = POLL) -> None:
@@ -63,7 +63,7 @@ class Folder(Reader):
         return Batch(rows, name, tuple(bad))
 
 
-def open_folder(settings: Settings, stream: Stream, directory: Path) -> Folder:
+def open_folder(settings: Settings, stream: Stream, directory: Path) -> DirectoryReader:
     """A directory from its settings: path, pattern, end, poll."""
     settings.only(("path", "pattern", "end", "poll"))
     settings.need("path", "incoming")
@@ -75,4 +75,4 @@ def open_folder(settings: Settings, stream: Stream, directory: Path) -> Folder:
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
         raise HeadgateError(f"pattern '{pattern}' leaves the directory", hint="put the directory into path")
     poll = settings.duration("poll", above=0.0)
-    return Folder(path, pattern, schema_of(stream), end=flag(settings, "end"), poll=poll or POLL)
+    return DirectoryReader(path, pattern, schema_of(stream), end=flag(settings, "end"), poll=poll or POLL)

@@ -56,7 +56,7 @@ class Lines:
         return line[:100].decode("utf-8", "backslashreplace"), f"a line of more than {self._longest} bytes"
 
 
-class Socket(Reader):
+class SocketReader(Reader):
     """A server on the loopback address; `port` is the one it got."""
 
     def __init__(self, port: int, schema: pa.Schema, *, end: bool = False, poll: float = POLL) -> None:
@@ -133,13 +133,13 @@ class Socket(Reader):
         client.close()
 
 
-def open_socket(settings: Settings, stream: Stream) -> Socket:
+def open_socket(settings: Settings, stream: Stream) -> SocketReader:
     """A server from its settings: port, end, poll."""
     settings.only(("port", "end", "poll"))
     settings.need("port", "9999")
     settings.number("port", 0, 65535)
     port, poll = settings.whole("port", low=0), settings.duration("poll", above=0.0)
-    return Socket(port or 0, schema_of(stream), end=flag(settings, "end"), poll=poll or POLL)
+    return SocketReader(port or 0, schema_of(stream), end=flag(settings, "end"), poll=poll or POLL)
 
 
 def _listen(port: int) -> socket.socket:

@@ -21,7 +21,7 @@ from headgate.spark.ingest.parsing.files import check_suffix, pages
 from headgate.spark.ingest.parsing.records import Read, schema_of
 from headgate.spark.ingest.sources.base import MOST_ROWS, Batch, Reader
 from headgate.spark.ingest.sources.options import existing, flag
-from headgate.spark.ingest.synthetic.paged_rows import Supply, repeated
+from headgate.spark.ingest.synthetic.paged_rows import PagedRows, repeated
 from headgate.spark.ingest.synthetic.random_rows import generated
 from headgate.spark.ingest.synthetic.timetable import Timetable
 from headgate.workload.arrivals import ARRIVALS
@@ -55,7 +55,7 @@ class Feeder(Reader):
     def __init__(
         self,
         table: Timetable,
-        supply: Supply,
+        supply: PagedRows,
         stamp: Stamp,
         *,
         began: float,
@@ -132,12 +132,12 @@ def _text(settings: Settings, known: tuple[str, ...]) -> str:
     return ", ".join([settings.name, *(f"{key}={settings.word(key)}" for key in known if key in settings)])
 
 
-def _made_up(settings: Settings, schema: pa.Schema, random: np.random.Generator) -> tuple[Supply, Stamp]:
+def _made_up(settings: Settings, schema: pa.Schema, random: np.random.Generator) -> tuple[PagedRows, Stamp]:
     timed = [field.name for field in schema if pa.types.is_timestamp(field.type) or pa.types.is_date(field.type)]
-    return Supply(generated(schema, settings, random), schema), Stamp(tuple(timed), always=True)
+    return PagedRows(generated(schema, settings, random), schema), Stamp(tuple(timed), always=True)
 
 
-def _from_file(settings: Settings, stream: Stream, directory: Path) -> tuple[Supply, Stamp]:
+def _from_file(settings: Settings, stream: Stream, directory: Path) -> tuple[PagedRows, Stamp]:
     """Rows without an event time get the arrival's; so do all if they repeat, or they would be late the second time."""
     schema, repeat = schema_of(stream), flag(settings, "repeat")
     path = existing(directory / str(settings.word("file")))
@@ -147,7 +147,7 @@ def _from_file(settings: Settings, stream: Stream, directory: Path) -> tuple[Sup
         return pages(path, schema)
 
     stamp = Stamp((stream.event_time,) if stream.event_time else (), always=repeat)
-    return Supply(repeated(again) if repeat else again(), schema), stamp
+    return PagedRows(repeated(again) if repeat else again(), schema), stamp
 
 
 def _moments(moments: Times, kind: Any) -> Any:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from headgate.spark.ingest.parsing.records import Bad, Read
 
 
-class Supply:
+class PagedRows:
     """Pages as one sequence of rows; how it is cut does not change what is in it."""
 
     def __init__(self, pages: Generator[Read, None, None], schema: pa.Schema) -> None:

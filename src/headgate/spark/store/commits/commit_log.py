@@ -15,7 +15,7 @@ from pathlib import Path
 from headgate.model import HeadgateError
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import remove_temporary, write_atomic
-from headgate.spark.store.commits.records import Commit, State, decode, decode_state, encode, encode_state
+from headgate.spark.store.commits.records import Commit, CommittedState, decode, decode_state, encode, encode_state
 from headgate.spark.store.frame_file import FrameFile, frame
 from headgate.spark.store.kill_points import at
 
@@ -71,7 +71,7 @@ class CommitLog:
                     f"record {index} cannot be read: {error}", where=str(file.path), hint="restore it from a copy"
                 ) from error
 
-    def base(self) -> State:
+    def base(self) -> CommittedState:
         """The sum of what came before those."""
         return decode_state(self._file.read(self._file.places[0]))
 
@@ -103,7 +103,7 @@ class CommitLog:
         found = sorted(self.folder.glob("*.log"))
         if not found:
             found = [self.folder / _name(1)]
-            write_atomic(found[0], frame(encode_state(State())))
+            write_atomic(found[0], frame(encode_state(CommittedState())))
         for old in found[:-1]:
             disk.unlink(old)
         file = FrameFile(found[-1], point="commit.append")
@@ -111,7 +111,7 @@ class CommitLog:
             raise HeadgateError("the first record is missing", where=str(file.path), hint="restore it from a copy")
         return file
 
-    def _state_at(self, upto: int | None) -> State:
+    def _state_at(self, upto: int | None) -> CommittedState:
         state = self.base()
         for number, commit in self.commits():
             if upto is not None and number > upto:

@@ -67,7 +67,7 @@ class Commit:
 
 
 @dataclass(slots=True)
-class State:
+class CommittedState:
     """The sum of all commits up to `number`."""
 
     number: int = 0
@@ -78,7 +78,7 @@ class State:
     def apply(self, commit: Commit) -> None:
         """Go one commit further.
 
-        >>> state = State()
+        >>> state = CommittedState()
         >>> state.apply(Commit(run=1, positions={"q": {"s": 10}}))
         >>> state.apply(Commit(run=2, positions={"q": {"t": 5}, "p": {"s": 3}}))
         >>> state.apply(Commit(queries={"p": None}))
@@ -131,14 +131,14 @@ def decode(payload: bytes, only: Collection[str] | None = None) -> tuple[int, Co
     return told["number"], commit
 
 
-def encode_state(state: State) -> bytes:
+def encode_state(state: CommittedState) -> bytes:
     """A state as the payload of a frame."""
-    return _headed({name: getattr(state, name) for name in State.__slots__})
+    return _headed({name: getattr(state, name) for name in CommittedState.__slots__})
 
 
-def decode_state(payload: bytes) -> State:
+def decode_state(payload: bytes) -> CommittedState:
     """A state from the payload of a frame."""
-    return State(**json.loads(_head(payload)))
+    return CommittedState(**json.loads(_head(payload)))
 
 
 def _headed(told: Mapping[str, Any]) -> bytes:

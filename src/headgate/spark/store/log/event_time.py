@@ -10,10 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.model import HeadgateError, Stream
-
-Moment = int | float  # microseconds since 1970; infinity when a stream has ended
-
+from headgate.model import EventTime, HeadgateError, Stream
 
 NO_EVENT_TIME = "no event time"
 AFTER_THE_END = "late: the stream has ended"
@@ -87,7 +84,7 @@ def highest(left: int | None, right: int | None) -> int | None:
     return max(left, right)
 
 
-def divide(rows: pa.Table, stream: Stream, frontier: Moment | None, arrival: float) -> Divided:
+def divide(rows: pa.Table, stream: Stream, frontier: EventTime | None, arrival: float) -> Divided:
     """Take the rows apart: late is what lies strictly below the frontier; only the future is bounded."""
     if stream.event_time is None:
         return Divided(rows)
@@ -116,7 +113,7 @@ def _in_numbers(rows: pa.Table, column: str) -> pa.Table:
     return rows.set_column(rows.schema.get_field_index(column), column, microseconds(rows[column]))
 
 
-def late_by(time: int, frontier: Moment) -> str:
+def late_by(time: int, frontier: EventTime) -> str:
     """Why a row is late.
 
     >>> late_by(1_000_000, 4_200_000), late_by(0, math.inf)
@@ -147,14 +144,14 @@ def _any(wanted: Any) -> bool:
     return bool(pc.any(wanted, min_count=0).as_py())
 
 
-def between(rows: pa.Table, column: str, low: Moment, high: Moment) -> pa.Table:
+def between(rows: pa.Table, column: str, low: EventTime, high: EventTime) -> pa.Table:
     """The rows whose event time lies in [low, high]."""
     times = microseconds(rows[column])
     wanted = pc.and_(_at_least(times, low), pc.invert(_at_least(times, high + 1)))
     return rows.filter(wanted)
 
 
-def _at_least(times: Any, moment: Moment) -> Any:
+def _at_least(times: Any, moment: EventTime) -> Any:
     """Infinite bounds, and those beyond 64 bits, hold for all or for none."""
     if moment > (1 << 63) - 1:
         return pa.array(np.zeros(len(times), dtype=np.bool_))

@@ -22,13 +22,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from headgate.model import HeadgateError, Stream
+from headgate.model import EventTime, HeadgateError, Stream
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import read_json, remove_temporary, sync_folder, write_json
 from headgate.spark.store.frame_file import FrameFile
 from headgate.spark.store.log import segments
-from headgate.spark.store.log.event_time import Moment, Rejected, highest
-from headgate.spark.store.log.segments import Segment
+from headgate.spark.store.log.event_time import Rejected, highest
+from headgate.spark.store.log.segments import LogSegment
 
 REMEMBERED = 1000  # batch ids of dropped segments
 
@@ -36,7 +36,7 @@ REMEMBERED = 1000  # batch ids of dropped segments
 Times = Mapping[str, int]  # by column
 
 
-def may_hold(latest: Times, lows: Mapping[str, Moment]) -> bool:
+def may_hold(latest: Times, lows: Mapping[str, EventTime]) -> bool:
     """Whether rows whose event times reach so far may have one with all these, or later ones."""
     return all(name in latest and latest[name] >= low for name, low in lows.items())
 
@@ -52,14 +52,14 @@ class Dropped:
     batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     latest: tuple[tuple[int, Times], ...] = ()  # (end, latest event times) of segments, but where a later one has later
 
-    def after(self, gone: Sequence[Segment], times: Sequence[Times]) -> Dropped:
+    def after(self, gone: Sequence[LogSegment], times: Sequence[Times]) -> Dropped:
         """The same with more segments gone, given the latest event times in each.
 
-        >>> first, second = Segment(1, 1, first=0, end=5, rows=5), Segment(2, 2, first=5, end=9, rows=4)
+        >>> first, second = LogSegment(1, 1, first=0, end=5, rows=5), LogSegment(2, 2, first=5, end=9, rows=4)
         >>> both = Dropped().after([first, second], [{"ts": 30}, {"ts": 20}])
         >>> both.start, both.high, both.latest
         (9, None, ((5, {'ts': 30}), (9, {'ts': 20})))
-        >>> both.after([Segment(3, 3, first=9, end=12, rows=3)], [{"ts": 40}]).latest
+        >>> both.after([LogSegment(3, 3, first=9, end=12, rows=3)], [{"ts": 40}]).latest
         ((12, {'ts': 40}),)
         """
         high, finish, batches = self.high, self.finish, dict(self.batches)
@@ -74,7 +74,7 @@ class Dropped:
         kept = dict(list(batches.items())[-REMEMBERED:])
         return Dropped(gone[-1].last_number + 1, gone[-1].end, high, finish, kept, tuple(latest))
 
-    def misses(self, first: int, lows: Mapping[str, Moment]) -> bool:
+    def misses(self, first: int, lows: Mapping[str, EventTime]) -> bool:
         """Whether rows from an offset on are gone that may have all these event times, or later ones.
 
         >>> gone = Dropped(number=3, start=9, latest=((5, {"ts": 30}), (9, {"ts": 20})))
@@ -84,7 +84,7 @@ class Dropped:
         return any(end > first and may_hold(found, lows) for end, found in self.latest)
 
 
-Newest = tuple[Segment, pa.Table, Rejected]
+Newest = tuple[LogSegment, pa.Table, Rejected]
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class Files:
     """A log's folder as found: what is in it, in order, and the newest append with its rows."""
 
     dropped: Dropped
-    found: list[Segment]
+    found: list[LogSegment]
     tail: FrameFile
     newest: Newest | None
 
@@ -203,7 +203,7 @@ def _tail_path(folder: Path, number: int) -> Path:
     return folder / f"{number:020}.tail"
 
 
-def _tail(folder: Path, found: list[Segment], following: int) -> tuple[FrameFile, Newest | None]:
+def _tail(folder: Path, found: list[LogSegment], following: int) -> tuple[FrameFile, Newest | None]:
     """The tail after the sealed segments, its appends added to `found`; older tails are leftovers of sealing."""
     older = [path for path in folder.glob("*.tail") if int(path.stem) < following]
     path = _tail_path(folder, following)
@@ -221,7 +221,7 @@ def _tail(folder: Path, found: list[Segment], following: int) -> tuple[FrameFile
     return file, newest
 
 
-def _check_holes(folder: Path, dropped: Dropped, found: Sequence[Segment]) -> None:
+def _check_holes(folder: Path, dropped: Dropped, found: Sequence[LogSegment]) -> None:
     number, offset = dropped.number, dropped.start
     for segment in found:
         if (segment.number, segment.first) != (number, offset):

@@ -9,24 +9,24 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.model import HeadgateError
+from headgate.model import EventTime, HeadgateError
 from headgate.spark.store.log import segments
 from headgate.spark.store.log.cache import TableCache
-from headgate.spark.store.log.event_time import Moment, between, bounds, highest
+from headgate.spark.store.log.event_time import between, bounds, highest
 from headgate.spark.store.log.files import Dropped
-from headgate.spark.store.log.segments import ARRIVAL, LATE, Segment
+from headgate.spark.store.log.segments import ARRIVAL, LATE, LogSegment
 
 
-class Index:
+class SegmentIndex:
     """What a log holds. One thread changes it, several read it."""
 
     def __init__(self, name: str, schema: pa.Schema, event_time: str | None, memory_budget: int) -> None:
         self.name, self.schema, self.event_time = name, schema, event_time
         self.cache = TableCache(memory_budget)
-        self.segments: list[Segment] = []
+        self.segments: list[LogSegment] = []
         self._lock = threading.Lock()
 
-    def begin(self, dropped: Dropped, found: Sequence[Segment]) -> None:
+    def begin(self, dropped: Dropped, found: Sequence[LogSegment]) -> None:
         """Take over what a scan of the folder has found."""
         self.dropped = dropped
         self.number, self.end = dropped.number, dropped.start
@@ -35,7 +35,7 @@ class Index:
         for segment in found:
             self.add(segment)
 
-    def add(self, segment: Segment, table: pa.Table | None = None) -> None:
+    def add(self, segment: LogSegment, table: pa.Table | None = None) -> None:
         """The next segment, with its rows where they are at hand."""
         if table is not None:
             self.cache.put(_key(segment), table)
@@ -46,13 +46,13 @@ class Index:
             self.batches.update(segment.batches)
             self.number, self.end = segment.last_number + 1, segment.end
 
-    def merge(self, parts: Sequence[Segment], whole: Segment) -> None:
+    def merge(self, parts: Sequence[LogSegment], whole: LogSegment) -> None:
         """The newest segments have become one."""
         with self._lock:
             self.segments[-len(parts) :] = [whole]
         self._forget(parts)
 
-    def drop(self, gone: Sequence[Segment], dropped: Dropped) -> None:
+    def drop(self, gone: Sequence[LogSegment], dropped: Dropped) -> None:
         """The oldest segments are no more."""
         with self._lock:
             del self.segments[: len(gone)]
@@ -61,7 +61,7 @@ class Index:
                 del self.batches[batch]
         self._forget(gone)
 
-    def between(self, first: int, last: int) -> list[Segment]:
+    def between(self, first: int, last: int) -> list[LogSegment]:
         """The segments that hold rows of [first, last)."""
         with self._lock:
             self._check_range(first, last)
@@ -89,7 +89,7 @@ class Index:
         times = _cut(self.column(segment, self.event_time), segment, segment.first, settled)
         return highest(segment.before, bounds(times, self.event_time)[1])
 
-    def load(self, segment: Segment) -> pa.Table:
+    def load(self, segment: LogSegment) -> pa.Table:
         """All rows of a segment, with offsets, arrivals and marks."""
         table = self.cache.get(_key(segment))
         if table is None:
@@ -97,7 +97,7 @@ class Index:
             self.cache.put(_key(segment), table)
         return table
 
-    def column(self, segment: Segment, name: str) -> pa.Table:
+    def column(self, segment: LogSegment, name: str) -> pa.Table:
         """One column of a segment; of a sealed one that is not in memory the other columns are not read."""
         table = self.cache.get(_key(segment))
         if table is not None or not segment.sealed:
@@ -109,11 +109,11 @@ class Index:
             self.cache.put(key, found)
         return found
 
-    def cut(self, segment: Segment, first: int, last: int) -> pa.Table:
+    def cut(self, segment: LogSegment, first: int, last: int) -> pa.Table:
         """The rows of a segment with offsets [first, last)."""
         return _cut(self.load(segment), segment, first, last)
 
-    def within(self, segment: Segment, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
+    def within(self, segment: LogSegment, first: int, last: int, low: EventTime, high: EventTime) -> pa.Table:
         """The rows of a segment with offsets [first, last) and event times [low, high], late ones aside."""
         table = self.cut(segment, first, last)
         if segment.late:
@@ -122,7 +122,7 @@ class Index:
             return table
         return between(table, self.event_time, low, high)
 
-    def arrived(self, segment: Segment, first: int, last: int) -> Iterator[tuple[float, int]]:
+    def arrived(self, segment: LogSegment, first: int, last: int) -> Iterator[tuple[float, int]]:
         """How many of a segment's rows with offsets [first, last) arrived when."""
         if segment.arrival is not None:
             yield segment.arrival, min(last, segment.end) - max(first, segment.first)
@@ -134,7 +134,7 @@ class Index:
             yield arrival, behind - before
             before = behind
 
-    def late(self, segment: Segment, first: int, last: int) -> int:
+    def late(self, segment: LogSegment, first: int, last: int) -> int:
         """How many of a segment's rows with offsets [first, last) are late."""
         if not segment.late or (first <= segment.first and last >= segment.end):
             return segment.late
@@ -146,7 +146,7 @@ class Index:
         found = [table for table in tables if table.num_rows]
         return pa.concat_tables(found) if found else segments.stamped(self.schema.empty_table(), 0, 0.0)
 
-    def _forget(self, gone: Sequence[Segment]) -> None:
+    def _forget(self, gone: Sequence[LogSegment]) -> None:
         for segment in gone:
             self.cache.forget(_key(segment))
             for name in (ARRIVAL, LATE, self.event_time):
@@ -161,7 +161,7 @@ class Index:
             )
 
 
-def _cut(table: pa.Table, segment: Segment, first: int, last: int) -> pa.Table:
+def _cut(table: pa.Table, segment: LogSegment, first: int, last: int) -> pa.Table:
     """Those of a segment's rows that have offsets [first, last)."""
     if first <= segment.first and last >= segment.end:
         return table
@@ -169,18 +169,18 @@ def _cut(table: pa.Table, segment: Segment, first: int, last: int) -> pa.Table:
     return table.slice(begin, end - begin)
 
 
-def _row(segment: Segment, offset: int) -> int:
+def _row(segment: LogSegment, offset: int) -> int:
     """How many rows of a segment come before an offset; the stream's end has an offset but no row."""
     return offset - segment.first - (segment.finish is not None and offset > segment.finish)
 
 
-def _key(segment: Segment) -> tuple[int, int]:
+def _key(segment: LogSegment) -> tuple[int, int]:
     return segment.number, segment.last_number
 
 
-def _first(segment: Segment) -> int:
+def _first(segment: LogSegment) -> int:
     return segment.first
 
 
-def _end(segment: Segment) -> int:
+def _end(segment: LogSegment) -> int:
     return segment.end

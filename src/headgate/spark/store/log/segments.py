@@ -30,10 +30,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.model import HeadgateError
+from headgate.model import EventTime, HeadgateError
 from headgate.spark.store.atomic_files import damaged, write_atomic
-from headgate.spark.store.frame_file import FrameFile, Place
-from headgate.spark.store.log.event_time import Moment, Rejected, highest
+from headgate.spark.store.frame_file import FrameFile, FramePosition
+from headgate.spark.store.log.event_time import Rejected, highest
 
 OFFSET, ARRIVAL, LATE = HIDDEN = ("_offset", "_arrival", "_late")
 _LENGTH = struct.Struct("<I")
@@ -42,7 +42,7 @@ _KEY = b"headgate"
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class LogSegment:
     """Offsets [first, end) of a log and what is known of them without reading their rows."""
 
     number: int  # of its first append
@@ -60,7 +60,7 @@ class Segment:
     batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     path: Path | None = None  # the Parquet file of a sealed one
     file: FrameFile | None = field(default=None, repr=False)
-    place: Place | None = field(default=None, repr=False)
+    place: FramePosition | None = field(default=None, repr=False)
 
     @property
     def sealed(self) -> bool:
@@ -69,7 +69,7 @@ class Segment:
     def settled(self, offset: int) -> int:
         """The end of the last append that is whole before an offset inside the segment; its first offset if none is.
 
-        >>> segment = Segment(1, 3, first=10, end=40, rows=30, ends=(20, 25))
+        >>> segment = LogSegment(1, 3, first=10, end=40, rows=30, ends=(20, 25))
         >>> [segment.settled(offset) for offset in (10, 19, 20, 24, 39, 40)]
         [10, 10, 20, 20, 25, 40]
         """
@@ -78,11 +78,11 @@ class Segment:
         whole = bisect_right(self.ends, offset)
         return self.ends[whole - 1] if whole else self.first
 
-    def overlaps(self, low: Moment, high: Moment) -> bool:
+    def overlaps(self, low: EventTime, high: EventTime) -> bool:
         """Whether a row in time may have its event time in [low, high]."""
         return self.low is not None and self.high is not None and self.low <= high and self.high >= low
 
-    def inside(self, low: Moment, high: Moment) -> bool:
+    def inside(self, low: EventTime, high: EventTime) -> bool:
         """Whether every row in time has its event time in [low, high]."""
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high
 
@@ -91,16 +91,16 @@ _PLAIN = ("number", "last_number", "first", "end", "rows", "low", "high", "befor
 _TOLD = (*_PLAIN, "late", "ends", "batches")
 
 
-def describe(segment: Segment) -> dict[str, Any]:
+def describe(segment: LogSegment) -> dict[str, Any]:
     """What of a segment goes to disk."""
     return {name: getattr(segment, name) for name in _TOLD}
 
 
-def described(told: Mapping[str, Any], **more: Any) -> Segment:
+def described(told: Mapping[str, Any], **more: Any) -> LogSegment:
     """A segment from its description on disk."""
     batches = {batch: (first, last) for batch, (first, last) in told["batches"].items()}
     plain = {name: told[name] for name in _PLAIN}
-    return Segment(**plain, late=told.get("late", 0), ends=tuple(told["ends"]), batches=batches, **more)
+    return LogSegment(**plain, late=told.get("late", 0), ends=tuple(told["ends"]), batches=batches, **more)
 
 
 def to_arrow(table: pa.Table) -> bytes:
@@ -116,7 +116,7 @@ def from_arrow(data: Any) -> pa.Table:
     return pa.ipc.open_stream(pa.py_buffer(data)).read_all()
 
 
-def encode(segment: Segment, rows: pa.Table, rejected: Rejected) -> bytes:
+def encode(segment: LogSegment, rows: pa.Table, rejected: Rejected) -> bytes:
     """An append as the payload of a frame."""
     pieces = [to_arrow(rows)]
     reasons = []
@@ -128,7 +128,7 @@ def encode(segment: Segment, rows: pa.Table, rejected: Rejected) -> bytes:
     return b"".join((_LENGTH.pack(len(head)), head, *pieces))
 
 
-def decode(payload: bytes, file: FrameFile, place: Place) -> tuple[Segment, pa.Table, Rejected]:
+def decode(payload: bytes, file: FrameFile, place: FramePosition) -> tuple[LogSegment, pa.Table, Rejected]:
     """The append in a frame's payload: its segment, rows and rejected rows."""
     (length,) = _LENGTH.unpack_from(payload)
     told = json.loads(payload[_LENGTH.size : _LENGTH.size + length])
@@ -156,7 +156,7 @@ def _marked(rows: pa.Table) -> pa.Table:
     return rows.append_column(LATE, pa.array(np.zeros(rows.num_rows, dtype=np.bool_)))
 
 
-def load(segment: Segment) -> pa.Table:
+def load(segment: LogSegment) -> pa.Table:
     """A segment's rows from disk, with offsets, arrivals and marks."""
     if segment.file is not None and segment.place is not None:
         _, rows, _ = decode(segment.file.read(segment.place), segment.file, segment.place)
@@ -171,7 +171,7 @@ def load(segment: Segment) -> pa.Table:
     return _marked(pq.read_table(pa.BufferReader(data), use_threads=False).replace_schema_metadata(None))
 
 
-def load_column(segment: Segment, name: str) -> pa.Table:
+def load_column(segment: LogSegment, name: str) -> pa.Table:
     """One column of a sealed segment, its pages checked, without reading the others."""
     assert segment.path is not None
     try:
@@ -184,7 +184,7 @@ def load_column(segment: Segment, name: str) -> pa.Table:
         raise damaged(segment.path) from error
 
 
-def _gone(segment: Segment) -> HeadgateError:
+def _gone(segment: LogSegment) -> HeadgateError:
     return HeadgateError(
         f"offsets {segment.first} to {segment.end} are gone: they were dropped or the file was removed",
         where=str(segment.path),
@@ -192,13 +192,13 @@ def _gone(segment: Segment) -> HeadgateError:
     )
 
 
-def seal(folder: Path, parts: Sequence[Segment], table: pa.Table) -> Segment:
+def seal(folder: Path, parts: Sequence[LogSegment], table: pa.Table) -> LogSegment:
     """Write consecutive segments, whose rows are `table`, as one Parquet file."""
     high = None
     for part in parts:
         high = highest(high, part.high)
     lows = [part.low for part in parts if part.low is not None]
-    whole = Segment(
+    whole = LogSegment(
         number=parts[0].number,
         last_number=parts[-1].last_number,
         first=parts[0].first,
@@ -223,7 +223,7 @@ def begun_at(folder: Path, number: int) -> bool:
     return any(folder.glob(f"{number:020}-*.parquet"))
 
 
-def sealed(folder: Path) -> list[Segment]:
+def sealed(folder: Path) -> list[LogSegment]:
     """The sealed segments of a folder in order, every byte of them checked."""
     found = []
     for path in sorted(folder.glob("*.parquet")):
@@ -241,7 +241,7 @@ def _named_checksum(path: Path) -> int:
     return int(match[3], 16)
 
 
-def _parquet(table: pa.Table, segment: Segment) -> Any:
+def _parquet(table: pa.Table, segment: LogSegment) -> Any:
     target = pa.BufferOutputStream()
     told = json.dumps(describe(segment), separators=(",", ":"), ensure_ascii=False)
     noted = table.replace_schema_metadata({_KEY: told.encode()})

@@ -2,7 +2,7 @@
 
 Every row has an offset; all rows of one append have one arrival time. Lateness is decided here and nowhere else, from
 what was appended before: a late row has an offset and a mark, and the windows that it belongs to have closed. How a log
-lies on disk: `logfiles` and `segments`; what is torn and what is damaged: `frames`.
+lies on disk: `log_files` and `segments`; what is torn and what is damaged: `frames`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.model import HeadgateError, Stream
+from headgate.model import EventTime, HeadgateError, Stream
 from headgate.spark.store import disk
 from headgate.spark.store.kill_points import at
-from headgate.spark.store.log import files as logfiles
+from headgate.spark.store.log import files as log_files
 from headgate.spark.store.log import segments
 from headgate.spark.store.log.event_time import (
     Divided,
-    Moment,
     Rejected,
     bounds,
     check_column,
@@ -32,8 +31,8 @@ from headgate.spark.store.log.event_time import (
     late_by,
     microseconds,
 )
-from headgate.spark.store.log.index import Index
-from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, Segment
+from headgate.spark.store.log.index import SegmentIndex
+from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, LogSegment
 
 MEMORY_BUDGET = 64 << 20
 SEAL_ROWS = 100_000
@@ -68,9 +67,9 @@ class StreamLog:
         self._seal_rows = seal_rows
         self._delay = round(stream.watermark * 1_000_000)
         self._changing = threading.RLock()  # append, seal, drop: one at a time
-        files = logfiles.scan(folder)
+        files = log_files.scan(folder)
         self._tail = files.tail
-        self._index = Index(stream.name, schema, stream.event_time, memory_budget)
+        self._index = SegmentIndex(stream.name, schema, stream.event_time, memory_budget)
         self._index.begin(files.dropped, files.found)
         self._tail_rows = sum(segment.rows for segment in files.found if not segment.sealed)
         self.newest = self._appended(*files.newest) if files.newest else None
@@ -92,15 +91,15 @@ class StreamLog:
                     f"the column name '{name}' is taken", where=f"stream {stream.name}", hint="choose another name"
                 )
         if (folder / "stream.json").exists():
-            logfiles.check_identity(folder, stream, schema)
+            log_files.check_identity(folder, stream, schema)
         else:
-            logfiles.create(folder, stream, schema)
+            log_files.create(folder, stream, schema)
         return cls(folder, stream, schema, memory_budget, seal_rows)
 
     @classmethod
     def reopen(cls, folder: Path) -> StreamLog:
         """Open a log that exists, as the stream that it was made for."""
-        return cls.open(folder, *logfiles.stored(folder))
+        return cls.open(folder, *log_files.stored(folder))
 
     def close(self) -> None:
         self._tail.close()
@@ -155,13 +154,13 @@ class StreamLog:
         index = self._index
         return index.joined(index.cut(segment, first, last) for segment in index.between(first, last))
 
-    def read_window(self, first: int, last: int, low: Moment, high: Moment) -> pa.Table:
+    def read_window(self, first: int, last: int, low: EventTime, high: EventTime) -> pa.Table:
         """The same, only rows in time and with an event time in [low, high] (microseconds)."""
         index = self._index
         found = (segment for segment in index.between(first, last) if segment.overlaps(low, high))
         return index.joined(index.within(segment, first, last, low, high) for segment in found)
 
-    def segments(self, first: int, last: int) -> list[Segment]:
+    def segments(self, first: int, last: int) -> list[LogSegment]:
         """The segments that hold rows of [first, last); sealed ones have a `path` that executors can read."""
         return self._index.between(first, last)
 
@@ -178,7 +177,7 @@ class StreamLog:
         """How many rows of [first, last) are late."""
         return sum(self._index.late(segment, first, last) for segment in self._index.between(first, last))
 
-    def frontier_at(self, offset: int) -> Moment | None:
+    def frontier_at(self, offset: int) -> EventTime | None:
         """The frontier at an offset: the largest event time (microseconds) of the appends before it less the watermark.
 
         None before the first append is whole, infinity behind the stream's end.
@@ -188,18 +187,18 @@ class StreamLog:
             return math.inf
         return None if high is None else high - self._delay
 
-    def misses(self, first: int, lows: Mapping[str, Moment]) -> bool:
+    def misses(self, first: int, lows: Mapping[str, EventTime]) -> bool:
         """Whether rows from an offset on have been dropped that may have these event times, by column, or later."""
         return self._index.dropped.misses(first, lows)
 
-    def first_that_may(self, first: int, last: int, hold: Sequence[Mapping[str, Moment]]) -> int:
+    def first_that_may(self, first: int, last: int, hold: Sequence[Mapping[str, EventTime]]) -> int:
         """The first of the offsets [first, last) whose segment may hold a row that `misses` would miss by one of these.
 
         The last offset, if there is no such segment.
         """
         for segment in self.segments(first, last) if hold else ():
             latest = self._latest(segment)
-            if any(logfiles.may_hold(latest, lows) for lows in hold):
+            if any(log_files.may_hold(latest, lows) for lows in hold):
                 return max(first, segment.first)
         return last
 
@@ -227,7 +226,7 @@ class StreamLog:
             try:
                 whole = segments.seal(self.folder, parts, self._index.joined(map(self._index.load, parts)))
                 at("log.seal.written")
-                new = logfiles.new_tail(self.folder, whole.last_number + 1)
+                new = log_files.new_tail(self.folder, whole.last_number + 1)
             except BaseException:
                 if segments.begun_at(self.folder, parts[0].number):  # it counts for whoever opens the log, not the tail
                     self._tail.refuse()
@@ -242,7 +241,7 @@ class StreamLog:
     def drop_before(self, offset: int) -> None:
         """Remove sealed segments that lie before the offset as a whole; their effect on the frontier stays."""
         with self._changing:
-            gone: list[Segment] = []
+            gone: list[LogSegment] = []
             for segment in self._index.segments:
                 if not segment.sealed or segment.end > offset:
                     break
@@ -250,10 +249,10 @@ class StreamLog:
             if gone:
                 self._drop(gone)
 
-    def _drop(self, gone: list[Segment]) -> None:
+    def _drop(self, gone: list[LogSegment]) -> None:
         at("log.drop.before")
         dropped = self._index.dropped.after(gone, list(map(self._latest, gone)))
-        logfiles.save_dropped(self.folder, dropped)
+        log_files.save_dropped(self.folder, dropped)
         at("log.drop.recorded")
         self._index.drop(gone, dropped)
         for segment in gone:
@@ -262,7 +261,7 @@ class StreamLog:
             at("log.drop.some")
         at("log.drop.after")
 
-    def _latest(self, segment: Segment) -> dict[str, int]:
+    def _latest(self, segment: LogSegment) -> dict[str, int]:
         """The latest event times in a segment; rows that wait inside a query have several columns of them, or none."""
         if self.stream.event_time is not None:
             return {} if segment.high is None else {self.stream.event_time: segment.high}
@@ -280,7 +279,7 @@ class StreamLog:
         rows, in_time = divided.kept, divided.in_time
         first, last = self.end, self.end + rows.num_rows + finish
         low, high = bounds(in_time, self.stream.event_time)
-        segment = Segment(
+        segment = LogSegment(
             number=self._index.number,
             last_number=self._index.number,
             first=first,
@@ -305,12 +304,12 @@ class StreamLog:
         self.newest = self._appended(segment, rows, rejected)
         return self.newest
 
-    def _appended(self, segment: Segment, rows: pa.Table, rejected: Rejected) -> Appended:
+    def _appended(self, segment: LogSegment, rows: pa.Table, rejected: Rejected) -> Appended:
         batch = next(iter(segment.batches), None)
         late = self._late(segment, rows) if segment.late else ()
         return Appended(segment.number, segment.first, segment.end, segment.arrival or 0.0, batch, rejected, late)
 
-    def _late(self, segment: Segment, rows: pa.Table) -> Late:
+    def _late(self, segment: LogSegment, rows: pa.Table) -> Late:
         """The late rows of an append; nothing of it is stored, since what it follows from is."""
         frontier, column = self.frontier_at(segment.first), self.stream.event_time
         assert frontier is not None, "there is something to be late for"

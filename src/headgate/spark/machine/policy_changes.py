@@ -8,11 +8,11 @@ from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.guarded import Guarded
 from headgate.policies.registry import create
-from headgate.spark.engine.context import Desk
-from headgate.spark.engine.lifecycle import Life, State
-from headgate.spark.engine.preparing import Preparing
-from headgate.spark.engine.runs import Running
-from headgate.spark.engine.scheduling import Scheduling
+from headgate.spark.machine.context import MachineContext
+from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.preparing import Preparing
+from headgate.spark.machine.runs import Runs
+from headgate.spark.machine.scheduling import Scheduling
 
 FINE = (Level.OPERATOR, Level.SEGMENT)  # levels at which rows wait inside a query
 LAST_RESORT = "fcfs"
@@ -26,11 +26,11 @@ def cut_level(level: Level) -> Level | None:
     return Level.OPERATOR if level in FINE else None
 
 
-class Steering:
+class PolicyChanges:
     """Which policy decides. At another level queries are cut anew, one after the other, while the rest goes on."""
 
-    def __init__(self, desk: Desk, scheduling: Scheduling, running: Running, preparing: Preparing) -> None:
-        self._desk, self._scheduling, self._running, self._preparing = desk, scheduling, running, preparing
+    def __init__(self, context: MachineContext, scheduling: Scheduling, runs: Runs, preparing: Preparing) -> None:
+        self._context, self._scheduling, self._runs, self._preparing = context, scheduling, runs, preparing
         self.failed = ""  # what the last policy that failed said
         self._policy = str(scheduling.scheduler.policy)
         self._former = LAST_RESORT
@@ -50,8 +50,8 @@ class Steering:
     def _all_queries(self) -> Network:
         """What the scheduler has, and the queries that are out of it for now: they will come back."""
         network = self._scheduling.scheduler.network
-        for life in self._desk.lives.values():
-            if life.shape is not None and not life.entered and life.state not in (State.DONE, State.STOPPED):
+        for life in self._context.lives.values():
+            if life.layout is not None and not life.entered and life.state not in (QueryState.DONE, QueryState.STOPPED):
                 network = network.add(life.query)
         return network
 
@@ -62,7 +62,7 @@ class Steering:
             self._scheduling.tell(changed)
             return []
         self._preparing.level = cut_level(made.level)
-        entered = [life for life in self._desk.lives.values() if life.state is State.RUNNING]
+        entered = [life for life in self._context.lives.values() if life.state is QueryState.RUNNING]
         for life in entered:
             self._scheduling.leave(life)
         self._scheduling.tell(changed)
@@ -72,7 +72,7 @@ class Steering:
 
     def _cut(self, life: Life) -> None:
         """Cut a query anew; a run of it that is under way ends first."""
-        self._desk.move(life, State.CUTTING, "another policy")
+        self._context.move(life, QueryState.CUTTING, "another policy")
         if life.busy:
             life.when_at_rest = lambda: self._preparing.prepare(life, "")
         else:
@@ -81,9 +81,9 @@ class Steering:
     def watch_changes(self) -> None:
         """Answer those who changed the policy once all queries have come along."""
         for ticket, lives in list(self._changing):
-            if not any(life.state is State.CUTTING for life in lives):
+            if not any(life.state is QueryState.CUTTING for life in lives):
                 self._changing.remove((ticket, lives))
-                self._desk.reply(ticket)
+                self._context.reply(ticket)
 
     def watch_policy(self) -> bool:
         """Take a policy out that has raised: the one before it, or first come first served, decides from now on."""
@@ -102,5 +102,5 @@ class Steering:
             self._policy, self._former = text, LAST_RESORT
             self._change(made, text, None)
             break
-        self._desk.tell("error", "a policy failed", policy=policy, why=self.failed, instead=self._policy)
+        self._context.tell("error", "a policy failed", policy=policy, why=self.failed, instead=self._policy)
         return True

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headgate.spark.engine.context import Desk
-from headgate.spark.engine.lag import Lag, parse_lag
-from headgate.spark.engine.lifecycle import Life, State
-from headgate.spark.engine.scheduling import Scheduling
+from headgate.spark.machine.context import MachineContext
+from headgate.spark.machine.lag import Lag, parse_lag
+from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.scheduling import Scheduling
 
 
-class Limits:
+class BackPressure:
     """The lag limits of queries, of their own or of their class."""
 
-    def __init__(self, desk: Desk, scheduling: Scheduling) -> None:
-        self._desk, self._scheduling = desk, scheduling
+    def __init__(self, context: MachineContext, scheduling: Scheduling) -> None:
+        self._context, self._scheduling = context, scheduling
         self._known: dict[str, Lag] | None = None  # None: look anew who has one
 
     def changed(self) -> None:
@@ -24,7 +24,7 @@ class Limits:
     @property
     def waits(self) -> bool:
         """Whether a source may have to wait at all."""
-        return any(not lag.skips for lag in self._limits().values())
+        return any(not lag.skips for lag in self._backpressure().values())
 
     def holder(self, stream: str) -> str | None:
         """The query that a stream's source must wait for, if there is one."""
@@ -39,17 +39,21 @@ class Limits:
             life for life, lag in self._under_way() if lag.skips and self._scheduling.lag(life, stream) > lag.tuples
         ]
 
-    def _limits(self) -> dict[str, Lag]:
+    def _backpressure(self) -> dict[str, Lag]:
         if self._known is None:
             classes = self._scheduling.scheduler.network.classes
             texts = {
-                name: life.query.lag or classes[life.query.query_class].lag for name, life in self._desk.lives.items()
+                name: life.query.lag or classes[life.query.query_class].lag
+                for name, life in self._context.lives.items()
             }
             self._known = {name: parse_lag(text) for name, text in texts.items() if text is not None}
         return self._known
 
     def _under_way(self) -> Iterator[tuple[Life, Lag]]:
-        for name, lag in self._limits().items():
-            life = self._desk.lives[name]
-            if life.state not in (State.CHECKING, State.SCHEDULED, State.DONE, State.STOPPED) and not life.until:
+        for name, lag in self._backpressure().items():
+            life = self._context.lives[name]
+            if (
+                life.state not in (QueryState.CHECKING, QueryState.SCHEDULED, QueryState.DONE, QueryState.STOPPED)
+                and not life.until
+            ):
                 yield life, lag

@@ -15,13 +15,14 @@ from headgate.plan.grouping import Fuse
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.read_sets import sources
-from headgate.spark.engine import messages as m
-from headgate.spark.engine import tasks as t
-from headgate.spark.engine.context import Notice
 from headgate.spark.engine.engine import _scheduler
-from headgate.spark.engine.fragments import Chunks
-from headgate.spark.engine.lifecycle import State
-from headgate.spark.engine.machine import Machine
+from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
+from headgate.spark.machine import messages as m
+from headgate.spark.machine import tasks as t
+from headgate.spark.machine.context import Notice
+from headgate.spark.machine.fragments import Chunks
+from headgate.spark.machine.lifecycle import QueryState
+from headgate.spark.machine.machine import Machine
 
 STREAM = Stream(name="a", schema=(("v", "bigint"),))
 SQL = "SELECT v FROM a WHERE v > {}"
@@ -39,14 +40,14 @@ class FakePiece:
 class FakeShape:
     """A whole query, made ready for one of the Sparks that there have been."""
 
-    pieces: tuple[FakePiece, ...]
+    fragments: tuple[FakePiece, ...]
     spark: int
     level: None = None
     whole: bool = True
 
     @property
     def leaves(self) -> Mapping[Place, Any]:
-        return self.pieces[0].leaves
+        return self.fragments[0].leaves
 
     def cut(self) -> None:
         return None
@@ -67,13 +68,13 @@ class FakeFacts:
 
     def require(self, stream: str, offset: int) -> None: ...
 
-    def window_key(self, standing: Any) -> Any:
-        return standing.name
+    def window_key(self, resume_point: Any) -> Any:
+        return resume_point.name
 
-    def closed(self, standing: Any, frontiers: Any) -> tuple[float, ...]:
+    def closed(self, resume_point: Any, frontiers: Any) -> tuple[float, ...]:
         return ()
 
-    def can_close(self, standing: Any, piece: Any, ends: Any) -> bool:
+    def can_close(self, resume_point: Any, fragment: Any, ends: Any) -> bool:
         return True
 
 
@@ -116,7 +117,7 @@ class World:
         return self.tickets
 
     def add(self, name: str, *, start: float | None = None, sink: str = "parquet") -> None:
-        sql = SQL.format(len(self.machine.desk.lives))
+        sql = SQL.format(len(self.machine.context.lives))
         plan = plan_sql(sql, {"a": STREAM}, {})
         query = Query(name=name, query_class="c", plan=plan, sql=sql, sink=sink)
         self.ask(m.AddQuery, query, start, None, t.FILES, 0.0, None)
@@ -146,9 +147,9 @@ class World:
 
     def needs_spark(self, spark: int) -> None:
         if not self.alive:
-            raise t.SparkGoneError("Spark died")
+            raise SparkGoneError("Spark died")
         if spark != self.spark:
-            raise t.SparkChangedError("Spark died before")
+            raise SparkChangedError("Spark died before")
 
     def perform(self, task: t.Task, spark: int) -> Any:
         if isinstance(task, t.OpenStream):
@@ -159,15 +160,15 @@ class World:
             self.needs_spark(spark)
             return t.Checked(FakeShape((FakePiece(dict(sources(task.query.plan))),), self.spark))
         if isinstance(task, t.Prepare):
-            place, at = next(iter(task.standing.positions.items()))
+            place, at = next(iter(task.resume_point.positions.items()))
             end = task.ends["a"]
             backlog: dict[Place, Chunks] = {place: ((self.now, end - at),)} if at < end else {}
-            return t.Prepared(task.standing.shape, dict(task.standing.positions), {}, backlog)
+            return t.Prepared(task.resume_point.layout, dict(task.resume_point.positions), {}, backlog)
         if isinstance(task, t.Evaluate):
             portions = [portion for group in task.groups for portion in group]
             for portion in portions:
-                assert isinstance(portion.standing.shape, FakeShape)
-                self.needs_spark(portion.standing.shape.spark)
+                assert isinstance(portion.resume_point.layout, FakeShape)
+                self.needs_spark(portion.resume_point.layout.spark)
             self.needs_spark(spark)
             return [t.Result(portion, output="rows", count=1, tuples=1) for portion in portions]
         if isinstance(task, t.Write):
@@ -181,7 +182,7 @@ class World:
     def revive(self) -> dict[str, str]:
         if not self.alive:
             if not self.revivable:
-                raise t.SparkGoneError("Spark died, and nobody starts it")
+                raise SparkGoneError("Spark died, and nobody starts it")
             self.alive, self.spark = True, self.spark + 1
         return {}
 
@@ -193,8 +194,8 @@ class World:
         return t.Written(self.commits, self.now)
 
     @property
-    def states(self) -> dict[str, State]:
-        return {name: life.state for name, life in self.machine.desk.lives.items()}
+    def states(self) -> dict[str, QueryState]:
+        return {name: life.state for name, life in self.machine.context.lives.items()}
 
 
 def started(seed: int, **settings: Any) -> World:
@@ -235,8 +236,8 @@ def test_queries_go_on_wherever_spark_dies(seed: int) -> None:
     world.append(1)
     world.settle()
     assert world.alive
-    assert world.states.pop("paused") is State.PAUSED
-    running = {name for name, state in world.states.items() if state is State.RUNNING}
+    assert world.states.pop("paused") is QueryState.PAUSED
+    running = {name for name, state in world.states.items() if state is QueryState.RUNNING}
     assert running == {"one", "two", "sinking", "ahead"}
     for name in ("one", "two", "sinking"):
         assert world.taken[name][-1][1] == world.end
@@ -244,7 +245,7 @@ def test_queries_go_on_wherever_spark_dies(seed: int) -> None:
         assert world.delivered[name] == sorted(set(world.delivered[name]))
         assert len(world.delivered[name]) == len(world.taken[name])
     assert world.machine.views.drained
-    assert world.machine.running.away == ""
+    assert world.machine.runs.away == ""
     assert len(world.replies) == world.tickets
 
 
@@ -255,9 +256,9 @@ def test_without_a_spark_everything_that_runs_is_suspended(seed: int) -> None:
     world.alive = False
     world.append(3)
     world.settle()
-    assert world.states.pop("paused") is State.PAUSED
-    assert {state for name, state in world.states.items() if name != "paused"} == {State.SUSPENDED}
-    assert all("nobody starts it" in life.error for life in world.machine.desk.lives.values() if life.error)
+    assert world.states.pop("paused") is QueryState.PAUSED
+    assert {state for name, state in world.states.items() if name != "paused"} == {QueryState.SUSPENDED}
+    assert all("nobody starts it" in life.error for life in world.machine.context.lives.values() if life.error)
     assert world.machine.views.overview().spark_error == "Spark died, and nobody starts it"
     assert world.told.count("Spark does not come back") >= 1
 

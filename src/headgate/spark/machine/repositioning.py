@@ -6,29 +6,29 @@ from collections.abc import Callable, Mapping
 
 from headgate.model import Query
 from headgate.plan.sharing import Place
-from headgate.spark.engine.fragments import Shape, announced, keyed
-from headgate.spark.engine.lifecycle import Life, State
-from headgate.spark.engine.messages import Answer
-from headgate.spark.engine.preparing import Preparing
-from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.tasks import Checked, Discard, Reach, Write
-from headgate.spark.engine.window_clocks import streams_of
+from headgate.spark.machine.fragments import LayoutView, announced, keyed
+from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.messages import Answer
+from headgate.spark.machine.preparing import Preparing
+from headgate.spark.machine.scheduling import Scheduling
+from headgate.spark.machine.tasks import Checked, Discard, Reach, Write
+from headgate.spark.machine.window_clocks import streams_of
 
 Ended = Callable[[Exception | None], None]  # what went wrong, or None
-_PLACE = ("query", "whole", "shape", "starts", "positions", "until", "ends", "again")  # what may have to be put back
+_PLACE = ("query", "whole", "layout", "starts", "positions", "until", "ends", "again")  # what may have to be put back
 
 
-class Relocating:
+class Repositioning:
     """Moves queries to other places. From the commit that tells of it on, a query stays where it was put."""
 
     def __init__(self, scheduling: Scheduling, preparing: Preparing) -> None:
-        self._desk, self._scheduling, self._preparing = scheduling.desk, scheduling, preparing
+        self._context, self._scheduling, self._preparing = scheduling.context, scheduling, preparing
 
     def replace(self, life: Life, query: Query, checked: Checked, ended: Ended) -> None:
         """Give a query other SQL: it goes on in each stream where the old one stood."""
-        assert life.shape is not None
+        assert life.layout is not None
         former = self._take_out(life, "gets other SQL")
-        if life.shape.whole:
+        if life.layout.whole:
             self._take_place(life, query, checked, dict(life.positions), former, ended)
             return
 
@@ -40,7 +40,7 @@ class Relocating:
                 life.owed = []
                 self._take_place(life, query, checked, answer.value, former, ended)
 
-        self._desk.give(Reach(life.standing(), tuple(life.owed)), reached)
+        self._context.give(Reach(life.resume_point(), tuple(life.owed)), reached)
 
     def _take_place(
         self,
@@ -48,7 +48,7 @@ class Relocating:
         query: Query,
         checked: Checked,
         stands: Mapping[Place, int],
-        former: State,
+        former: QueryState,
         ended: Ended,
     ) -> None:
         assert life.whole is not None
@@ -57,7 +57,7 @@ class Relocating:
         for leaf, source in checked.whole.leaves.items():
             reached = [offset for place, offset in stands.items() if streams[place] == source.stream]
             positions[leaf] = min(reached, default=self._scheduling.ends[source.stream])
-        before, old = _place(life), life.shape
+        before, old = _place(life), life.layout
         life.query, life.whole, life.until = query, checked.whole, {}
         life.told |= set(checked.told)
         self._put(life, positions)
@@ -68,7 +68,7 @@ class Relocating:
         assert life.whole is not None
         ends = self._scheduling.ends
         skipped = sum(self._scheduling.lag(life, stream) for stream in streams_of(life))
-        before, old = _place(life), life.shape
+        before, old = _place(life), life.layout
         former = self._take_out(life, f"lags too far: skips {skipped} tuples")
         self._put(life, {leaf: ends[source.stream] for leaf, source in life.whole.leaves.items()})
         life.owed = []
@@ -79,21 +79,23 @@ class Relocating:
 
         self._go_on(life, former, before, old, ended)
 
-    def _take_out(self, life: Life, reason: str) -> State:
+    def _take_out(self, life: Life, reason: str) -> QueryState:
         """Take a query out of the scheduler; the state in which it was."""
         former, error = life.state, life.error
         self._scheduling.leave(life)
-        self._desk.move(life, State.CUTTING, reason)
+        self._context.move(life, QueryState.CUTTING, reason)
         life.error = error
         return former
 
     @staticmethod
     def _put(life: Life, positions: dict[Place, int]) -> None:
         """Put a query, whole, where it is to read from now on."""
-        life.shape, life.ends, life.again = life.whole, {}, None
+        life.layout, life.ends, life.again = life.whole, {}, None
         life.positions, life.starts = positions, dict(positions)
 
-    def _go_on(self, life: Life, former: State, before: Mapping[str, object], old: Shape | None, ended: Ended) -> None:
+    def _go_on(
+        self, life: Life, former: QueryState, before: Mapping[str, object], old: LayoutView | None, ended: Ended
+    ) -> None:
         """Tell a commit of the new place, and go on as before; undo it all if that cannot be committed."""
         discard = old if old is not None and not old.whole else None
         life.announced = False
@@ -101,7 +103,7 @@ class Relocating:
         def done(error: Exception | None) -> None:
             if error is None or life.announced:  # what a commit tells of stays so, even if it cannot run yet
                 if error is not None:
-                    self._desk.move(life, State.SUSPENDED, "could not go on", self._desk.explain(error))
+                    self._context.move(life, QueryState.SUSPENDED, "could not go on", self._context.explain(error))
                 ended(None)
                 return
             for name, value in before.items():
@@ -109,30 +111,30 @@ class Relocating:
             ended(error)
             self._back(life, former)
 
-        if former is State.RUNNING:
+        if former is QueryState.RUNNING:
             self._preparing.prepare(life, "", done, announce=True, discard=discard)
         else:
             self._announce(life, former, discard, done)
 
-    def _announce(self, life: Life, state: State, discard: Shape | None, done: Ended) -> None:
+    def _announce(self, life: Life, state: QueryState, discard: LayoutView | None, done: Ended) -> None:
         """Let a commit tell of a query that does not run; then it is in a state as before."""
 
         def written(answer: Answer) -> None:
             if answer.error is None:
                 if discard is not None:
-                    self._desk.give(Discard(discard), lambda answer: None)
-                self._desk.move(life, state, "", life.error)
+                    self._context.give(Discard(discard), lambda answer: None)
+                self._context.move(life, state, "", life.error)
             done(answer.error)
 
-        task = Write(queries={life.name: announced(life.standing())}, positions={life.name: keyed(life.positions)})
-        self._desk.give(task, written)
+        task = Write(queries={life.name: announced(life.resume_point())}, positions={life.name: keyed(life.positions)})
+        self._context.give(task, written)
 
-    def _back(self, life: Life, former: State) -> None:
+    def _back(self, life: Life, former: QueryState) -> None:
         """The query is as it was before."""
-        if former is State.RUNNING:
+        if former is QueryState.RUNNING:
             self._preparing.prepare(life, "goes on as before")
         else:
-            self._desk.move(life, former, "as before", life.error)
+            self._context.move(life, former, "as before", life.error)
 
 
 def _place(life: Life) -> dict[str, object]:

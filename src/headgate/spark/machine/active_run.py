@@ -8,16 +8,16 @@ from itertools import zip_longest
 
 from headgate.model import Answered, HeadgateError, OperatorOutcome, Outcome, Produced, QueueId, Run
 from headgate.plan.sharing import Place
-from headgate.spark.engine.cost_split import split
-from headgate.spark.engine.fragments import Offsets, Piece
-from headgate.spark.engine.lifecycle import Life, State
-from headgate.spark.engine.tasks import Portion, Result
+from headgate.spark.machine.cost_split import split
+from headgate.spark.machine.fragments import FragmentView, Offsets
+from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.tasks import Portion, Result
 
-Step = tuple[tuple[Life, Piece], ...]  # one piece of each query
+Step = tuple[tuple[Life, FragmentView], ...]  # one piece of each query
 
 
 @dataclass(slots=True, eq=False)
-class Flight:
+class ActiveRun:
     """The pieces that a run's units name, in steps: each piece after those that feed it.
 
     Units are of the policy's making: an operator, a segment, a path, all operators of a query. Where the query is in
@@ -28,7 +28,7 @@ class Flight:
     members: tuple[Life, ...]
     takes: Mapping[QueueId, Offsets]
     steps: list[Step]  # still to go
-    feeding: frozenset[tuple[str, str]]  # (query, name of what waits inside) that pieces on this way give
+    fed: frozenset[tuple[str, str]]  # (query, name of what waits inside) that pieces on this way give
     ends: Mapping[str, int]  # how much waited inside the queries when the run began
     passed: set[tuple[str, QueueId]] = field(default_factory=set)  # queues whose rows are taken as they come
     done: list[Result] = field(default_factory=list)  # committed
@@ -36,47 +36,50 @@ class Flight:
     seconds: float = 0.0
 
     @classmethod
-    def of(cls, run: Run, lives: Mapping[str, Life]) -> Flight:
+    def of(cls, run: Run, lives: Mapping[str, Life]) -> ActiveRun:
         names = dict.fromkeys(name for unit in run.units for name in unit.queries if name in lives)
         members = tuple(lives[name] for name in names)
-        ways = [[(life, piece) for piece in _pieces(life, run)] for life in members]
+        ways = [[(life, fragment) for fragment in _fragments(life, run)] for life in members]
         takes: dict[QueueId, Offsets] = {}
         for queue, first, last in run.takes:  # units that run together may take from one queue, one after another
             takes[queue] = takes.get(queue, (first, last))[0], last
         steps = [tuple(one for one in step if one is not None) for step in zip_longest(*ways)]
-        feeding = frozenset(
-            (life.name, piece.feeds_name) for way in ways for life, piece in way if piece.feeds_name is not None
+        fed = frozenset(
+            (life.name, fragment.feeds_name)
+            for way in ways
+            for life, fragment in way
+            if fragment.feeds_name is not None
         )
         ends = {name: end for life in members for name, end in life.ends.items()}
-        return cls(run, members, takes, steps, feeding, ends)
+        return cls(run, members, takes, steps, fed, ends)
 
     def portions(self) -> list[Portion]:
         """What each query does in the next step in which there is something to take; none: the run is over."""
         while self.steps:
             found = []
-            for life, piece in self.steps.pop(0):
-                if life.state is State.SUSPENDED:
+            for life, fragment in self.steps.pop(0):
+                if life.state is QueryState.SUSPENDED:
                     continue  # in a step before
-                taken = {place: self._offsets(life, piece, place) for place in piece.leaves}
+                taken = {place: self._offsets(life, fragment, place) for place in fragment.leaves}
                 _check_places(life, taken)
                 if any(first < last for first, last in taken.values()):
-                    found.append(Portion(life.standing(), piece, taken))
+                    found.append(Portion(life.resume_point(), fragment, taken))
             if found:
                 return found
         return []
 
-    def _offsets(self, life: Life, piece: Piece, place: Place) -> Offsets:
+    def _offsets(self, life: Life, fragment: FragmentView, place: Place) -> Offsets:
         """What a run takes before a leaf.
 
         With the rows that another piece has left in this run, if none before them is left or held by a window.
         """
-        queue, stream = life.queues[place], piece.leaves[place].stream
+        queue, stream = life.queues[place], fragment.leaves[place].stream
         base, here = life.bases[queue], life.positions[place]
         first, last = self.takes.get(queue, (here - base, here - base))
         first, last = base + first, base + last
         inside = life.ends.get(stream)
-        held = place in piece.held and not life.until
-        if inside is None or held or last < self.ends[stream] or (life.name, stream) not in self.feeding:
+        held = place in fragment.held and not life.until
+        if inside is None or held or last < self.ends[stream] or (life.name, stream) not in self.fed:
             return first, last
         life.bases[queue] += inside - last  # the scheduler never hears of them
         self.passed.add((life.name, queue))
@@ -106,35 +109,35 @@ class Flight:
     def _produced(self, lives: Mapping[str, Life]) -> Iterator[Produced]:
         """What waits for other units now."""
         for result in self.done:
-            life, name = lives[result.portion.name], result.portion.piece.feeds_name
-            if name is None or not result.chunks or life.shape is None or not life.entered:
+            life, name = lives[result.portion.name], result.portion.fragment.feeds_name
+            if name is None or not result.chunks or life.layout is None or not life.entered:
                 continue
-            for place, source in life.shape.leaves.items():
+            for place, source in life.layout.leaves.items():
                 if source.stream == name and (life.name, life.queues[place]) not in self.passed:
                     yield Produced(life.queues[place], result.chunks)
 
 
 def _operator(life: Life, result: Result, seconds: float) -> Iterable[OperatorOutcome]:
     """A job's time cannot be split, so the first operator of a piece stands for all of it."""
-    numbers = [number for number, piece in life.operators.items() if piece is result.portion.piece]
+    numbers = [number for number, fragment in life.operators.items() if fragment is result.portion.fragment]
     if numbers and result.tuples:
         yield OperatorOutcome(min(numbers), result.tuples, result.count, seconds)
 
 
-def _pieces(life: Life, run: Run) -> list[Piece]:
+def _fragments(life: Life, run: Run) -> list[FragmentView]:
     """The pieces of a query that a run's units have operators of, each after those that feed it."""
     named = [life.operators.get(call) for unit in run.units for call in unit.calls]
-    return [piece for piece in life.pieces if any(piece is one for one in named)]
+    return [fragment for fragment in life.fragments if any(fragment is one for one in named)]
 
 
 def _check_places(life: Life, taken: Mapping[Place, Offsets]) -> None:
     """Refuse a run that would leave tuples out, or take some twice."""
     for place, (first, _) in taken.items():
         if first != life.positions[place]:
-            assert life.shape is not None
+            assert life.layout is not None
             raise HeadgateError(
                 f"a run of query '{life.name}' was to take tuples from offset {first} on, but the query stands at "
                 f"{life.positions[place]}",
-                where=f"stream {life.shape.leaves[place].stream}",
+                where=f"stream {life.layout.leaves[place].stream}",
                 hint="resume it: it goes on where it stands",
             )

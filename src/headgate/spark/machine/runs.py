@@ -10,28 +10,29 @@ from typing import Any
 import numpy as np
 
 from headgate.model import HeadgateError, Outcome, Run, WorkerId
-from headgate.spark.engine.active_run import Flight
-from headgate.spark.engine.context import Desk, Then
-from headgate.spark.engine.delivery import Delivering
-from headgate.spark.engine.fragments import announced, key, keyed
-from headgate.spark.engine.lifecycle import Life, State
-from headgate.spark.engine.messages import Answer
-from headgate.spark.engine.scheduling import Scheduling
-from headgate.spark.engine.tasks import Discard, Evaluate, Look, Prepare, Result, SparkGoneError, Task, Write, Written
-from headgate.spark.engine.window_clocks import streams_of
+from headgate.spark.jvm.gone import SparkGoneError
+from headgate.spark.machine.active_run import ActiveRun
+from headgate.spark.machine.context import MachineContext, Then
+from headgate.spark.machine.delivery import Delivery
+from headgate.spark.machine.fragments import announced, key, keyed
+from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.messages import Answer
+from headgate.spark.machine.scheduling import Scheduling
+from headgate.spark.machine.tasks import Discard, Evaluate, Look, Prepare, Result, Task, Write, Written
+from headgate.spark.machine.window_clocks import streams_of
 
 TRIES = 5  # times that a run is done again because its commit failed, before its queries are suspended
 FIRST_WAIT = 0.1  # seconds before the first of them; each further one waits twice as long
 
 
-class Running:
+class Runs:
     """The runs under way. A worker is free as soon as it has handed its results over."""
 
-    def __init__(self, desk: Desk, scheduling: Scheduling, delivering: Delivering, workers: int) -> None:
+    def __init__(self, context: MachineContext, scheduling: Scheduling, delivery: Delivery, workers: int) -> None:
         self.workers = workers
         self.runs = 0  # that have been committed
         self.jobs = 0  # that Spark has run for them
-        self.flights: dict[WorkerId, Flight] = {}
+        self.active_runs: dict[WorkerId, ActiveRun] = {}
         self.still = False  # nothing new is begun
         self.away = ""  # why Spark is away, while it is started again: nothing new is begun either
         self.gone = ""  # why it could not be started again
@@ -39,7 +40,7 @@ class Running:
         self._free = workers
         self._asks = inf  # when the policy wants to be asked again, though nothing has happened
         self._tasks: deque[tuple[Task, Then]] = deque()  # that wait for a worker
-        self._desk, self._scheduling, self._delivering = desk, scheduling, delivering
+        self._context, self._scheduling, self._delivery = context, scheduling, delivery
 
     # -- workers -----------------------------------------------------------------------------------------------
 
@@ -61,21 +62,21 @@ class Running:
             then(answer)
 
         self._free -= 1
-        self._desk.give(task, done)
+        self._context.give(task, done)
 
     def _begin(self) -> bool:
         """Ask the scheduler for a run; False: there is none."""
-        slot = next(number for number in range(len(self.flights) + 1) if number not in self.flights)
-        run = self._scheduling.scheduler.next(slot, self._desk.now)
+        slot = next(number for number in range(len(self.active_runs) + 1) if number not in self.active_runs)
+        run = self._scheduling.scheduler.next(slot, self._context.now)
         if not isinstance(run, Run):
-            if self._desk.now < run.until < self._asks:
+            if self._context.now < run.until < self._asks:
                 self._asks = run.until
-                self._desk.at(run.until, self._ask)
+                self._context.at(run.until, self._ask)
             return False
-        flight = self.flights[slot] = Flight.of(run, self._desk.lives)
-        for life in flight.members:
+        active_run = self.active_runs[slot] = ActiveRun.of(run, self._context.lives)
+        for life in active_run.members:
             life.under_way += 1
-        self._go_on(flight)
+        self._go_on(active_run)
         return True
 
     def _ask(self) -> None:
@@ -84,42 +85,44 @@ class Running:
 
     # -- one run -----------------------------------------------------------------------------------------------
 
-    def _go_on(self, flight: Flight) -> None:
+    def _go_on(self, active_run: ActiveRun) -> None:
         try:
-            portions = flight.portions()
+            portions = active_run.portions()
         except HeadgateError as error:
-            self._fail(flight, str(error))
+            self._fail(active_run, str(error))
             return
         if portions:
-            task = Evaluate(str(flight.run.id), flight.groups(portions))
-            self.hand(task, lambda answer: self._evaluated(flight, answer))
+            task = Evaluate(str(active_run.run.id), active_run.groups(portions))
+            self.hand(task, lambda answer: self._evaluated(active_run, answer))
         else:
-            self._finish(flight)
+            self._finish(active_run)
 
-    def _evaluated(self, flight: Flight, answer: Answer) -> None:
-        flight.seconds = self._desk.now - flight.run.began
+    def _evaluated(self, active_run: ActiveRun, answer: Answer) -> None:
+        active_run.seconds = self._context.now - active_run.run.began
         if isinstance(answer.error, SparkGoneError):
-            self._lose(flight, self._desk.explain(answer.error))
+            self._lose(active_run, self._context.explain(answer.error))
             return
         if answer.error is not None:
-            self._fail(flight, self._desk.explain(answer.error))
+            self._fail(active_run, self._context.explain(answer.error))
             return
         results: list[Result] = answer.value
         failed = [result for result in results if result.error]
         good = [result for result in results if not result.error]
-        if not good and not flight.done:
-            self._fail(flight, failed[0].error)
+        if not good and not active_run.done:
+            self._fail(active_run, failed[0].error)
             return
         for result in failed:
-            self.suspend(self._desk.lives[result.portion.name], result.error)
+            self.suspend(self._context.lives[result.portion.name], result.error)
         if good:
-            self._desk.give(self._commit(flight.run, good), lambda answer: self._committed(flight, good, answer))
+            self._context.give(
+                self._commit(active_run.run, good), lambda answer: self._committed(active_run, good, answer)
+            )
         else:
-            self._go_on(flight)
+            self._go_on(active_run)
 
     def _commit(self, run: Run, results: list[Result]) -> Write:
         """What a commit says of the results of one step."""
-        lives = self._desk.lives
+        lives = self._context.lives
         fresh: dict[tuple[str, Any], Any] = {}
         for result in results:
             for failure in result.failures:
@@ -136,42 +139,44 @@ class Running:
             inside={
                 name: result.inside
                 for result in results
-                if (name := result.portion.piece.feeds_name) is not None and result.inside is not None
+                if (name := result.portion.fragment.feeds_name) is not None and result.inside is not None
             },
             failures=tuple((name, min(streams_of(lives[name])), failure) for (name, _), failure in fresh.items()),
             seen={result.portion.name: result.seen for result in results if result.seen},
         )
 
-    def _committed(self, flight: Flight, results: list[Result], answer: Answer) -> None:
+    def _committed(self, active_run: ActiveRun, results: list[Result], answer: Answer) -> None:
         if answer.error is not None:
-            self._try_again(flight, self._desk.explain(answer.error))
+            self._try_again(active_run, self._context.explain(answer.error))
             return
         written: Written = answer.value
         self.runs += 1
         for result in results:
-            life = self._desk.lives[result.portion.name]
+            life = self._context.lives[result.portion.name]
             life.positions.update({place: last for place, (_, last) in result.portion.taken.items()})
             life.has_told({failure.key for failure in result.failures})
             life.failures = 0
-            flight.answered[life.name] = self.note(life, result, written)
-            if (name := result.portion.piece.feeds_name) is not None and result.inside is not None:
+            active_run.answered[life.name] = self.note(life, result, written)
+            if (name := result.portion.fragment.feeds_name) is not None and result.inside is not None:
                 if name in written.owed:
                     life.owed.append((name, *written.owed[name]))
                 else:
                     life.ends[name] += result.inside_rows
         self.put_letters(written)
-        flight.done += results
-        for life in flight.members:
+        active_run.done += results
+        for life in active_run.members:
             if life.owed:
                 self.suspend(
                     life,
-                    self._desk.explain(written.error) if written.error is not None else "rows could not be put inside",
+                    self._context.explain(written.error)
+                    if written.error is not None
+                    else "rows could not be put inside",
                 )
-        self._go_on(flight)
+        self._go_on(active_run)
 
     def note(self, life: Life, result: Result, written: Written) -> tuple[float, ...]:
         """What is committed counts, and its results go to the sink. How long each took, if the policy asks."""
-        tally, gives = life.tally, result.portion.piece.feeds_name is None
+        tally, gives = life.tally, result.portion.fragment.feeds_name is None
         times = np.maximum(0.0, written.at - np.asarray(result.arrivals, dtype=float))
         tally.runs += 1
         tally.jobs += result.jobs
@@ -181,101 +186,101 @@ class Running:
         tally.late += result.late
         tally.times.add(times)
         if result.output is not None:
-            self._delivering.put(life, written.number, result.output, result.size)
+            self._delivery.put(life, written.number, result.output, result.size)
         return tuple(times.tolist()) if self._scheduling.scheduler.policy.wants_answers else ()
 
     def put_letters(self, written: Written) -> None:
         """Dead letters of a commit go to their streams."""
-        self._delivering.put_letters(written.number, written.letters)
+        self._delivery.put_letters(written.number, written.letters)
 
-    def _finish(self, flight: Flight, error: str | None = None) -> None:
+    def _finish(self, active_run: ActiveRun, error: str | None = None) -> None:
         """All of a run is committed, or none of what is left will be."""
         scheduler = self._scheduling.scheduler
-        outcome = Outcome(flight.run, self._desk.now - flight.run.began, error)
+        outcome = Outcome(active_run.run, self._context.now - active_run.run.began, error)
         if error is None:
-            outcome = flight.outcome(scheduler.measured.run_overhead, scheduler.policy.wants_answers)
-        del self.flights[flight.run.worker]
-        scheduler.finished(outcome, self._desk.now)
-        for life in flight.members:
+            outcome = active_run.outcome(scheduler.measured.run_overhead, scheduler.policy.wants_answers)
+        del self.active_runs[active_run.run.worker]
+        scheduler.finished(outcome, self._context.now)
+        for life in active_run.members:
             life.under_way -= 1
             if life.when_at_rest is not None:
                 if not life.busy:
                     act, life.when_at_rest = life.when_at_rest, None
                     act()
-            elif life.state is State.RUNNING:
+            elif life.state is QueryState.RUNNING:
                 if outcome.produced:
                     self._scheduling.release(life)
                 self.conclude(life)
-        for life in flight.members:
-            self._desk.settle(life)
+        for life in active_run.members:
+            self._context.settle(life)
 
     # -- what goes wrong ---------------------------------------------------------------------------------------
 
-    def _fail(self, flight: Flight, error: str) -> None:
+    def _fail(self, active_run: ActiveRun, error: str) -> None:
         """A run has failed for all: its queries are suspended, the others go on."""
-        for life in flight.members:
+        for life in active_run.members:
             self.suspend(life, error)
-        self._finish(flight, error)
+        self._finish(active_run, error)
 
-    def _lose(self, flight: Flight, error: str) -> None:
+    def _lose(self, active_run: ActiveRun, error: str) -> None:
         """Spark died in a run: its queries go on when Spark is back, those that ran."""
-        for life in flight.members:
-            if life.state is State.RUNNING:
+        for life in active_run.members:
+            if life.state is QueryState.RUNNING:
                 life.lost = True
                 self.suspend(life, error)
-        self._finish(flight, error)
+        self._finish(active_run, error)
 
-    def _try_again(self, flight: Flight, error: str) -> None:
+    def _try_again(self, active_run: ActiveRun, error: str) -> None:
         """A commit failed: nothing of it counts, and it is done again after a while."""
-        for life in flight.members:
+        for life in active_run.members:
             life.failures += 1
             if life.failures > TRIES:
                 self.suspend(life, error)
-            elif life.state is State.RUNNING:
+            elif life.state is QueryState.RUNNING:
                 self._scheduling.leave(life)
-                self._desk.move(life, State.WAITING, "the commit of a run failed", error)
+                self._context.move(life, QueryState.WAITING, "the commit of a run failed", error)
                 wait = FIRST_WAIT * 2 ** (life.failures - 1)
-                self._desk.at(self._desk.now + wait, lambda life=life: self._retry(life))  # type: ignore[misc]
-        self._finish(flight, error)
+                self._context.at(self._context.now + wait, lambda life=life: self._retry(life))  # type: ignore[misc]
+        self._finish(active_run, error)
 
     def _retry(self, life: Life) -> None:
-        if life.state is State.WAITING and life.failures and not self.still and not self.away:
-            self._desk.when_settled(life, lambda: self.prepare(life) if life.state is State.WAITING else None)
+        if life.state is QueryState.WAITING and life.failures and not self.still and not self.away:
+            self._context.when_settled(life, lambda: self.prepare(life) if life.state is QueryState.WAITING else None)
 
     def give_up(self, task: Task, error: str) -> None:
         """Suspend the queries that a task was for, and end their run, as far as there is one."""
         portions = [portion for group in task.groups for portion in group] if isinstance(task, Evaluate) else []
         names = {portion.name for portion in portions} | set(task.positions if isinstance(task, Write) else ())
         if isinstance(task, Prepare | Look):
-            names.add(task.standing.name)
-        for flight in list(self.flights.values()):
-            if names & {life.name for life in flight.members}:
-                self._fail(flight, error)
-        for life in [self._desk.lives[name] for name in names if name in self._desk.lives]:
-            if life.state is State.CUTTING:
-                self._desk.move(life, State.SUSPENDED, "failed", error)
+            names.add(task.resume_point.name)
+        for active_run in list(self.active_runs.values()):
+            if names & {life.name for life in active_run.members}:
+                self._fail(active_run, error)
+        for life in [self._context.lives[name] for name in names if name in self._context.lives]:
+            if life.state is QueryState.CUTTING:
+                self._context.move(life, QueryState.SUSPENDED, "failed", error)
             self.suspend(life, error)
 
     def suspend(self, life: Life, error: str) -> None:
         """Take a query out until somebody resumes it; one that is done, if its sink does not take its results."""
-        if life.state in (State.RUNNING, State.WAITING, State.PAUSED, State.DONE):
+        if life.state in (QueryState.RUNNING, QueryState.WAITING, QueryState.PAUSED, QueryState.DONE):
             self._scheduling.leave(life)
-            self._desk.move(life, State.SUSPENDED, "failed", error)
+            self._context.move(life, QueryState.SUSPENDED, "failed", error)
 
     def _concluded(self, answer: Answer) -> None:
         if answer.error is not None:  # it ends again after a restart
-            self._desk.tell("warning", "that a query is done could not be committed", error=answer.error)
+            self._context.tell("warning", "that a query is done could not be committed", error=answer.error)
 
     def conclude(self, life: Life) -> None:
         """End a one-time query that has read all; its results stay, and it is not run again."""
-        if life.state is not State.RUNNING or not life.over or life.busy:
+        if life.state is not QueryState.RUNNING or not life.over or life.busy:
             return
         self._scheduling.leave(life)
-        former, life.shape = life.shape, life.whole
-        said = announced(life.standing(), done=True)
+        former, life.layout = life.layout, life.whole
+        said = announced(life.resume_point(), done=True)
         task = Write(queries={life.name: said}, positions={life.name: keyed(life.positions)}, over=(life.name,))
-        self._desk.give(task, self._concluded)
+        self._context.give(task, self._concluded)
         if former is not None and not former.whole:
-            self._desk.give(Discard(former), lambda answer: None)
+            self._context.give(Discard(former), lambda answer: None)
         life.ends = {}
-        self._desk.move(life, State.DONE, "has read all")
+        self._context.move(life, QueryState.DONE, "has read all")

@@ -6,19 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from headgate.model import HeadgateError, Level, Query, Stream
+from headgate.model import Level, Query, Stream
 from headgate.plan.sharing import Place
-from headgate.spark.engine.fragments import Chunks, Offsets, Piece, Shape, Standing
+from headgate.spark.machine.fragments import Chunks, FragmentView, LayoutView, Offsets, ResumePoint
 
 WORKER, AIDE, COMMIT, TIDY, FILES = "worker", "aide", "commit", "tidy", "files"  # who carries tasks out
-
-
-class SparkGoneError(HeadgateError):
-    """Spark's process does not live any more: what failed would not have failed otherwise."""
-
-
-class SparkChangedError(SparkGoneError):
-    """The same, but Spark has been started again since: what was made ready for the former one must be made anew."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +39,7 @@ class Check(Task):
 class Checked:
     """A query that can run."""
 
-    whole: Shape
+    whole: LayoutView
     told: frozenset[Any] = frozenset()  # what its expressions failed on in a former life
     columns: Any = None  # of its results
 
@@ -59,7 +51,7 @@ class Reach(Task):
     Committed rows that could not be put inside yet are put there first: they have gone half the way.
     """
 
-    standing: Standing
+    resume_point: ResumePoint
     owed: Sequence[Any] = ()
 
 
@@ -78,7 +70,7 @@ class Prepare(Task):
     `known` is what commits said of it before, if it is opened again in the pieces it was in.
     """
 
-    standing: Standing
+    resume_point: ResumePoint
     level: Level | None
     ends: Mapping[str, int]  # of its streams
     known: Mapping[str, Any] | None = None
@@ -86,7 +78,7 @@ class Prepare(Task):
     announce: bool = False  # whether commits are told even if nothing is cut
     told: frozenset[Any] = frozenset()  # what its expressions failed on, and dead letters tell of
     owed: Sequence[Any] = ()  # committed rows that must be put inside first
-    discard: Shape | None = None  # a former shape whose waiting rows nobody reads any more
+    discard: LayoutView | None = None  # a former shape whose waiting rows nobody reads any more
     by: str = AIDE
 
     @property
@@ -98,13 +90,13 @@ class Prepare(Task):
 class Portion:
     """What one piece of a query takes in a run."""
 
-    standing: Standing
-    piece: Piece
+    resume_point: ResumePoint
+    fragment: FragmentView
     taken: Mapping[Place, Offsets]
 
     @property
     def name(self) -> str:
-        return self.standing.name
+        return self.resume_point.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +162,7 @@ class Written:
 class Prepared:
     """Where a query stands now; `error` where the rest of the way could not be gone."""
 
-    shape: Shape
+    layout: LayoutView
     positions: dict[Place, int]
     inside: dict[str, int]  # how much waits inside, by name
     backlog: dict[Place, Chunks]  # what waits for it
@@ -186,7 +178,7 @@ class Prepared:
 class Deliver(Task):
     """Bring committed results, in rising order of their commits, to a sink."""
 
-    outlet: int
+    outbox: int
     query: str
     sink: str
     batch: Sequence[tuple[int, Any]]
@@ -212,7 +204,7 @@ class KeepLetters(Task):
 class LetGo(Task):
     """A sink gets no more."""
 
-    outlet: int
+    outbox: int
     query: str
     by: str = FILES
 
@@ -225,7 +217,7 @@ class LetGo(Task):
 class Look(Task):
     """See whether windows inside a query in pieces can close. Answered with the leaves that can let go."""
 
-    standing: Standing
+    resume_point: ResumePoint
     entry: int
     ends: Mapping[str, int]
 
@@ -238,7 +230,7 @@ class Tidy(Task):
     """
 
     upto: int
-    standings: tuple[Standing, ...] | None = None
+    standings: tuple[ResumePoint, ...] | None = None
     last: bool = False
 
     lane: ClassVar[str] = TIDY
@@ -257,7 +249,7 @@ class Drop(Task):
 class Discard(Task):
     """Remove rows that wait in pieces which are no more."""
 
-    shape: Shape
+    layout: LayoutView
 
     lane: ClassVar[str] = TIDY
 

@@ -11,9 +11,9 @@ from math import inf
 from typing import Any
 
 from headgate.model import HeadgateError, unknown
-from headgate.spark.engine.lifecycle import TRANSITIONS, Life, State, Transition
-from headgate.spark.engine.messages import Answer
-from headgate.spark.engine.tasks import Prepare, Reply, Task, Write
+from headgate.spark.machine.lifecycle import TRANSITIONS, Life, QueryState, Transition
+from headgate.spark.machine.messages import Answer
+from headgate.spark.machine.tasks import Prepare, Reply, Task, Write
 
 NEWEST = 50  # transitions that `status` shows
 Then = Callable[[Answer], None]
@@ -31,7 +31,7 @@ class Notice:
 Out = Task | Reply | Transition | Notice
 
 
-class Desk:
+class MachineContext:
     """Collects what one message leads to. Tasks are handed out with what is to happen once they are answered."""
 
     def __init__(self, explain: Callable[[Exception], str]) -> None:
@@ -105,7 +105,7 @@ class Desk:
             raise unknown("query", name, self.lives)
         return self.lives[name]
 
-    def move(self, life: Life, state: State, reason: str, error: str = "") -> None:
+    def move(self, life: Life, state: QueryState, reason: str, error: str = "") -> None:
         """The one place where a query's state changes."""
         if state not in TRANSITIONS[life.state]:
             raise AssertionError(f"query '{life.name}' cannot go from {life.state} to {state} ({reason})")
@@ -145,9 +145,9 @@ class Desk:
         self._out.append(line)
 
 
-def answering(desk: Desk, ticket: int | None, act: Callable[[], None]) -> None:
+def answering(context: MachineContext, ticket: int | None, act: Callable[[], None]) -> None:
     """Do what a command asks for; what is wrong with it is the answer to it."""
     try:
         act()
     except HeadgateError as error:
-        desk.reply(ticket, error=error)
+        context.reply(ticket, error=error)

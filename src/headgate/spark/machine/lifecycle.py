@@ -12,16 +12,16 @@ import numpy as np
 
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
 from headgate.plan.sharing import Place
-from headgate.spark.engine.fragments import Chunks, Piece, Shape, Standing
+from headgate.spark.machine.fragments import Chunks, FragmentView, LayoutView, ResumePoint
 
 if TYPE_CHECKING:
-    from headgate.spark.engine.outbox import Outlet
+    from headgate.spark.machine.outbox import Outbox
 
 KEPT = 100_000  # response times that percentiles are taken from
 _CHUNKS = 1000
 
 
-class State(StrEnum):
+class QueryState(StrEnum):
     """Where a query is in its life. In a passing state the engine waits for an answer, never for the user."""
 
     CHECKING = "checking"  # Spark looks at its SQL (passing)
@@ -35,10 +35,10 @@ class State(StrEnum):
     STOPPED = "stopped"  # it is being removed (passing), then it is gone
 
 
-PASSING = frozenset({State.CHECKING, State.CUTTING, State.STOPPED})
+PASSING = frozenset({QueryState.CHECKING, QueryState.CUTTING, QueryState.STOPPED})
 
-_S = State
-TRANSITIONS: Mapping[State, frozenset[State]] = {
+_S = QueryState
+TRANSITIONS: Mapping[QueryState, frozenset[QueryState]] = {
     _S.CHECKING: frozenset({_S.SCHEDULED, _S.CUTTING, _S.DONE, _S.PAUSED, _S.SUSPENDED, _S.STOPPED}),
     _S.SCHEDULED: frozenset({_S.CHECKING, _S.CUTTING, _S.DONE, _S.STOPPED}),
     _S.CUTTING: frozenset({_S.RUNNING, _S.CHECKING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.STOPPED}),
@@ -50,19 +50,19 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
     _S.STOPPED: frozenset({_S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.DONE}),  # not removed
 }
 
-POSSIBLE: Mapping[str, frozenset[State]] = {  # the states in which each command can be given
+POSSIBLE: Mapping[str, frozenset[QueryState]] = {  # the states in which each command can be given
     "pause": frozenset({_S.RUNNING, _S.WAITING, _S.PAUSED, _S.SUSPENDED}),
     "resume": frozenset({_S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.RUNNING, _S.DONE}),
     "replace": frozenset({_S.RUNNING, _S.WAITING, _S.PAUSED, _S.SUSPENDED, _S.SCHEDULED}),
-    "move": frozenset(State) - PASSING,
-    "stop": frozenset(State) - PASSING,
+    "move": frozenset(QueryState) - PASSING,
+    "stop": frozenset(QueryState) - PASSING,
 }
 
 
-def check_possible(command: str, name: str, state: State) -> None:
+def check_possible(command: str, name: str, state: QueryState) -> None:
     """Refuse a command that does not fit the state of a query.
 
-    >>> check_possible("pause", "fire", State.DONE)
+    >>> check_possible("pause", "fire", QueryState.DONE)
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: query 'fire' is done: it cannot pause now; possible: move, resume, stop
     """
@@ -128,20 +128,20 @@ class Tally:
 
 @dataclass(slots=True, eq=False)
 class Life:
-    """A query in the engine. Only the owner changes it; what others are given is a `Standing`."""
+    """A query in the engine. Only the owner changes it; what others are given is a `ResumePoint`."""
 
     query: Query
-    state: State = State.CHECKING
+    state: QueryState = QueryState.CHECKING
     error: str = ""
-    whole: Shape | None = None  # the query in one piece; None until Spark has checked it
-    shape: Shape | None = None  # as it is now
+    whole: LayoutView | None = None  # the query in one piece; None until Spark has checked it
+    layout: LayoutView | None = None  # as it is now
     starts: dict[Place, int] = field(default_factory=dict)  # the offsets of the streams from which it reads at all
     positions: dict[Place, int] = field(default_factory=dict)  # what is committed: in streams, and in what waits inside
     until: dict[Place, int] = field(default_factory=dict)  # of a one-time query: where its streams end for it
     ends: dict[str, int] = field(default_factory=dict)  # how much waits, or has waited, inside, by name
     queues: dict[Place, QueueId] = field(default_factory=dict)
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
-    operators: dict[OperatorId, Piece] = field(default_factory=dict)
+    operators: dict[OperatorId, FragmentView] = field(default_factory=dict)
     entered: bool = False  # the scheduler knows it
     under_way: int = 0  # runs of it that have not ended; of a query in pieces there may be several at a time
     entry: int = 0  # tells one entering from another
@@ -157,7 +157,7 @@ class Life:
     told: set[Any] = field(default_factory=set)  # what its expressions failed on, as long as it may be read again
     owed: list[Any] = field(default_factory=list)  # committed rows that could not be put inside yet
     tally: Tally = field(default_factory=Tally)
-    outlet: Outlet | None = None
+    outbox: Outbox | None = None
     when_at_rest: Callable[[], None] | None = None  # what happens once the run under way has ended
     deferred: deque[Callable[[], None]] = field(default_factory=deque)  # commands that wait until it is at rest
 
@@ -176,17 +176,17 @@ class Life:
         return not self.busy and self.state not in PASSING
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
-        return () if self.shape is None else self.shape.pieces
+    def fragments(self) -> tuple[FragmentView, ...]:
+        return () if self.layout is None else self.layout.fragments
 
-    def standing(self) -> Standing:
+    def resume_point(self) -> ResumePoint:
         """As others may see it: a copy."""
-        assert self.shape is not None
+        assert self.layout is not None
         assert self.whole is not None
-        return Standing(
+        return ResumePoint(
             self.query,
             self.whole,
-            self.shape,
+            self.layout,
             dict(self.starts),
             dict(self.positions),
             dict(self.until),
@@ -200,9 +200,9 @@ class Life:
     @property
     def over(self) -> bool:
         """Whether a one-time query has read all that it was to read."""
-        if not self.until or self.shape is None:
+        if not self.until or self.layout is None:
             return False
-        for place, source in self.shape.leaves.items():
+        for place, source in self.layout.leaves.items():
             inside = self.ends.get(source.stream)
             if self.positions[place] < (self.until[place] if inside is None else inside):
                 return False

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.conftest import Open
-from tests.spark.engine.standin import STREAMS, StandIn, query
 from tests.spark.engine.test_steering import COPY, Slow, ids, rows
 from tests.spark.engine.workload import PATIENCE, declare
+from tests.spark.machine.standin import STREAMS, StandIn, query
 
 from headgate.model import HeadgateError, QueryClass, Stream
-from headgate.spark.engine import messages as m
 from headgate.spark.engine.engine import Engine
-from headgate.spark.engine.lifecycle import POSSIBLE, TRANSITIONS, State
+from headgate.spark.machine import messages as m
+from headgate.spark.machine.lifecycle import POSSIBLE, TRANSITIONS, QueryState
 from headgate.spark.session import Session
 
 names = st.sampled_from(["p", "q", "absent"])
@@ -69,7 +69,10 @@ def test_a_refused_command_changes_nothing(history: list[Any], command: Any, fai
     assert sorted(engine.replies) == list(range(1, ticket + 1))  # each has its answer
     if engine.replies[ticket].error is not None:
         assert engine.seen() == other.seen()
-    assert not {life.state for life in engine.machine.desk.lives.values()} & {State.CHECKING, State.CUTTING}
+    assert not {life.state for life in engine.machine.context.lives.values()} & {
+        QueryState.CHECKING,
+        QueryState.CUTTING,
+    }
 
 
 ANY = (
@@ -103,12 +106,12 @@ def test_every_command_is_answered_whatever_comes_first(failing: float) -> None:
                 engine.answer_one(random, failing)
         engine.answer_all()
         engine.now += 1000.0  # runs whose commits failed are tried again
-        engine.ask(m.Survey)
+        engine.ask(m.DescribeAll)
         engine.answer_all()
         assert sorted(engine.replies) == list(range(1, engine.tickets + 1)), seed
-        for life in engine.machine.desk.lives.values():
+        for life in engine.machine.context.lives.values():
             assert (life.settled, list(life.deferred), life.when_at_rest) == (True, [], None), (seed, life.name)
-            if life.state is State.RUNNING:
+            if life.state is QueryState.RUNNING:
                 assert life.entered, (seed, life.name)
                 assert engine.machine.scheduling.behind(life) == 0, (seed, life.name)
 
@@ -135,12 +138,12 @@ def test_commands_are_refused_at_every_stage() -> None:
 
 # -- one defined answer ----------------------------------------------------------------------------------------
 
-STATES: dict[State, Callable[[StandIn], object]] = {
-    State.RUNNING: lambda engine: None,
-    State.PAUSED: lambda engine: engine.ask(m.Pause, "p"),
-    State.SUSPENDED: lambda engine: engine.machine.running.suspend(engine.machine.desk.lives["p"], "failed"),
-    State.SCHEDULED: lambda engine: _instead(engine, start=100.0),
-    State.DONE: lambda engine: _instead(engine, once=True),
+STATES: dict[QueryState, Callable[[StandIn], object]] = {
+    QueryState.RUNNING: lambda engine: None,
+    QueryState.PAUSED: lambda engine: engine.ask(m.Pause, "p"),
+    QueryState.SUSPENDED: lambda engine: engine.machine.runs.suspend(engine.machine.context.lives["p"], "failed"),
+    QueryState.SCHEDULED: lambda engine: _instead(engine, start=100.0),
+    QueryState.DONE: lambda engine: _instead(engine, once=True),
 }
 GIVEN: dict[str, tuple[Any, ...]] = {
     "pause": (m.Pause, "p"),
@@ -160,11 +163,13 @@ def _instead(engine: StandIn, start: float | None = None, once: bool = False) ->
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("command", GIVEN)
-def test_a_command_that_does_not_fit_a_state_names_the_state_and_what_is_possible(state: State, command: str) -> None:
+def test_a_command_that_does_not_fit_a_state_names_the_state_and_what_is_possible(
+    state: QueryState, command: str
+) -> None:
     engine = prepared([])
     STATES[state](engine)
     engine.answer_all()
-    assert engine.machine.desk.lives["p"].state is state
+    assert engine.machine.context.lives["p"].state is state
     replies = []
     for _ in range(2):  # the second time gives the same answer, or that it has been done
         ticket = engine.ask(*GIVEN[command])
@@ -208,7 +213,7 @@ def test_a_command_after_close_is_refused(command: tuple[Any, ...]) -> None:
     engine = prepared([])
     tickets = [engine.ask(m.Close, 1.0), engine.ask(*command)]
     engine.answer_all()
-    tickets += [engine.ask(*command), engine.ask(m.Close, 1.0), engine.ask(m.Survey)]
+    tickets += [engine.ask(*command), engine.ask(m.Close, 1.0), engine.ask(m.DescribeAll)]
     closed = "the session is closed; open another one, on the same directory to go on there"
     found = [engine.replies[ticket].error for ticket in tickets]
     assert list(map(str, found)) == ["None", closed, closed, "None", "None"]
@@ -216,11 +221,11 @@ def test_a_command_after_close_is_refused(command: tuple[Any, ...]) -> None:
 
 def test_transitions_that_commands_need_are_possible() -> None:
     for state in POSSIBLE["stop"]:
-        assert State.STOPPED in TRANSITIONS[state]
-    for state in POSSIBLE["pause"] - {State.PAUSED}:
-        assert State.PAUSED in TRANSITIONS[state]
-    for state in POSSIBLE["resume"] - {State.RUNNING, State.DONE}:
-        assert State.CUTTING in TRANSITIONS[state]
+        assert QueryState.STOPPED in TRANSITIONS[state]
+    for state in POSSIBLE["pause"] - {QueryState.PAUSED}:
+        assert QueryState.PAUSED in TRANSITIONS[state]
+    for state in POSSIBLE["resume"] - {QueryState.RUNNING, QueryState.DONE}:
+        assert QueryState.CUTTING in TRANSITIONS[state]
 
 
 # -- on Spark --------------------------------------------------------------------------------------------------

@@ -6,15 +6,14 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from headgate.model import Level, Query, QueueId, Source
+from headgate.model import EventTime, Level, Query, QueueId, Source
 from headgate.plan.sharing import Place
 
 Chunks = tuple[tuple[float, int], ...]  # (arrival, how many)
 Offsets = tuple[int, int]  # [first, last)
-Moment = float  # event time in microseconds, or an infinity
 
 
-class Piece(Protocol):
+class FragmentView(Protocol):
     """A part of a plan that runs by itself: from its last operator down to streams or to results of other pieces."""
 
     @property
@@ -32,11 +31,11 @@ class Piece(Protocol):
         """Under which name its results wait for another piece; None: they are the query's."""
 
 
-class Shape(Protocol):
+class LayoutView(Protocol):
     """A query in pieces, each after those that feed it."""
 
     @property
-    def pieces(self) -> tuple[Any, ...]: ...
+    def fragments(self) -> tuple[Any, ...]: ...
     @property
     def level(self) -> Level | None:
         """None: it is whole."""
@@ -50,12 +49,12 @@ class Shape(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ResumePoint:
     """Where a query stands, at one moment: what tasks are given of it."""
 
     query: Query
-    one: Shape  # the query in one piece
-    shape: Shape
+    one: LayoutView  # the query in one piece
+    layout: LayoutView
     starts: Mapping[Place, int] = field(default_factory=dict)
     positions: Mapping[Place, int] = field(default_factory=dict)
     until: Mapping[Place, int] = field(default_factory=dict)
@@ -66,7 +65,7 @@ class Standing:
         return self.query.name
 
 
-class Facts(Protocol):
+class StreamFacts(Protocol):
     """What logs and plans say, from memory and at once. Facts never change: a log only grows."""
 
     def start(self, stream: str) -> int:
@@ -75,7 +74,7 @@ class Facts(Protocol):
     def end(self, stream: str) -> int:
         """The offset that the next tuple will get."""
 
-    def frontier(self, stream: str, offset: int) -> Moment:
+    def frontier(self, stream: str, offset: int) -> EventTime:
         """How far event time has come with the tuples before an offset; -inf before the first."""
 
     def ended(self, stream: str) -> bool:
@@ -84,13 +83,13 @@ class Facts(Protocol):
     def require(self, stream: str, offset: int) -> None:
         """Refuse an offset that the log has not reached."""
 
-    def window_key(self, standing: Standing) -> Hashable:
+    def window_key(self, resume_point: ResumePoint) -> Hashable:
         """What whole queries have in common whose windows close together."""
 
-    def closed(self, standing: Standing, frontiers: Mapping[str, Moment]) -> tuple[Moment, ...]:
+    def closed(self, resume_point: ResumePoint, frontiers: Mapping[str, EventTime]) -> tuple[EventTime, ...]:
         """The last ends of the windows that have closed when the streams of a whole query have come so far."""
 
-    def can_close(self, standing: Standing, piece: Piece, ends: Mapping[str, int]) -> bool:
+    def can_close(self, resume_point: ResumePoint, fragment: FragmentView, ends: Mapping[str, int]) -> bool:
         """Whether a window ends between where a whole query stands and these ends."""
 
 
@@ -108,19 +107,19 @@ def keyed(offsets: Mapping[Place, int]) -> dict[str, int]:
     return {key(place): offset for place, offset in offsets.items()}
 
 
-def announced(standing: Standing, done: bool = False) -> dict[str, Any]:
+def announced(resume_point: ResumePoint, done: bool = False) -> dict[str, Any]:
     """What a commit says of a query: what it is, how it is cut, from where it reads."""
-    query = standing.query
+    query = resume_point.query
     said: dict[str, Any] = {
         "sql": query.sql,
         "class": query.query_class,
         "sink": query.sink or "parquet",
-        "starts": keyed(standing.starts),
+        "starts": keyed(resume_point.starts),
     }
-    if standing.until:
-        said["until"] = keyed(standing.until)
+    if resume_point.until:
+        said["until"] = keyed(resume_point.until)
     if done:
         said["done"] = True
-    if (cut := standing.shape.cut()) is not None:
+    if (cut := resume_point.layout.cut()) is not None:
         said["cut"] = cut
     return said

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from headgate.model import Query, QueryClass, unknown
-from headgate.spark.engine import messages as m
-from headgate.spark.engine.backpressure import Limits
-from headgate.spark.engine.delivery import Delivering
-from headgate.spark.engine.lifecycle import Life, State, Transition
-from headgate.spark.engine.policy_changes import Steering
-from headgate.spark.engine.runs import Running
-from headgate.spark.engine.scheduling import Scheduling
+from headgate.spark.machine import messages as m
+from headgate.spark.machine.backpressure import BackPressure
+from headgate.spark.machine.delivery import Delivery
+from headgate.spark.machine.lifecycle import Life, QueryState, Transition
+from headgate.spark.machine.policy_changes import PolicyChanges
+from headgate.spark.machine.runs import Runs
+from headgate.spark.machine.scheduling import Scheduling
 
-UNDER_WAY = (State.CHECKING, State.CUTTING, State.WAITING, State.STOPPED)
+UNDER_WAY = (QueryState.CHECKING, QueryState.CUTTING, QueryState.WAITING, QueryState.STOPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,91 +69,96 @@ class Overview:
 @dataclass(slots=True)
 class _Waiting:
     drains: list[int] = field(default_factory=list)
-    rooms: list[tuple[int, str]] = field(default_factory=list)
+    fragment_logs: list[tuple[int, str]] = field(default_factory=list)
 
 
 class Views:
     """Answers questions, some of them later."""
 
     def __init__(
-        self, scheduling: Scheduling, running: Running, delivering: Delivering, limits: Limits, steering: Steering
+        self,
+        scheduling: Scheduling,
+        runs: Runs,
+        delivery: Delivery,
+        backpressure: BackPressure,
+        policy_changes: PolicyChanges,
     ) -> None:
-        self._desk = scheduling.desk
-        self._scheduling, self._running, self._delivering = scheduling, running, delivering
-        self._limits, self._steering = limits, steering
+        self._context = scheduling.context
+        self._scheduling, self._runs, self._delivery = scheduling, runs, delivery
+        self._backpressure, self._policy_changes = backpressure, policy_changes
         self._waiting = _Waiting()
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.Describe: self._describe,
-            m.Survey: self._survey,
+            m.DescribeAll: self._survey,
             m.Drain: lambda asked: self._waiting.drains.append(asked.ticket),
-            m.IsDrained: lambda asked: self._desk.reply(asked.ticket, self.drained),
+            m.IsDrained: lambda asked: self._context.reply(asked.ticket, self.drained),
             m.MakeRoom: self._make_room,
-            m.WhoHolds: lambda asked: self._desk.reply(asked.ticket, self._limits.holder(asked.stream)),
+            m.WhoHolds: lambda asked: self._context.reply(asked.ticket, self._backpressure.holder(asked.stream)),
             m.GiveUp: self._give_up,
         }
 
     @property
     def drained(self) -> bool:
         """Nothing waits and nothing runs, and the sinks have what they can take. Open windows may hold tuples."""
-        lives = self._desk.lives.values()
-        if self._running.away or self._running.flights or not self._scheduling.scheduler.idle:
+        lives = self._context.lives.values()
+        if self._runs.away or self._runs.active_runs or not self._scheduling.scheduler.idle:
             return False
         if any(life.state in UNDER_WAY or life.looking or self._scheduling.behind(life) for life in lives):
             return False
-        self._delivering.flush()
-        return self._delivering.empty
+        self._delivery.flush()
+        return self._delivery.empty
 
     def watch(self) -> None:
         """Answer what has come true."""
         if self._waiting.drains and self.drained:
             for ticket in self._waiting.drains:
-                self._desk.reply(ticket, True)
+                self._context.reply(ticket, True)
             self._waiting.drains.clear()
-        for ticket, stream in list(self._waiting.rooms):
-            if self._limits.holder(stream) is None:
-                self._waiting.rooms.remove((ticket, stream))
-                self._desk.reply(ticket)
+        for ticket, stream in list(self._waiting.fragment_logs):
+            if self._backpressure.holder(stream) is None:
+                self._waiting.fragment_logs.remove((ticket, stream))
+                self._context.reply(ticket)
 
     def refuse_all(self, error: Exception) -> None:
         """Nothing that somebody waits for will come true."""
-        for ticket in [*self._waiting.drains, *(ticket for ticket, _ in self._waiting.rooms)]:
-            self._desk.reply(ticket, error=error)
+        for ticket in [*self._waiting.drains, *(ticket for ticket, _ in self._waiting.fragment_logs)]:
+            self._context.reply(ticket, error=error)
         self._waiting = _Waiting()
 
     def _make_room(self, asked: m.MakeRoom) -> None:
         if asked.stream not in self._scheduling.ends:
             raise unknown("stream", asked.stream, self._scheduling.ends)
-        self._waiting.rooms.append((asked.ticket, asked.stream))
+        self._waiting.fragment_logs.append((asked.ticket, asked.stream))
 
     def _give_up(self, asked: m.GiveUp) -> None:
         self._waiting.drains = [ticket for ticket in self._waiting.drains if ticket != asked.ticket]
-        self._waiting.rooms = [each for each in self._waiting.rooms if each[0] != asked.ticket]
+        self._waiting.fragment_logs = [each for each in self._waiting.fragment_logs if each[0] != asked.ticket]
 
     def _describe(self, asked: m.Describe) -> None:
-        self._desk.reply(asked.ticket, self._view(self._desk.life(asked.name)))
+        self._context.reply(asked.ticket, self._view(self._context.life(asked.name)))
 
-    def _survey(self, asked: m.Survey) -> None:
-        self._desk.reply(asked.ticket, self.overview())
+    def _survey(self, asked: m.DescribeAll) -> None:
+        self._context.reply(asked.ticket, self.overview())
 
     def overview(self) -> Overview:
         scheduler = self._scheduling.scheduler
         network, measured = scheduler.network, scheduler.measured
-        doing = {slot: flight.run for slot, flight in self._running.flights.items()}
-        slots = range(max(self._running.workers, max(doing, default=-1) + 1))
+        doing = {slot: active_run.run for slot, active_run in self._runs.active_runs.items()}
+        slots = range(max(self._runs.workers, max(doing, default=-1) + 1))
         return Overview(
             policy=str(scheduler.policy),
-            policy_error=self._steering.failed,
-            spark_error=self._running.away or self._running.gone,
-            runs=self._running.runs,
-            jobs=self._running.jobs,
+            policy_error=self._policy_changes.failed,
+            spark_error=self._runs.away or self._runs.gone,
+            runs=self._runs.runs,
+            jobs=self._runs.jobs,
             decided=scheduler.runs,
             classes=dict(network.classes),
-            queries=tuple(self._view(life) for life in self._desk.lives.values() if life.whole is not None),
+            queries=tuple(self._view(life) for life in self._context.lives.values() if life.whole is not None),
             doing=tuple(
                 f"{', '.join(map(str, doing[slot].units))}: {doing[slot].tuples} tuples" if slot in doing else ""
                 for slot in slots
             ),
-            newest=tuple(self._desk.newest),
+            newest=tuple(self._context.newest),
             costs={
                 name: (
                     sum(measured.operators[number].cost for number in numbers),
@@ -183,6 +188,6 @@ class Views:
             dead_letters=tally.dead_letters,
             late=tally.late,
             skipped=life.skipped,
-            undelivered=0 if life.outlet is None else life.outlet.size,
+            undelivered=0 if life.outbox is None else life.outbox.size,
             times=tally.times.seen(),
         )

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.model import Query, QueryClass, Stream
-from headgate.spark.engine.fragments import Chunks
-from headgate.spark.engine.tasks import Task
+from headgate.spark.machine.fragments import Chunks
+from headgate.spark.machine.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Describe(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class Survey(Command):
+class DescribeAll(Command):
     """Everything, as it is now."""
 
 

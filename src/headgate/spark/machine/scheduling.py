@@ -10,12 +10,12 @@ from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Sc
 from headgate.model import HeadgateError, Produced, QueueId
 from headgate.plan.network import Network
 from headgate.plan.sharing import Place
-from headgate.spark.engine.context import Desk
-from headgate.spark.engine.fragments import Chunks, Facts, Piece
-from headgate.spark.engine.lifecycle import Life, State
-from headgate.spark.engine.messages import Answer
-from headgate.spark.engine.tasks import Look
-from headgate.spark.engine.window_clocks import Windows
+from headgate.spark.machine.context import MachineContext
+from headgate.spark.machine.fragments import Chunks, FragmentView, StreamFacts
+from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.messages import Answer
+from headgate.spark.machine.tasks import Look
+from headgate.spark.machine.window_clocks import Windows
 from headgate.stats.average import ExponentialAverage
 
 RATES = 1.0  # seconds over which a stream's rate is counted
@@ -31,16 +31,16 @@ class _Counting:
 class Scheduling:
     """What the scheduler knows of the streams and queries of an engine."""
 
-    def __init__(self, desk: Desk, scheduler: Scheduler, facts: Facts) -> None:
+    def __init__(self, context: MachineContext, scheduler: Scheduler, facts: StreamFacts) -> None:
         self.scheduler = scheduler
         self.ends: dict[str, int] = {}  # how much of each stream's log the scheduler knows of
-        self.desk = self._desk = desk
+        self.context = self._context = context
         self._facts = facts
         self._windows = Windows(facts)
         self._counting: dict[str, _Counting] = {}
 
     def tell(self, event: Event) -> None:
-        self.scheduler.event(event, self._desk.now)
+        self.scheduler.event(event, self._context.now)
 
     # -- tuples ------------------------------------------------------------------------------------------------
 
@@ -53,32 +53,34 @@ class Scheduling:
         self._measure(stream, end - known)
         for arrival, count in chunks:
             self.tell(Arrived(stream, arrival, count))
-        for life in self._desk.lives.values():
+        for life in self._context.lives.values():
             if stream in life.missed:
                 life.missed[stream].append(chunks)
         for life in self._windows.due(stream, self.ends):
-            assert life.shape is not None
-            if life.shape.whole or self._facts.ended(stream):
-                for piece in life.pieces:  # one of its windows has closed since it was looked at last, or all have
-                    self._let_go(life, piece.held)
+            assert life.layout is not None
+            if life.layout.whole or self._facts.ended(stream):
+                for (
+                    fragment
+                ) in life.fragments:  # one of its windows has closed since it was looked at last, or all have
+                    self._let_go(life, fragment.held)
             else:
                 self.release(life)
 
     def release(self, life: Life) -> None:
         """Let a window's tuples wait once it can close; until then they are held."""
-        if life.until or not life.entered or not any(piece.held for piece in life.pieces):
+        if life.until or not life.entered or not any(fragment.held for fragment in life.fragments):
             return  # a one-time query takes what is there, in whatever portions
-        assert life.shape is not None
-        if not life.shape.whole:
+        assert life.layout is not None
+        if not life.layout.whole:
             self._look(life)
             return
-        for piece in life.pieces:
-            if piece.held and self._can_close(life, piece):
-                self._let_go(life, piece.held)
+        for fragment in life.fragments:
+            if fragment.held and self._can_close(life, fragment):
+                self._let_go(life, fragment.held)
 
-    def _can_close(self, life: Life, piece: Piece) -> bool:
+    def _can_close(self, life: Life, fragment: FragmentView) -> bool:
         try:
-            return self._facts.can_close(life.standing(), piece, self.ends)
+            return self._facts.can_close(life.resume_point(), fragment, self.ends)
         except HeadgateError:
             return True  # a log lacks what tells: the run will say so, and only its query is suspended
 
@@ -88,27 +90,27 @@ class Scheduling:
             life.look_again = True
             return
         life.looking = True
-        self._desk.give(Look(life.standing(), life.entry, {**self.ends, **life.ends}), self._looked)
+        self._context.give(Look(life.resume_point(), life.entry, {**self.ends, **life.ends}), self._looked)
 
     def _looked(self, answer: Answer) -> None:
         task = answer.task
         assert isinstance(task, Look)
-        life = self._desk.lives.get(task.standing.name)
+        life = self._context.lives.get(task.resume_point.name)
         if life is None:
             return
         life.looking = False
         again, life.look_again = life.look_again, False
         if life.entry == task.entry and life.entered:
-            held = (place for piece in life.pieces for place in piece.held)
+            held = (place for fragment in life.fragments for place in fragment.held)
             self._let_go(life, held if answer.error else answer.value)
             if again:
                 self.release(life)
 
     def _let_go(self, life: Life, places: Iterable[Place]) -> None:
-        assert life.shape is not None
+        assert life.layout is not None
         for place in places:
             queue = life.queues[place]
-            end = life.end(life.shape.leaves[place].stream, self.ends)
+            end = life.end(life.layout.leaves[place].stream, self.ends)
             self.tell(Frontier(queue, end - life.bases[queue]))
 
     # -- queries -----------------------------------------------------------------------------------------------
@@ -116,9 +118,9 @@ class Scheduling:
     def enter(self, life: Life, backlog: Mapping[Place, Chunks]) -> None:
         """Give a query to the scheduler, with what waits for it."""
         self.wire(life)
-        assert life.shape is not None
+        assert life.layout is not None
         given: dict[QueueId, Produced] = {}
-        for place, source in life.shape.leaves.items():
+        for place, source in life.layout.leaves.items():
             queue = life.queues[place]
             life.bases[queue] = life.positions[place]
             chunks = [*backlog.get(place, ()), *(one for part in life.missed.get(source.stream, ()) for one in part)]
@@ -135,11 +137,11 @@ class Scheduling:
                 if (held := life.queues.get(place)) is not None:
                     self.tell(Frontier(held, upto - life.bases[held]))
             return
-        for place in (place for piece in life.pieces for place in piece.held):
+        for place in (place for fragment in life.fragments for place in fragment.held):
             queue = life.queues[place]
             self.tell(Frontier(queue, self.scheduler.queue(queue).position))
         self.release(life)
-        if any(piece.held for piece in life.pieces):
+        if any(fragment.held for fragment in life.fragments):
             self._windows.enter(life, self.ends)
 
     def leave(self, life: Life) -> None:
@@ -151,12 +153,12 @@ class Scheduling:
 
     def wire(self, life: Life) -> Network:
         """Find out which queue stands before each leaf, and which piece each operator is in."""
-        assert life.shape is not None
+        assert life.layout is not None
         network = self.scheduler.network.add(life.query)
         queues, places = network.inputs(life.name), network.places(life.name)
-        life.queues = {place: queues[place] for place in life.shape.leaves}
+        life.queues = {place: queues[place] for place in life.layout.leaves}
         life.bases = {}
-        homes = {piece.place: piece for piece in life.pieces}
+        homes = {fragment.place: fragment for fragment in life.fragments}
         life.operators = {}
         for place, number in sorted(places.items()):
             depth = next(depth for depth in range(len(place), -1, -1) if place[:depth] in homes)
@@ -172,18 +174,18 @@ class Scheduling:
         queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(life.queues.values())]
         oldest = min((queue.head for queue in queues), default=inf)
         count = sum(map(len, queues)) if life.busy else self.behind(life)
-        return count, max(0.0, self._desk.now - oldest) if oldest < inf else 0.0
+        return count, max(0.0, self._context.now - oldest) if oldest < inf else 0.0
 
     def behind(self, life: Life) -> int:
         """How many tuples a query that runs has yet to take, in its streams and inside it, but for those held.
 
         It is told by the logs and by what is committed, not by what the scheduler believes to wait.
         """
-        if not life.entered or life.state is not State.RUNNING:
+        if not life.entered or life.state is not QueryState.RUNNING:
             return 0
-        assert life.shape is not None
+        assert life.layout is not None
         found = {}
-        for place, source in life.shape.leaves.items():
+        for place, source in life.layout.leaves.items():
             queue = self.scheduler.queue(life.queues[place])
             end = life.end(source.stream, self.ends)
             found[queue.id] = end - life.positions[place] - (queue.log.end - queue.limit)
@@ -191,14 +193,14 @@ class Scheduling:
 
     def lag(self, life: Life, stream: str) -> int:
         """How many tuples of a stream a query has not taken, whether it runs or not."""
-        if life.shape is None:
+        if life.layout is None:
             return 0
-        behind = [life.positions[place] for place, source in life.shape.leaves.items() if source.stream == stream]
+        behind = [life.positions[place] for place, source in life.layout.leaves.items() if source.stream == stream]
         return self.ends[stream] - min(behind, default=self.ends[stream])
 
     def _measure(self, stream: str, tuples: int) -> None:
         """Let the scheduler know a stream's rate, every so often."""
-        now = self._desk.now
+        now = self._context.now
         counting = self._counting.setdefault(stream, _Counting(now))
         counting.tuples += tuples
         seconds = now - counting.since

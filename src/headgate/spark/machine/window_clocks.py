@@ -6,8 +6,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
-from headgate.spark.engine.fragments import Facts, Moment
-from headgate.spark.engine.lifecycle import Life
+from headgate.model import EventTime
+from headgate.spark.machine.fragments import StreamFacts
+from headgate.spark.machine.lifecycle import Life
 
 AHEAD = 100_000  # microseconds of event time that a look at windows looks ahead
 
@@ -16,8 +17,8 @@ AHEAD = 100_000  # microseconds of event time that a look at windows looks ahead
 class _Clock:
     """Queries that wait for the same windows."""
 
-    closed: tuple[Moment, ...]  # the last ends of windows that have closed
-    quiet: dict[str, Moment] = field(default_factory=dict)  # how far each stream can come and no other window closes
+    closed: tuple[EventTime, ...]  # the last ends of windows that have closed
+    quiet: dict[str, EventTime] = field(default_factory=dict)  # how far each stream can come and no other window closes
     lives: dict[str, Life] = field(default_factory=dict)
 
 
@@ -28,7 +29,7 @@ class Windows:
     it is computed once for each form of query, and not after every append: a look says how long none will close.
     """
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: StreamFacts) -> None:
         self._facts = facts
         self._clocks: dict[Hashable, _Clock] = {}
         self._streams: dict[str, dict[Hashable, None]] = {}  # whose tuples may let a clock go on
@@ -36,8 +37,8 @@ class Windows:
 
     def enter(self, life: Life, ends: Mapping[str, int]) -> None:
         """From now on a query wants to know of its windows; it knows of those that are closed."""
-        assert life.shape is not None
-        key = life.name if not life.shape.whole else self._facts.window_key(life.standing())
+        assert life.layout is not None
+        key = life.name if not life.layout.whole else self._facts.window_key(life.resume_point())
         self._keys[life.name] = key
         if key not in self._clocks:
             self._clocks[key] = _Clock(self._closed(life, ends))
@@ -66,8 +67,8 @@ class Windows:
             if frontier < clock.quiet.get(stream, -inf):
                 continue
             one = next(iter(clock.lives.values()))
-            assert one.shape is not None
-            if not one.shape.whole:
+            assert one.layout is not None
+            if not one.layout.whole:
                 found += clock.lives.values()
                 continue
             closed = self._closed(one, ends)
@@ -76,16 +77,16 @@ class Windows:
                 found += clock.lives.values()
             # However far other streams come meanwhile: they can only hold windows back.
             ahead = {**dict.fromkeys(streams_of(one), inf), stream: frontier + AHEAD}
-            quiet = self._facts.closed(one.standing(), ahead) == closed
+            quiet = self._facts.closed(one.resume_point(), ahead) == closed
             clock.quiet[stream] = frontier + AHEAD if quiet else -inf
         return found
 
-    def _closed(self, life: Life, ends: Mapping[str, int]) -> tuple[Moment, ...]:
-        assert life.shape is not None
-        if not life.shape.whole:
+    def _closed(self, life: Life, ends: Mapping[str, int]) -> tuple[EventTime, ...]:
+        assert life.layout is not None
+        if not life.layout.whole:
             return ()
         frontiers = {stream: self._facts.frontier(stream, ends[stream]) for stream in streams_of(life)}
-        return self._facts.closed(life.standing(), frontiers)
+        return self._facts.closed(life.resume_point(), frontiers)
 
 
 def streams_of(life: Life) -> set[str]:

@@ -8,10 +8,20 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from headgate.spark.engine.tasks import FILES, Deliver, LetGo
-from headgate.spark.queries.fragment_logs import is_room
+from headgate.spark.machine.tasks import FILES, Deliver, LetGo
+from headgate.spark.queries.fragment_logs import is_fragment_log
 from headgate.spark.sinks.files import FileSink
-from headgate.spark.sinks.registry import Call, Callback, Memory, Sink, SinkOf, deliver, is_file, open_sink, parse_sink
+from headgate.spark.sinks.registry import (
+    Call,
+    CallbackSink,
+    MemorySink,
+    Sink,
+    SinkOf,
+    deliver,
+    is_file,
+    open_sink,
+    parse_sink,
+)
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Output
@@ -20,14 +30,14 @@ from headgate.spark.store.directory import DataDirectory
 TableCall = Callable[[str], Call | None]  # what appends to the table that a sink names, if it names one
 
 
-class Sinks:
+class OpenSinks:
     """The sinks that are open. Those of files are one for each query's folder, whichever query writes there."""
 
     def __init__(self, directory: DataDirectory, table_call: TableCall) -> None:
         self._directory, self._table_call = directory, table_call
         self.files: dict[str, FileSink] = {}
         self._others: dict[int, Sink] = {}
-        self.memory: dict[str, Memory] = {}  # the newest results of queries that keep them in memory
+        self.memory: dict[str, MemorySink] = {}  # the newest results of queries that keep them in memory
 
     def deliver(self, task: Deliver) -> None:
         """Bring a query's results of several commits, in rising order, to its sink; the second time does nothing."""
@@ -47,12 +57,12 @@ class Sinks:
     def _sink(self, task: Deliver) -> Sink:
         if is_file(task.sink):
             return self.file_sink(task.query, parse_sink(task.sink).name)
-        if task.outlet not in self._others:
+        if task.outbox not in self._others:
             sink = open_sink(task.sink, self._directory.result(task.query), task.call or self._table_call(task.sink))
-            self._others[task.outlet] = sink
-            if isinstance(sink, Memory):
+            self._others[task.outbox] = sink
+            if isinstance(sink, MemorySink):
                 self.memory[task.query] = sink
-        return self._others[task.outlet]
+        return self._others[task.outbox]
 
     def file_sink(self, query: str, kind: str) -> FileSink:
         """The files of a query."""
@@ -65,7 +75,7 @@ class Sinks:
 
     def let_go(self, task: LetGo) -> None:
         """Close a sink that gets no more."""
-        other = self._others.pop(task.outlet, None)
+        other = self._others.pop(task.outbox, None)
         if other is not None:
             other.close()
         elif task.by == FILES and task.query in self.files:
@@ -93,12 +103,12 @@ class Sinks:
             sink.close()
 
 
-def stored_sinks(directory: DataDirectory, table_call: TableCall, room: Callable[[str], Sink]) -> SinkOf:
+def stored_sinks(directory: DataDirectory, table_call: TableCall, fragment_log: Callable[[str], Sink]) -> SinkOf:
     """Sinks as commits name them, for recovery; what has no function goes nowhere, and can be recalled later."""
 
     def sink_of(query: str, told: Mapping[str, Any]) -> Sink:
-        if is_room(query):
-            return room(query)
+        if is_fragment_log(query):
+            return fragment_log(query)
         text = str(told.get("sink", "parquet"))
         call = table_call(text)
         if call is None and parse_sink(text).name in ("callback", "table"):
@@ -111,7 +121,7 @@ def stored_sinks(directory: DataDirectory, table_call: TableCall, room: Callable
 def uncalled(directory: DataDirectory, commits: CommitLog) -> dict[str, int]:
     """The first commit that the callback of each query may not have been given; nobody can call it until it is back."""
     calls = {
-        name: Callback.given(directory.result(name))
+        name: CallbackSink.given(directory.result(name))
         for name, told in commits.state.queries.items()
         if parse_sink(str(told.get("sink", "parquet"))).name == "callback"
     }

@@ -14,11 +14,11 @@ from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.arguments import quality
 from headgate.spark.compile.read_sets import sources
-from headgate.spark.engine import messages as m
-from headgate.spark.engine import tasks as t
 from headgate.spark.engine.engine import _scheduler
-from headgate.spark.engine.fragments import Chunks, announced, keyed
-from headgate.spark.engine.machine import Machine
+from headgate.spark.machine import messages as m
+from headgate.spark.machine import tasks as t
+from headgate.spark.machine.fragments import Chunks, announced, keyed
+from headgate.spark.machine.machine import Machine
 
 STREAMS = {name: Stream(name=name, schema=(("id", "bigint"), ("v", "int"))) for name in "ab"}
 OF_RUNS = (t.Evaluate, t.Deliver, t.KeepLetters, t.LetGo, t.Look, t.Tidy, t.Drop, t.Discard)
@@ -41,7 +41,7 @@ class OnePiece:
     feeds_name: str | None = None
 
     @property
-    def pieces(self) -> tuple[OnePiece, ...]:
+    def fragments(self) -> tuple[OnePiece, ...]:
         return (self,)
 
     @property
@@ -70,13 +70,13 @@ class NoFacts:
     def require(self, stream: str, offset: int) -> None:
         return None
 
-    def window_key(self, standing: Any) -> str:
-        return str(standing.name)
+    def window_key(self, resume_point: Any) -> str:
+        return str(resume_point.name)
 
-    def closed(self, standing: Any, frontiers: Any) -> tuple[float, ...]:
+    def closed(self, resume_point: Any, frontiers: Any) -> tuple[float, ...]:
         return ()
 
-    def can_close(self, standing: Any, piece: Any, ends: Any) -> bool:
+    def can_close(self, resume_point: Any, fragment: Any, ends: Any) -> bool:
         return True
 
 
@@ -168,7 +168,7 @@ class StandIn:
             case t.Recall() | t.Look():
                 return []
             case t.Reach():
-                return dict(task.standing.positions)
+                return dict(task.resume_point.positions)
             case t.Prepare():
                 return self._prepare(task)
             case t.Evaluate():
@@ -180,17 +180,17 @@ class StandIn:
         return {}
 
     def _prepare(self, task: t.Prepare) -> t.Prepared:
-        standing = task.standing
-        shape = OnePiece(standing.shape.leaves, task.level)
-        if task.announce or task.level != standing.shape.level:
-            told = announced(standing) | ({} if shape.whole else {"cut": shape.cut()})
-            self._tell({standing.name: told}, {standing.name: keyed(standing.positions)})
+        resume_point = task.resume_point
+        layout = OnePiece(resume_point.layout.leaves, task.level)
+        if task.announce or task.level != resume_point.layout.level:
+            told = announced(resume_point) | ({} if layout.whole else {"cut": layout.cut()})
+            self._tell({resume_point.name: told}, {resume_point.name: keyed(resume_point.positions)})
         backlog: dict[Place, Chunks] = {
             place: ((1.0, behind),)
-            for place, source in shape.leaves.items()
-            if (behind := task.ends[source.stream] - standing.positions[place]) > 0
+            for place, source in layout.leaves.items()
+            if (behind := task.ends[source.stream] - resume_point.positions[place]) > 0
         }
-        return t.Prepared(shape, dict(standing.positions), {}, backlog)
+        return t.Prepared(layout, dict(resume_point.positions), {}, backlog)
 
     def _evaluate(self, portion: t.Portion) -> t.Result:
         rows = [(place, offset) for place, taken in portion.taken.items() for offset in range(*taken)]
@@ -218,29 +218,33 @@ class StandIn:
         machine = self.machine
         scheduler = machine.scheduling.scheduler
         return {
-            "queries": {name: dict(_of(self, name)) for name in machine.desk.lives},
+            "queries": {name: dict(_of(self, name)) for name in machine.context.lives},
             "network": (dict(scheduler.network.queries), dict(scheduler.network.classes)),
             "policy": (str(scheduler.policy), scheduler.fuse, machine.preparing.level),
-            "steering": (machine.steering.failed, machine.steering._policy, machine.steering._former),
+            "steering": (machine.policy_changes.failed, machine.policy_changes._policy, machine.policy_changes._former),
             "streams": (dict(machine.scheduling.ends), dict(machine.commands._relations)),
             "commits": (dict(self.told), dict(self.positions)),
             "known": dict(machine.commands.known),
             "sinks": {name: sorted(rows) for name, rows in self.sinks.items()},
-            "outlets": sorted(outlet.query for outlet in machine.delivering.outlets.values()),
-            "under way": (len(machine.running.flights), list(machine.desk._then), machine.steering._changing),
-            "timers": len(machine.desk._timers),
+            "outlets": sorted(outbox.query for outbox in machine.delivery.outboxes.values()),
+            "under way": (
+                len(machine.runs.active_runs),
+                list(machine.context._then),
+                machine.policy_changes._changing,
+            ),
+            "timers": len(machine.context._timers),
             "drained": machine.views.drained,
         }
 
 
 def _of(engine: StandIn, name: str) -> Iterator[tuple[str, Any]]:
-    life, scheduling = engine.machine.desk.lives[name], engine.machine.scheduling
+    life, scheduling = engine.machine.context.lives[name], engine.machine.scheduling
     yield "state", (life.state, life.error, life.busy, life.entered, len(life.deferred), life.when_at_rest)
-    yield "query", (life.query, life.columns, life.shape is not None and life.shape.level)
+    yield "query", (life.query, life.columns, life.layout is not None and life.layout.level)
     yield "place", (life.positions, life.starts, life.until, life.ends, life.skipped)
     yield "waits", scheduling.behind(life)
     yield "tally", (life.tally.tuples_in, life.tally.tuples_out)
-    yield "outlet", (life.outlet is None or (life.outlet.size, life.outlet.error, life.outlet.over))
+    yield "outlet", (life.outbox is None or (life.outbox.size, life.outbox.error, life.outbox.over))
 
 
 def _of_a_run(task: t.Task) -> bool:

@@ -12,16 +12,16 @@ FILE = 4 << 20  # bytes that are worth a file of their own
 
 
 @dataclass(slots=True, eq=False)
-class Outlet:
+class Outbox:
     """The way to one sink. `behind` is how many seconds results may wait to share a file; 0: none.
 
-    >>> outlet = Outlet(1, "fire", "parquet", behind=1.0)
-    >>> outlet.put(7, "rows", 100, now=20.0)
-    >>> outlet.due(20.5), outlet.due(21.0)
+    >>> outbox = Outbox(1, "fire", "parquet", behind=1.0)
+    >>> outbox.put(7, "rows", 100, now=20.0)
+    >>> outbox.due(20.5), outbox.due(21.0)
     (False, True)
-    >>> outlet.take()
+    >>> outbox.take()
     ((7, 'rows'),)
-    >>> outlet.took(); (outlet.size, outlet.first)
+    >>> outbox.took(); (outbox.size, outbox.first)
     (0, inf)
     """
 

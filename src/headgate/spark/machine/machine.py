@@ -1,0 +1,142 @@
+"""The engine as a state machine: messages in, tasks and replies out.
+
+It is pure in the sense of the scheduling core: each message comes with its own `now`; nothing here reads a clock,
+starts a thread, opens a file or knows Spark. One thread owns it (`owner`), or a simulation drives it
+(`tests/spark/chaos`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headgate.core import Scheduler
+from headgate.model import HeadgateError, closed
+from headgate.spark.machine import messages as m
+from headgate.spark.machine.backpressure import BackPressure
+from headgate.spark.machine.commands import Commands
+from headgate.spark.machine.context import MachineContext, Out
+from headgate.spark.machine.delivery import Delivery
+from headgate.spark.machine.fragments import StreamFacts
+from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.maintenance import Maintenance
+from headgate.spark.machine.policy_changes import PolicyChanges
+from headgate.spark.machine.preparing import Preparing, RememberedQuery
+from headgate.spark.machine.repositioning import Repositioning
+from headgate.spark.machine.runs import Runs
+from headgate.spark.machine.scheduling import Scheduling
+from headgate.spark.machine.shutdown import Shutdown
+from headgate.spark.machine.spark_restart import SparkRestart
+from headgate.spark.machine.views import Views
+
+
+class Machine:
+    """Everything that changes while an engine runs. `handle` is its one entrance."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        facts: StreamFacts,
+        *,
+        workers: int,
+        known: Mapping[str, RememberedQuery] | None = None,
+        commits: int = 0,
+        explain: Callable[[Exception], str] = str,
+    ) -> None:
+        self.context = MachineContext(explain)
+        self.scheduling = Scheduling(self.context, scheduler, facts)
+        self.delivery = Delivery(self.context)
+        self.context.committed = commits
+        self.runs = Runs(self.context, self.scheduling, self.delivery, workers)
+        self.preparing = Preparing(self.context, self.scheduling, self.runs, facts)
+        self.backpressure = BackPressure(self.context, self.scheduling)
+        self.maintenance = Maintenance(self.context, self.runs, self.delivery, self.preparing)
+        self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparing)
+        self.repositioning = Repositioning(self.scheduling, self.preparing)
+        self.commands = Commands(
+            self.scheduling,
+            self.runs,
+            self.preparing,
+            self.delivery,
+            self.backpressure,
+            self.repositioning,
+            facts,
+        )
+        self.commands.known = self.maintenance.known = dict(known or {})
+        self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparing, self.delivery)
+        self.views = Views(self.scheduling, self.runs, self.delivery, self.backpressure, self.policy_changes)
+        self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views)
+        self.runs.prepare = lambda life: self.preparing.prepare(life, "tries again")
+        self.delivery.suspend = self.runs.suspend
+        self.delivery.hold = self._hold
+        self.delivery.go_on = self._go_on
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            m.Answer: self.context.answered,
+            m.Appended: self._appended,
+            m.TimePassed: lambda message: None,
+            m.SparkDied: self.spark_restart.died,
+            m.Close: self.shutdown.begin,
+            m.SetPolicy: lambda asked: self.policy_changes.set_policy(asked.policy, asked.fuse, asked.ticket),
+            **self.commands.handlers,
+            **self.views.handlers,
+        }
+
+    @property
+    def due(self) -> float:
+        """When it wants to hear of the time again; infinity: whenever there is a message."""
+        return self.context.due
+
+    def handle(self, message: m.Message, now: float) -> list[Out]:
+        """Take one message in. A command that is refused changes nothing."""
+        self.context.now = max(now, self.context.now)
+        try:
+            if isinstance(message, m.Command) and self.shutdown.refuses(message):
+                raise closed()
+            self._handlers[type(message)](message)
+            if isinstance(message, m.Answer):
+                self.spark_restart.watch(message)
+        except HeadgateError as error:
+            if not isinstance(message, m.Command):
+                raise
+            self.context.reply(message.ticket, error=error)
+        self.context.ring()
+        for _ in range(3):  # a policy may fail when it is asked: then the former one is, and the last resort
+            self.policy_changes.watch_policy()
+            self.runs.assign()
+            if not self.policy_changes.watch_policy():
+                break
+        self.maintenance.watch()
+        self.views.watch()
+        self.shutdown.watch()
+        return self.context.taken()
+
+    # -- data --------------------------------------------------------------------------------------------------
+
+    def _appended(self, message: m.Appended) -> None:
+        self.scheduling.appended(message.stream, message.end, message.chunks)
+        for life in self.backpressure.too_far(message.stream):
+            if life.settled and not life.deferred:  # else with the next tuples, if it still lags then
+                self.repositioning.skip(life)
+
+    def _hold(self, life: Life) -> None:
+        """A sink has too much to take: its query waits, alone."""
+        if life.state is QueryState.RUNNING:
+            self.scheduling.leave(life)
+            self.context.move(life, QueryState.WAITING, "its sink has too much to take")
+
+    def _go_on(self, life: Life) -> None:
+        self.context.when_settled(
+            life,
+            lambda: self.preparing.prepare(life, "its sink has room") if life.state is QueryState.WAITING else None,
+        )
+
+    def failed(self, message: m.Message, error: Exception) -> list[Out]:
+        """A fault in the engine itself: only what the message was about is given up, and people are told."""
+        reason = f"internal error: {type(error).__name__}: {error}"
+        self.context.tell("error", "internal error", message=type(message).__name__, error=error)
+        if isinstance(message, m.Command):
+            hint = "the engine goes on; please report it"
+            self.context.reply(message.ticket, error=HeadgateError(reason, hint=hint))
+        if isinstance(message, m.Answer):
+            self.runs.give_up(message.task, reason)
+        return self.context.taken()

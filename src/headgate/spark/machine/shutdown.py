@@ -1,0 +1,72 @@
+"""Closing: what is under way ends, results go to their sinks, and nothing more is taken."""
+
+from __future__ import annotations
+
+from headgate.model import closed
+from headgate.spark.machine.context import MachineContext
+from headgate.spark.machine.delivery import Delivery
+from headgate.spark.machine.lifecycle import PASSING
+from headgate.spark.machine.maintenance import Maintenance
+from headgate.spark.machine.messages import Answer, Close, Command, DescribeAll, GiveUp
+from headgate.spark.machine.runs import Runs
+from headgate.spark.machine.tasks import Tidy
+from headgate.spark.machine.views import Views
+
+
+class Shutdown:
+    """The end of an engine, in three steps: runs end, sinks take what waits, the commit log is shortened.
+
+    A sink that takes longer than the caller's patience is left behind; the answer names it.
+    """
+
+    def __init__(
+        self, context: MachineContext, runs: Runs, delivery: Delivery, maintenance: Maintenance, views: Views
+    ) -> None:
+        self._context, self._runs, self._delivery = context, runs, delivery
+        self._maintenance, self._views = maintenance, views
+        self._tickets: list[int] = []
+        self._patience = 0.0
+        self._deadline: float | None = None  # set when the sinks begin to take what is left
+        self._tidying = False
+        self._answer: tuple[list[str], Exception | None] | None = None
+
+    def refuses(self, message: Command) -> bool:
+        """Whether a command comes too late. How everything stood can still be asked."""
+        return bool(self._tickets) and not isinstance(message, Close | DescribeAll | GiveUp)
+
+    def begin(self, asked: Close) -> None:
+        self._tickets.append(asked.ticket)
+        if len(self._tickets) == 1:
+            self._runs.still, self._patience = True, asked.patience
+            self._views.refuse_all(closed())
+        if self._answer is not None:
+            self._reply()
+
+    def watch(self) -> None:
+        """Take the next step if it is time."""
+        if not self._tickets or self._tidying or self._answer is not None:
+            return
+        if self._deadline is None:
+            if self._runs.active_runs or any(life.state in PASSING for life in self._context.lives.values()):
+                return
+            self._deadline = self._context.now + self._patience
+            self._context.at(self._deadline, lambda: None)
+        self._delivery.flush()
+        if (self._delivery.empty or self._context.now >= self._deadline) and not self._maintenance.busy:
+            self._tidying = True
+            self._context.give(Tidy(self._maintenance.bound, last=True), self._tidied)
+
+    def _tidied(self, answer: Answer) -> None:
+        left = sorted({outbox.query for outbox in self._delivery.slow})
+        for life in [self._context.lives[name] for name in left if name in self._context.lives]:
+            self._runs.suspend(life, f"its sink was left behind at the end, after {self._patience:g} s")
+        if left:
+            self._context.tell("warning", "closed without waiting for sinks", queries=", ".join(left))
+        self._answer = left, answer.error
+        self._reply()
+
+    def _reply(self) -> None:
+        assert self._answer is not None
+        for ticket in self._tickets:
+            self._context.reply(ticket, *self._answer)
+        self._tickets = [0]  # still closed, but nobody waits
