@@ -53,10 +53,14 @@ def over_time(times: OverTime, priorities: Mapping[str, float]) -> dict[tuple[st
     }
 
 
+def pairs(classes: Mapping[str, Distribution], priorities: Mapping[str, float], level: str) -> tuple[Pair, ...]:
+    """The inversion between all neighbours at one level of the distributions, such as "p50"."""
+    return tuple(_pair(classes, priorities, pair, level) for pair in neighbours(priorities))
+
+
 def summarise(classes: Mapping[str, Distribution], times: OverTime, priorities: Mapping[str, float]) -> Inversion:
     """How much a run inverted priorities, as a whole and cumulated over its bins."""
-    pairs = list(neighbours(priorities))
-    levels = {level: tuple(_pair(classes, priorities, pair, level) for pair in pairs) for level in LEVELS}
+    levels = {level: pairs(classes, priorities, level) for level in LEVELS}
     cumulated = sum(float(np.nansum(values)) for values in over_time(times, priorities).values())
     return Inversion(levels, cumulated)
 

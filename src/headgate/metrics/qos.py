@@ -59,12 +59,25 @@ def summarise(pieces: Iterable[Piece]) -> Quality:
             worths.setdefault(piece.query.query, []).append(_worth(piece.query.qos, piece.columns.response))
     if not worths:
         return Quality()
-    totals = [_total(parts) for parts in worths.values()]
+    return _quality([_total(parts) for parts in worths.values()])
+
+
+def _quality(totals: list[_Worth]) -> Quality:
+    """From one entry per query."""
     means = [total.utility / total.results for total in totals if total.results]
     everything = _total(totals)
     if not means:
         return Quality(missed=0)
     return Quality(sum(means) / len(means), everything.utility / everything.results, everything.missed)
+
+
+def of_query(graph: QoS, response: Floats) -> Quality:
+    """The quality of one query's results.
+
+    >>> of_query(QoS.of([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0]]), np.array([0.5, 2.0])).missed
+    1
+    """
+    return _quality([_worth(graph, response)])
 
 
 def _worth(graph: QoS, response: Floats) -> _Worth:

@@ -18,6 +18,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.logs import configure_from_environment
+from headgate.metrics.report import Report
 from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known, closed
 from headgate.model.values import located, text
 from headgate.plan.grouping import Fuse
@@ -34,6 +35,7 @@ from headgate.spark.jvm.process import Java, forget_dead
 from headgate.spark.jvm.settings import SETTINGS, allow_null_elements, builder, start
 from headgate.spark.jvm.spark_logs import THREADS, quiet_end, quiet_python, quietly, spark_log_to
 from headgate.spark.public_calls import Gate, gated
+from headgate.spark.report import report
 from headgate.spark.status import Status, status
 from headgate.workload.arrivals import usual_ahead
 
@@ -308,6 +310,13 @@ class Session:
         """Every class and query in numbers, what each worker does, which sources have failed, and whether Spark has."""
         self.engine.look_for_spark()
         return self._status()
+
+    @gated
+    def report(self, last: float | str | None = None) -> Report:
+        """Every measure that the simulator has, over the newest results, or over those of the last seconds."""
+        now = self.engine.now()
+        length = arguments.timeout(last)
+        return report(self.engine.overview(), now, -inf if length is None else now - length)
 
     def _status(self) -> Status:
         return replace(status(self.engine, self._began), source_errors=dict(self.source_thread.errors))

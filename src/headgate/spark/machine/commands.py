@@ -109,6 +109,7 @@ class Commands:
             hint = "start it as that, or give it another name"  # windows that the one has closed are open for the other
             raise HeadgateError(f"query '{query.name}' is in the data directory as a {kind} query", hint=hint)
         life = Life(query)
+        life.tally.classes.append((self._context.now, query.query_class))
         self._context.begun(life)
 
         def checked(answer: m.Answer) -> None:
@@ -278,6 +279,7 @@ class Commands:
             if life.entered:
                 self._scheduling.tell(QueryMoved(life.name, asked.query_class))
             life.query = replace(life.query, query_class=asked.query_class)
+            life.tally.classes.append((self._context.now, asked.query_class))
             self._backpressure.changed()
             self._context.reply(asked.ticket)
 

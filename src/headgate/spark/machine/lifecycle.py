@@ -8,17 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
 from headgate.plan.sharing import Place
 from headgate.spark.machine.fragments import Chunks, FragmentView, LayoutView, ResumePoint
+from headgate.spark.machine.recent_results import RecentResults
 
 if TYPE_CHECKING:
     from headgate.spark.machine.outbox import Outbox
-
-KEPT = 100_000  # response times that percentiles are taken from
-_CHUNKS = 1000
 
 
 class QueryState(StrEnum):
@@ -83,36 +79,6 @@ class Transition:
     reason: str
 
 
-class Times:
-    """The newest response times. What is handed out are the same arrays: nobody changes them, nobody copies them.
-
-    >>> times = Times(kept=3)
-    >>> for start in (0.0, 2.0, 4.0):
-    ...     times.add(np.array([start, start + 1.0]))
-    >>> np.concatenate(times.seen()).tolist()
-    [2.0, 3.0, 4.0, 5.0]
-    """
-
-    def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
-        self._chunks: deque[np.ndarray[Any, np.dtype[np.float64]]] = deque()
-        self._count = 0
-
-    def add(self, times: np.ndarray[Any, np.dtype[np.float64]]) -> None:
-        if not len(times):
-            return
-        self._chunks.append(times)
-        self._count += len(times)
-        while self._count - len(self._chunks[0]) >= self._kept:
-            self._count -= len(self._chunks.popleft())
-        if len(self._chunks) > _CHUNKS:  # runs that give one result each
-            self._chunks = deque([np.concatenate(self._chunks)])
-
-    def seen(self) -> tuple[np.ndarray[Any, np.dtype[np.float64]], ...]:
-        """All of them, the oldest first."""
-        return tuple(self._chunks)
-
-
 @dataclass(slots=True)
 class Tally:
     """What a query has done since the engine started."""
@@ -123,7 +89,8 @@ class Tally:
     tuples_out: int = 0
     dead_letters: int = 0
     late: int = 0  # tuples that its windows passed over
-    times: Times = field(default_factory=lambda: Times())
+    recent: RecentResults = field(default_factory=RecentResults)
+    classes: list[tuple[float, str]] = field(default_factory=list)  # (from when, the class that it was moved to)
 
 
 @dataclass(slots=True, eq=False)

@@ -184,7 +184,7 @@ class Runs:
         tally.tuples_in += result.arrived
         tally.tuples_out += result.count if gives else 0
         tally.late += result.late
-        tally.times.add(times)
+        tally.recent.add(written.at, times)
         if result.output is not None:
             self._delivery.put(life, written.number, result.output, result.size)
         return tuple(times.tolist()) if self._scheduling.scheduler.policy.wants_answers else ()

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from headgate.model import Query, QueryClass, unknown
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.backpressure import BackPressure
 from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.lifecycle import Life, QueryState, Transition
 from headgate.spark.machine.policy_changes import PolicyChanges
+from headgate.spark.machine.recent_results import Committed
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 
@@ -38,12 +37,13 @@ class QueryView:
     late: int
     skipped: int
     undelivered: int  # bytes of results that its sink has yet to take
-    times: tuple[np.ndarray[Any, np.dtype[np.float64]], ...]  # response times, in chunks
+    recent: tuple[Committed, ...]  # its newest results
+    classes: tuple[tuple[float, str], ...]  # the classes that it has been in: (from when, which)
 
     @property
-    def responses(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Seconds from each of its newest results' last tuple to its commit."""
-        return np.concatenate(self.times) if self.times else np.empty(0)
+    def results(self) -> Committed:
+        """Its newest results."""
+        return Committed.join(self.recent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Overview:
 @dataclass(slots=True)
 class _Waiting:
     drains: list[int] = field(default_factory=list)
-    fragment_logs: list[tuple[int, str]] = field(default_factory=list)
+    for_room: list[tuple[int, str]] = field(default_factory=list)
 
 
 class Views:
@@ -114,25 +114,25 @@ class Views:
             for ticket in self._waiting.drains:
                 self._context.reply(ticket, True)
             self._waiting.drains.clear()
-        for ticket, stream in list(self._waiting.fragment_logs):
+        for ticket, stream in list(self._waiting.for_room):
             if self._backpressure.holder(stream) is None:
-                self._waiting.fragment_logs.remove((ticket, stream))
+                self._waiting.for_room.remove((ticket, stream))
                 self._context.reply(ticket)
 
     def refuse_all(self, error: Exception) -> None:
         """Nothing that somebody waits for will come true."""
-        for ticket in [*self._waiting.drains, *(ticket for ticket, _ in self._waiting.fragment_logs)]:
+        for ticket in [*self._waiting.drains, *(ticket for ticket, _ in self._waiting.for_room)]:
             self._context.reply(ticket, error=error)
         self._waiting = _Waiting()
 
     def _make_room(self, asked: m.MakeRoom) -> None:
         if asked.stream not in self._scheduling.ends:
             raise unknown("stream", asked.stream, self._scheduling.ends)
-        self._waiting.fragment_logs.append((asked.ticket, asked.stream))
+        self._waiting.for_room.append((asked.ticket, asked.stream))
 
     def _give_up(self, asked: m.GiveUp) -> None:
         self._waiting.drains = [ticket for ticket in self._waiting.drains if ticket != asked.ticket]
-        self._waiting.fragment_logs = [each for each in self._waiting.fragment_logs if each[0] != asked.ticket]
+        self._waiting.for_room = [each for each in self._waiting.for_room if each[0] != asked.ticket]
 
     def _describe(self, asked: m.Describe) -> None:
         self._context.reply(asked.ticket, self._view(self._context.life(asked.name)))
@@ -189,5 +189,6 @@ class Views:
             late=tally.late,
             skipped=life.skipped,
             undelivered=0 if life.outbox is None else life.outbox.size,
-            times=tally.times.seen(),
+            recent=tally.recent.chunks(),
+            classes=tuple(tally.classes),
         )
