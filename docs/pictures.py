@@ -16,7 +16,7 @@ from headgate.metrics import Records, Report, measure
 from headgate.metrics.confidence import Band
 from headgate.metrics.curves import Curve, Labels, draw
 from headgate.sim import simulate
-from headgate.sim.varying import varied
+from headgate.sweep.varied_settings import varied
 from headgate.workload import Workload, read_workload
 
 ROOT = Path(__file__).parents[1]

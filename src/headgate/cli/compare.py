@@ -14,7 +14,7 @@ from headgate.cli.simulate import show_reports, write_outputs
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
-    from headgate.cli.pool import Finished
+    from headgate.cli.parallel_simulations import Finished
     from headgate.metrics import Report
     from headgate.workload import Workload
 
@@ -106,7 +106,7 @@ def _run(
     workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool
 ) -> tuple[dict[str, Finished], bool]:
     """What finished, and whether everything did."""
-    from headgate.cli.pool import run_all
+    from headgate.cli.parallel_simulations import run_all
 
     finished: dict[str, Finished] = {}
     try:

@@ -1,4 +1,4 @@
-"""What a sweep varies: which settings, over which values, and a workload with them."""
+"""The settings that a sweep varies (`--vary load=0.5:0.9:0.1`), and a workload with given values of them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from headgate.workload import Workload
 from headgate.workload.arrivals import open_ended
 
 POLICY = "policy."  # before the name of a policy's setting
-MOST = 10_000  # values of one setting: more are a slip of the pen
-_GRACE = 1e-9  # a step that ends at the last value up to rounding ends there
+MAX_VALUES = 10_000  # of one setting; more are a typing error
+_ROUNDING = 1e-9  # a step that misses the last value by this much still reaches it
 
 Values = tuple[float | str, ...]
 Point = Mapping[str, float | str]  # a value for every varied setting
@@ -25,10 +25,10 @@ Point = Mapping[str, float | str]  # a value for every varied setting
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a varied setting of the workload may be."""
+    """The values that a varied setting of the workload may have."""
 
     least: float
-    above: bool  # more than the least
+    above: bool  # the least value itself is not allowed
     whole: bool
 
 
@@ -65,10 +65,10 @@ class Vary:
             raise HeadgateError(f"--vary cannot read '{text}'", hint="write load=0.5:1.0:0.05 or cores=1,2,4")
         if name not in RANGES and not (name.startswith(POLICY) and len(name) > len(POLICY)):
             raise unknown("setting to vary", name, [*RANGES, f"{POLICY}SETTING"])
-        found = _range(name, values) if ":" in values else tuple(_value(part.strip()) for part in values.split(","))
+        parsed = _range(name, values) if ":" in values else tuple(_value(part.strip()) for part in values.split(","))
         if name in RANGES:
-            found = tuple(_within(name, value) for value in found)
-        return cls(name, tuple(dict.fromkeys(found)))
+            parsed = tuple(_within(name, value) for value in parsed)
+        return cls(name, tuple(dict.fromkeys(parsed)))
 
 
 def points(varied: Sequence[Vary]) -> Iterator[Point]:
@@ -77,8 +77,8 @@ def points(varied: Sequence[Vary]) -> Iterator[Point]:
     >>> [dict(point) for point in points([Vary("load", (0.5, 0.9)), Vary("cores", (1,))])]
     [{'load': 0.5, 'cores': 1}, {'load': 0.9, 'cores': 1}]
     """
-    names = [each.name for each in varied]
-    for values in product(*(each.values for each in varied)):
+    names = [setting.name for setting in varied]
+    for values in product(*(setting.values for setting in varied)):
         yield dict(zip(names, values, strict=True))
 
 
@@ -98,16 +98,16 @@ def varied_policy(policy: str, point: Point) -> str:
 def varied(workload: Workload, point: Point) -> Workload:
     """The workload with a point's values.
 
-    A load that is varied holds at the rates and cores that it is varied with. One that the file asks for holds at the
-    file's rates and cores: costs stay, and more tuples or fewer cores are more load.
+    A varied load is reached at the point's rates and cores. A load that the file asks for is reached at the file's
+    rates and cores; costs then stay, so that a higher rate or fewer cores mean more load.
     """
-    found = workload if "load" in point else scaled(workload)
+    result = workload if "load" in point else scaled(workload)
     if "rate" in point:
-        found = _at_rate(found, float(point["rate"]))
+        result = _at_rate(result, float(point["rate"]))
     for name, read in _PLAIN.items():
         if name in point:
-            found = replace(found, **{name: read(point[name])})  # type: ignore[arg-type]
-    return found
+            result = replace(result, **{name: read(point[name])})  # type: ignore[arg-type]
+    return result
 
 
 _PLAIN: Mapping[str, Callable[[float | str], float | int]] = {"load": float, "cores": int, "seed": int}
@@ -142,7 +142,7 @@ def _multiplied(setting: str, factor: float) -> str:
     if key == "rate":
         return f"rate={float(value) * factor!r}"
     if key == "rates":
-        return f"rates=[{', '.join(repr(float(each) * factor) for each in value.strip('[] ').split(','))}]"
+        return f"rates=[{', '.join(repr(float(rate) * factor) for rate in value.strip('[] ').split(','))}]"
     return setting
 
 
@@ -154,11 +154,11 @@ def _range(name: str, text: str) -> Values:
     low, high, step = (float(number) for number in numbers)
     if not step > 0 or high < low:
         raise HeadgateError(f"--vary {name}={text} has no values", hint="let it rise: low:high:step, step above 0")
-    count = floor((high - low) / step + _GRACE) + 1
-    if count > MOST:
-        raise HeadgateError(f"--vary {name} has {count} values, more than {MOST}", hint="take larger steps")
+    count = floor((high - low) / step + _ROUNDING) + 1
+    if count > MAX_VALUES:
+        raise HeadgateError(f"--vary {name} has {count} values, more than {MAX_VALUES}", hint="take larger steps")
     whole = all(isinstance(number, int) for number in numbers)
-    values = (low + place * step for place in range(count))
+    values = (low + number * step for number in range(count))
     return tuple(round(value) if whole else round(value, 12) for value in values)
 
 

@@ -11,7 +11,7 @@ from headgate.model import HeadgateError
 from headgate.sim import simulate
 from headgate.sim.feeds import rates
 from headgate.sim.load import offered_load, scaled
-from headgate.sim.varying import Vary, varied
+from headgate.sweep.varied_settings import Vary, varied
 from headgate.workload import Workload
 
 QUERIES = {"q1": "select, cost=5ms, selectivity=0.5", "q2": "select, cost=2ms"}
