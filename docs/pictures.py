@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from headgate.metrics import Records, Report, measure
-from headgate.metrics.confidence import Band
-from headgate.metrics.curves import Curve, Labels, draw
+from headgate.metrics.measures.confidence import Band
+from headgate.metrics.pictures.curves import Curve, Labels, draw
 from headgate.sim import simulate
 from headgate.sweep.varied_settings import varied
 from headgate.workload import Workload, read_workload

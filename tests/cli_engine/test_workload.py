@@ -10,7 +10,7 @@ from typing import Any, cast
 from rich.console import Console
 
 from headgate.cli.run import _picture
-from headgate.cli.tables import status_table
+from headgate.cli.status_table import status_table
 from headgate.spark.session import Session
 from headgate.spark.status import Line, ResponseTime, Status
 from headgate.spark.workload import Schedule, left_out

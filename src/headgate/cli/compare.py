@@ -94,7 +94,7 @@ def rank(reports: Mapping[str, Report], by: str) -> dict[str, Report]:
 
 
 def _fitting(workload: Workload) -> tuple[list[str], dict[str, str]]:
-    from headgate.cli.fitting import misfit
+    from headgate.cli.policy_fit import misfit
     from headgate.policies.registry import policies
 
     known = policies()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from headgate.cli.units import read_duration
+from headgate.cli.number_format import read_duration
 from headgate.model import HeadgateError, unknown
 from headgate.plan.grouping import Fuse
 
@@ -97,7 +97,7 @@ def check_policies(texts: Iterable[str]) -> list[str]:
 
 def check_bin(bin: float | None) -> float:
     """The width of a bin, or the usual one."""
-    from headgate.metrics.overtime import BIN
+    from headgate.metrics.measures.over_time import BIN
 
     width = BIN if bin is None else bin
     if not 0 < width < float("inf"):
@@ -120,7 +120,7 @@ def check_output(path: Path | None, option: str, kinds: Iterable[str] = ()) -> N
 
 def check_plot(path: Path | None) -> None:
     """Refuse a picture that could not be drawn."""
-    from headgate.metrics.picture import FORMATS
+    from headgate.metrics.pictures.comparison import FORMATS
 
     check_output(path, "--plot", FORMATS)
 

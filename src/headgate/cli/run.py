@@ -20,9 +20,9 @@ from rich.text import Text
 from headgate import logs
 from headgate.cli import options
 from headgate.cli.console import INTERRUPTED, examples, note, show, show_json
-from headgate.cli.tables import status_table
-from headgate.cli.units import duration as duration_text
-from headgate.cli.units import read_duration
+from headgate.cli.number_format import duration as duration_text
+from headgate.cli.number_format import read_duration
+from headgate.cli.status_table import status_table
 from headgate.plan.grouping import Fuse
 
 if TYPE_CHECKING:

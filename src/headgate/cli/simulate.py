@@ -13,8 +13,8 @@ from rich.text import Text
 
 from headgate.cli import options
 from headgate.cli.console import Bar, examples, interrupted, note, show, show_json, stdout
-from headgate.cli.tables import MARK, marked, report_tables
-from headgate.cli.units import duration as duration_text
+from headgate.cli.number_format import duration as duration_text
+from headgate.cli.report_tables import MARK, marked, report_tables
 
 if TYPE_CHECKING:
     from headgate.metrics import Records, Report
@@ -94,7 +94,7 @@ def write_outputs(
 ) -> None:
     """The picture and the rows, if they were asked for."""
     if plot is not None:
-        from headgate.metrics.picture import draw
+        from headgate.metrics.pictures.comparison import draw
 
         draw(runs, plot, workload=workload.name, bin=bin)
         note(f"wrote {plot}")
@@ -161,10 +161,10 @@ def _write_records(runs: Mapping[str, Records], path: Path) -> None:
     """The rows of one run; of several with a column that names the policy."""
     import pyarrow as pa
 
-    from headgate.metrics import table
+    from headgate.metrics.records import result_table
 
     tables = [run.table() for run in runs.values()]
     if len(runs) > 1:
         labels = [pa.array([policy] * len(rows), pa.string()) for policy, rows in zip(runs, tables, strict=True)]
         tables = [rows.add_column(0, "policy", label) for rows, label in zip(tables, labels, strict=True)]
-    table.write(pa.concat_tables(tables), path)
+    result_table.write(pa.concat_tables(tables), path)

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.cli.console import show
-from headgate.cli.units import NOTHING, time_unit
-from headgate.metrics.confidence import Band
+from headgate.cli.number_format import NOTHING, time_unit
+from headgate.metrics.measures.confidence import Band
 from headgate.sweep.curves import Curves, curves, present
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from headgate.freshness.curve import Floats
 from headgate.freshness.exact import Plan
 from headgate.freshness.summary import over_bandwidth
-from headgate.metrics.style import COLOURS, QUIET, SETTINGS
+from headgate.metrics.pictures.style import COLOURS, QUIET, SETTINGS
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:

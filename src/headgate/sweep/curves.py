@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.metrics.confidence import Band, band
+from headgate.metrics.measures.confidence import Band, band
 
 if TYPE_CHECKING:
     from headgate.sweep.plan import Row
@@ -37,7 +37,7 @@ def draw_sweep(
     workload: str, names: Sequence[str], rows: Sequence[Row], measures: Sequence[str], folder: Path
 ) -> Iterator[Path]:
     """Draw one picture per measure into a folder."""
-    from headgate.metrics.curves import Labels, draw
+    from headgate.metrics.pictures.curves import Labels, draw
 
     seeds = len({row.seed for row in rows})
     for path in present(rows, measures):

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark import Accumulator, AccumulatorParam, Broadcast, SparkContext
 
 from headgate.metrics import measure
-from headgate.metrics.plain import flatten
+from headgate.metrics.report.json_tree import flatten
 from headgate.model import HeadgateError
 from headgate.sim import simulate
 from headgate.sweep.varied_settings import Point, varied, varied_policy

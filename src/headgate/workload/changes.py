@@ -28,7 +28,7 @@ _KINDS = "stream and rate; operator and cost or selectivity; query and class; cl
 
 def read_change(section: ChangeSection, index: int, known: Queries) -> Change:
     """One change, after a check that what it names is there."""
-    at = partial(known.places.at, "change", index)
+    at = partial(known.locations.at, "change", index)
     with at():
         _check_form(section.changed)
     with at("stream"):

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from headgate.model import HeadgateError, unknown
 from headgate.model.values import found
-from headgate.workload.place import Places
+from headgate.workload.file_locations import FileLocations
 from headgate.workload.schema import File, keys_of
 
 _WANTED = {
@@ -31,36 +31,36 @@ _BOUNDS = {
 _EXAMPLES = {"name": 'name = "…"', "at": 'at = "5 s"'}
 
 
-def validated(data: dict[str, Any], places: Places) -> File:
+def validated(data: dict[str, Any], locations: FileLocations) -> File:
     """The file's content, or one error: unknown keys first, since a misspelt key is also a missing one."""
     try:
         return File.model_validate(data)
     except ValidationError as invalid:
         details = invalid.errors(include_url=False)
-        details.sort(key=lambda detail: (detail["type"] != "extra_forbidden", places.line(detail["loc"])))
-        raise _complaint(details[0], places) from None
+        details.sort(key=lambda detail: (detail["type"] != "extra_forbidden", locations.line(detail["loc"])))
+        raise _complaint(details[0], locations) from None
 
 
-def _complaint(detail: ErrorDetails, places: Places) -> HeadgateError:
+def _complaint(detail: ErrorDetails, locations: FileLocations) -> HeadgateError:
     loc, kind = detail["loc"], detail["type"]
     if kind == "extra_forbidden":
         what = "table" if len(loc) == 1 else "key"
         return unknown(what, str(loc[-1]), keys_of(loc[0] if len(loc) > 1 else None)).at(
-            places.where(*loc, label=loc[:-1])
+            locations.where(*loc, label=loc[:-1])
         )
     if kind == "missing":
         hint = f"write {_EXAMPLES.get(str(loc[-1]), f'{loc[-1]} = …')}"
-        return HeadgateError(f"{loc[-1]} is missing", hint=hint, where=places.where(*loc, label=loc[:-1]))
+        return HeadgateError(f"{loc[-1]} is missing", hint=hint, where=locations.where(*loc, label=loc[:-1]))
     if len(loc) <= 2 and kind in ("list_type", "model_type", "model_attributes_type"):
-        return _not_a_table(detail, places)
+        return _not_a_table(detail, locations)
     message, hint = _told(detail)
-    return HeadgateError(message, hint=hint, where=places.where(*loc))
+    return HeadgateError(message, hint=hint, where=locations.where(*loc))
 
 
-def _not_a_table(detail: ErrorDetails, places: Places) -> HeadgateError:
+def _not_a_table(detail: ErrorDetails, locations: FileLocations) -> HeadgateError:
     table = str(detail["loc"][0])
     head = "[workload]" if table == "workload" else f"[[{table}]]"
-    where = places.where(*detail["loc"], label=())
+    where = locations.where(*detail["loc"], label=())
     return HeadgateError(f"'{table}' must be written as {head}, found {found(detail['input'])}", where=where)
 
 

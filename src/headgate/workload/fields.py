@@ -196,29 +196,29 @@ def _finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 
-def _told(read: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Hand our error to pydantic, which knows the place."""
+def _validator(read: Callable[[Any], T]) -> Callable[[Any], T]:
+    """A pydantic validator of a reading function; pydantic adds to its errors which setting they are about."""
 
     def validate(value: Any) -> T:
         try:
             return read(value)
         except HeadgateError as error:
-            told = {"message": error.message, "hint": error.hint}
-            raise PydanticCustomError("headgate", "{message}", told) from None
+            context = {"message": error.message, "hint": error.hint}
+            raise PydanticCustomError("headgate", "{message}", context) from None
 
     return validate
 
 
-Duration = Annotated[float, BeforeValidator(_told(read_duration))]
-Length = Annotated[float, BeforeValidator(_told(read_length))]
-Ahead = Annotated[float, Field(allow_inf_nan=True), BeforeValidator(_told(read_ahead))]
-Cost = Annotated[float, BeforeValidator(_told(read_cost))]
-TrainSize = Annotated[Any, BeforeValidator(_told(read_train))]
-Columns = Annotated[Any, BeforeValidator(_told(read_columns))]
-Name = Annotated[str, BeforeValidator(_told(read_name))]
-Names = Annotated[list[str], BeforeValidator(_told(read_names))]
-Place = Annotated[Any, BeforeValidator(_told(read_operator))]
-Fusing = Annotated[Any, BeforeValidator(_told(read_fuse))]
-Statistics = Annotated[str, BeforeValidator(_told(read_statistics))]
-Graph = Annotated[Any, BeforeValidator(_told(read_qos))]
-Priority = Annotated[float, BeforeValidator(_told(priority))]
+Duration = Annotated[float, BeforeValidator(_validator(read_duration))]
+Length = Annotated[float, BeforeValidator(_validator(read_length))]
+Ahead = Annotated[float, Field(allow_inf_nan=True), BeforeValidator(_validator(read_ahead))]
+Cost = Annotated[float, BeforeValidator(_validator(read_cost))]
+TrainSize = Annotated[Any, BeforeValidator(_validator(read_train))]
+Columns = Annotated[Any, BeforeValidator(_validator(read_columns))]
+Name = Annotated[str, BeforeValidator(_validator(read_name))]
+Names = Annotated[list[str], BeforeValidator(_validator(read_names))]
+OperatorPosition = Annotated[Any, BeforeValidator(_validator(read_operator))]
+Fusing = Annotated[Any, BeforeValidator(_validator(read_fuse))]
+Statistics = Annotated[str, BeforeValidator(_validator(read_statistics))]
+Graph = Annotated[Any, BeforeValidator(_validator(read_qos))]
+Priority = Annotated[float, BeforeValidator(_validator(priority))]
