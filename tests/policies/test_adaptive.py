@@ -91,7 +91,7 @@ def test_who_ran_keeps_its_score_decayed_and_the_others_are_scored_anew() -> Non
     selector.sample(0, Interval(1.0, waiting=0), 3.0)
     selector.rate(ran=0, now=3.0)
     assert selector.scores[0] == pytest.approx(first[0] * 0.5**2)
-    own, union = selector.each[1]["queue"], selector.overall["queue"]
+    own, union = selector.by_candidate[1]["queue"], selector.overall["queue"]
     assert selector.scores[1] == pytest.approx(1 - min(1.0, normalized(own, union, 0.5 ** (3.0 - 1.0))))
 
 
@@ -101,7 +101,7 @@ def test_age_may_be_the_number_of_other_choices() -> None:
         selector.chosen(candidate)
         selector.sample(candidate, Interval(1.0, waiting=waiting), 100.0)
     selector.rate(ran=1, now=100.0)
-    own, union = selector.each[0]["queue"], selector.overall["queue"]
+    own, union = selector.by_candidate[0]["queue"], selector.overall["queue"]
     assert selector.scores[0] == pytest.approx(1 - normalized(own, union, 0.5**3))
 
 

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 def replay(directory: Path, streams: Iterable[str], reason: str, as_json: bool) -> None:
     """Replay the letters of some streams, and say what became of them."""
     with _opened(directory) as data:
-        done = [each for each in _replayed(data, streams, reason) if each.taken or each.dead_again or each.left]
+        done = [
+            replayed
+            for replayed in _replayed(data, streams, reason)
+            if replayed.taken or replayed.dead_again or replayed.left
+        ]
     if as_json:
-        for each in done:
-            typer.echo(json.dumps(_told(each), ensure_ascii=False))
+        for replayed in done:
+            typer.echo(json.dumps(_to_json(replayed), ensure_ascii=False))
     elif not done:
         note("no dead letters")
     else:
@@ -56,18 +60,18 @@ def _replayed(data: DataDirectory, streams: Iterable[str], reason: str) -> Itera
             log.close()
 
 
-def _told(done: Replayed) -> dict[str, object]:
+def _to_json(done: Replayed) -> dict[str, object]:
     return {"stream": done.stream, "taken": done.taken, "dead_again": done.dead_again, "left": done.left}
 
 
 def _show(done: Iterable[Replayed]) -> None:
     table = plain_table("stream", "letters", "what became of them")
     table.columns[1].justify = "right"
-    for each in done:
-        told = {"taken": each.taken}
-        told |= {f"dead again: {reason}": count for reason, count in each.dead_again.most_common()}
-        told |= {f"left: {reason}": count for reason, count in each.left.most_common()}
-        for what, count in told.items():
+    for replayed in done:
+        outcomes = {"taken": replayed.taken}
+        outcomes |= {f"dead again: {reason}": count for reason, count in replayed.dead_again.most_common()}
+        outcomes |= {f"left: {reason}": count for reason, count in replayed.left.most_common()}
+        for outcome, count in outcomes.items():
             if count:
-                table.add_row(Text(each.stream), f"{count:,}", Text(what))
+                table.add_row(Text(replayed.stream), f"{count:,}", Text(outcome))
     show(table)

@@ -56,20 +56,20 @@ def dead(
     options.check_rows(rows)
     options.check_directory(directory)
     stream = _one_name(stream, of_stream)
-    found = letters(directory)
-    if stream is not None and stream not in found:
-        known = f"known: {', '.join(sorted(found))}" if found else "there is no stream at all"
-        raise HeadgateError(f"unknown stream '{stream}'", where=str(directory), hint=known)
-    chosen = found if stream is None else {stream: found[stream]}
+    by_stream = letters(directory)
+    if stream is not None and stream not in by_stream:
+        hint = f"known: {', '.join(sorted(by_stream))}" if by_stream else "there is no stream at all"
+        raise HeadgateError(f"unknown stream '{stream}'", where=str(directory), hint=hint)
+    chosen = by_stream if stream is None else {stream: by_stream[stream]}
     if replay:
         if rows is not None:
             raise HeadgateError("--rows and --replay are both given", hint="choose letters by --stream and --reason")
         dead_letter_replay.replay(directory, list(chosen), reason, as_json)
         return
-    chosen = {name: [letter for letter in each if reason in letter["reason"]] for name, each in chosen.items()}
+    chosen = {name: _with_reason(stream_letters, reason) for name, stream_letters in chosen.items()}
     if as_json:
-        for name, each in chosen.items():
-            for letter in _newest(each, rows):
+        for name, stream_letters in chosen.items():
+            for letter in _newest(stream_letters, rows):
                 typer.echo(json.dumps({"stream": name, **letter}, ensure_ascii=False))
     elif not any(chosen.values()):
         note("no dead letters")
@@ -81,14 +81,18 @@ def dead(
 
 def letters(directory: Path) -> dict[str, Letters]:
     """All dead letters by stream, oldest first; a line that is being written is left for the next time."""
-    found: dict[str, Letters] = {}
+    by_stream: dict[str, Letters] = {}
     for path in (directory / "deadletters").glob("*.jsonl"):
         match = _FILE.fullmatch(path.name)
         if match is not None and match["taken"] is None:
             takes, own = _read(path)
-            taken = [each for each in path.parent.glob(f"{path.stem}.taken-*.jsonl") if _number(each) <= takes]
-            found[unquote(match["stream"])] = [letter for each in taken for letter in _read(each)[1]] + own
-    return dict(sorted(found.items()))
+            taken = [file for file in path.parent.glob(f"{path.stem}.taken-*.jsonl") if _number(file) <= takes]
+            by_stream[unquote(match["stream"])] = [letter for file in taken for letter in _read(file)[1]] + own
+    return dict(sorted(by_stream.items()))
+
+
+def _with_reason(stream_letters: Letters, reason: str) -> Letters:
+    return [letter for letter in stream_letters if reason in letter["reason"]]
 
 
 def _one_name(stream: str | None, of_stream: str | None) -> str | None:
@@ -106,8 +110,8 @@ def _read(path: Path) -> tuple[int, Letters]:
     """How many takes a file counts, and its letters."""
     try:
         *lines, _torn = path.read_text(encoding="utf-8").split("\n")
-        header, *found = map(json.loads, lines)
-        return header["takes"], found
+        header, *stream_letters = map(json.loads, lines)
+        return header["takes"], stream_letters
     except FileNotFoundError:  # settled in the meantime
         return 0, []
     except (ValueError, KeyError, TypeError) as error:
@@ -116,31 +120,31 @@ def _read(path: Path) -> tuple[int, Letters]:
         ) from error
 
 
-def _newest(found: Letters, rows: int | None) -> Letters:
-    return found if rows is None else found[max(0, len(found) - rows) :]
+def _newest(stream_letters: Letters, rows: int | None) -> Letters:
+    return stream_letters if rows is None else stream_letters[max(0, len(stream_letters) - rows) :]
 
 
-def _show_reasons(found: dict[str, Letters]) -> None:
+def _show_reasons(by_stream: dict[str, Letters]) -> None:
     table = plain_table("stream", "reason", "letters", "newest")
     table.columns[2].justify = "right"
-    for name, each in found.items():
-        newest = {letter["reason"]: letter["arrival"] for letter in each}
-        for reason, count in Counter(letter["reason"] for letter in each).most_common():
+    for name, stream_letters in by_stream.items():
+        newest = {letter["reason"]: letter["arrival"] for letter in stream_letters}
+        for reason, count in Counter(letter["reason"] for letter in stream_letters).most_common():
             table.add_row(Text(name), Text(reason), f"{count:,}", _moment(newest[reason]))
     show(table)
 
 
-def _show_letters(found: Letters, rows: int) -> None:
+def _show_letters(stream_letters: Letters, rows: int) -> None:
     table = plain_table("arrival", "reason", "offset", "tuple")
-    newest = _newest(found, rows)
+    newest = _newest(stream_letters, rows)
     for letter in newest:
         row = json.dumps(letter["row"], ensure_ascii=False) if "row" in letter else letter.get("text", "")
         table.add_row(
             _moment(letter["arrival"]), Text(letter["reason"]), plain_value(letter.get("offset")), Text(str(row))
         )
     show(table)
-    if len(newest) < len(found):
-        note(f"the newest {len(newest):,} of {len(found):,} letters; --rows says how many, --json prints all")
+    if len(newest) < len(stream_letters):
+        note(f"the newest {len(newest):,} of {len(stream_letters):,} letters; --rows says how many, --json prints all")
 
 
 def _moment(arrival: float) -> str:

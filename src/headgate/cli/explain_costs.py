@@ -21,17 +21,17 @@ def explain(directory: Path, query: str | None, *, as_json: bool) -> None:
         raise HeadgateError(
             f"--stage costs needs the data directory of a run, found '{directory}'", hint="write for example out/plant"
         )
-    found = Costs.load(directory)
-    if query is not None and query not in found.queries:
-        raise unknown("query", query, found.queries)
-    shown = {name: cost for name, cost in found.queries.items() if query in (None, name)}
+    costs = Costs.load(directory)
+    if query is not None and query not in costs.queries:
+        raise unknown("query", query, costs.queries)
+    shown = {name: cost for name, cost in costs.queries.items() if query in (None, name)}
     if as_json:
-        show_json({**asdict(found), "queries": {name: asdict(cost) for name, cost in shown.items()}})
+        show_json({**asdict(costs), "queries": {name: asdict(cost) for name, cost in shown.items()}})
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("query", "class", "per tuple", "per run", "selectivity", "runs", "tuples"):
         table.add_column(heading, justify="left" if heading in ("query", "class") else "right")
-    for name, cost in sorted(shown.items(), key=lambda each: -each[1].cost):
+    for name, cost in sorted(shown.items(), key=lambda item: -item[1].cost):
         selectivity = "–" if cost.selectivity is None else f"{cost.selectivity:.3g}"
         table.add_row(
             name,
@@ -42,6 +42,6 @@ def explain(directory: Path, query: str | None, *, as_json: bool) -> None:
             f"{cost.runs:,}",
             f"{cost.tuples_in:,}",
         )
-    rates = ", ".join(f"{stream} {rate:.3g}/s" for stream, rate in found.rates.items()) or "none"
-    head = f"a run costs {duration(found.run_overhead)} whatever it takes, on average {found.train:.3g} tuples"
-    show(Text(head), Text(f"under {found.policy}; rates: {rates}"), "", table)
+    rates = ", ".join(f"{stream} {rate:.3g}/s" for stream, rate in costs.rates.items()) or "none"
+    head = f"a run costs {duration(costs.run_overhead)} whatever it takes, on average {costs.train:.3g} tuples"
+    show(Text(head), Text(f"under {costs.policy}; rates: {rates}"), "", table)

@@ -14,11 +14,11 @@ from headgate.plan.units import units
 def of_stage(stage: str, network: Network, level: Level, fuse: Fuse, query: str | None) -> dict[str, Any]:
     """One stage, for all queries or for one."""
     queries = list(network.queries.values()) if query is None else [network.query(query)]
-    names = {each.name for each in queries}
+    names = {shown.name for shown in queries}
     if stage == "sql":
-        return {"queries": [_query(each) | {"sql": each.sql and sql_text(each.sql)} for each in queries]}
+        return {"queries": [_query(shown) | {"sql": shown.sql and sql_text(shown.sql)} for shown in queries]}
     if stage == "plan":
-        return {"queries": [_query(each) | {"plan": _plan(each.plan)} for each in queries]}
+        return {"queries": [_query(shown) | {"plan": _plan(shown.plan)} for shown in queries]}
     if stage == "network":
         nodes = [node for node in network.nodes.values() if names & set(node.queries)]
         queues = [_queue(network, queue) for node in nodes for queue in node.queues]

@@ -82,7 +82,7 @@ def choice(kind: type[Choice], text: str, what: str) -> Choice:
     try:
         return kind(text)
     except ValueError:
-        raise unknown(what, text, [each.value for each in kind]) from None
+        raise unknown(what, text, [member.value for member in kind]) from None
 
 
 def check_policies(texts: Iterable[str]) -> list[str]:
@@ -138,6 +138,6 @@ def check_directory(path: Path) -> None:
 
     file = path / "headgate.json"
     if not file.is_file():
-        found = "is not a directory of a run" if path.exists() else "there is no such directory"
-        raise HeadgateError(found, where=str(path), hint="give the one that headgate run named")
+        problem = "is not a directory of a run" if path.exists() else "there is no such directory"
+        raise HeadgateError(problem, where=str(path), hint="give the one that headgate run named")
     check_version(read_json(file).get("format"), file)

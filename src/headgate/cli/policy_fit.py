@@ -17,5 +17,5 @@ def misfit(policy: type[Policy], workload: Workload) -> str | None:
 
 
 def _has_priorities(workload: Workload) -> bool:
-    given = {each.priority for each in workload.classes}
-    return len(given) > 1 or any(change.priority is not None for change in workload.changes)
+    priorities = {query_class.priority for query_class in workload.classes}
+    return len(priorities) > 1 or any(change.priority is not None for change in workload.changes)

@@ -121,13 +121,13 @@ def pack(columns: Sequence[Column], width: int) -> list[list[Column]]:
     """Cut the columns into tables that fit, in their order; a group is named above its first column only."""
     parts: list[list[Column]] = []
     group = ""
-    for each in columns:
-        following = replace(each, group="") if each.group == group else each
-        if parts and sum(one.width() for one in parts[-1]) + following.width() <= width:
+    for column in columns:
+        following = replace(column, group="") if column.group == group else column
+        if parts and sum(placed.width() for placed in parts[-1]) + following.width() <= width:
             parts[-1].append(following)
         else:
-            parts.append([each])
-        group = each.group
+            parts.append([column])
+        group = column.group
     return parts
 
 
@@ -150,10 +150,10 @@ def _table(policies: Sequence[str], columns: Sequence[Column], room: int) -> Tab
     """One table; a policy's settings wrap where they would take too much room."""
     table = plain_table("policy")
     table.columns[0].width = room
-    for each in columns:
-        table.add_column(Text(f"{each.group}\n{each.name}"), justify="right", no_wrap=True)
+    for column in columns:
+        table.add_column(Text(f"{column.group}\n{column.name}"), justify="right", no_wrap=True)
     for row, policy in enumerate(policies):
-        table.add_row(Text(policy), *(_cell(each, row) for each in columns))
+        table.add_row(Text(policy), *(_cell(column, row) for column in columns))
     return table
 
 

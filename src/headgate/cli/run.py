@@ -163,7 +163,7 @@ def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Inter
 
 def _picture(status: Status, seconds: float, height: int) -> Group:
     workers = [Text(f"worker {number}: {doing or 'idle'}") for number, doing in enumerate(status.doing)]
-    failures = [Text(each) for each in _source_failures(status)]
+    failures = [Text(failure) for failure in _source_failures(status)]
     table = status_table(status, height - len(workers) - len(failures) - _BESIDE)
     running = sum(line.state == "running" for line in status.queries)
     head = Text(f"{seconds:.0f} s under {status.policy}, {_counted(status)}, {running} queries running")

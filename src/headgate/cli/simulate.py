@@ -152,7 +152,7 @@ def _report(workload: Workload, runs: Mapping[str, Records], bin: float, as_json
 
     reports = {policy: measure(run, bin) for policy, run in runs.items()}
     if as_json:
-        show_json({"workload": workload.name, "policies": {name: each.to_json() for name, each in reports.items()}})
+        show_json({"workload": workload.name, "policies": {name: report.to_json() for name, report in reports.items()}})
     else:
         show_reports(workload, reports)
 

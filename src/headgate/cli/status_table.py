@@ -26,9 +26,9 @@ def status_table(status: Status, height: int | None = None) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     room = len(status.queries) if height is None else max(0, height - len(status.classes))
     shown = 0
-    for known in status.classes:
-        table.add_row(*_status_cells(known, [known.name, ""][: 1 + states]), style="bold")
-        members = [line for line in status.queries if line.query_class == known.name][: room - shown]
+    for class_line in status.classes:
+        table.add_row(*_status_cells(class_line, [class_line.name, ""][: 1 + states]), style="bold")
+        members = [line for line in status.queries if line.query_class == class_line.name][: room - shown]
         shown += len(members)
         for line in members:
             table.add_row(*_status_cells(line, [f"  {line.name}", line.state][: 1 + states]))
@@ -40,5 +40,5 @@ def status_table(status: Status, height: int | None = None) -> Table:
 def _status_cells(line: Line, names: list[str]) -> list[Text]:
     times = (line.oldest_wait, line.response_time.p50, line.response_time.p95)
     counts = (line.runs, line.tuples_in, line.tuples_out, line.dead_letters)
-    shown = [*names, f"{line.waiting:,}", *(NOTHING if one is None else f"{one:.2f}" for one in times)]
+    shown = [*names, f"{line.waiting:,}", *(NOTHING if seconds is None else f"{seconds:.2f}" for seconds in times)]
     return [Text(cell) for cell in (*shown, *(f"{count:,}" for count in counts))]

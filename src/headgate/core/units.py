@@ -47,9 +47,9 @@ class UnitState:
         if queue is not None:
             waiting = len(queue)  # none where another unit of the same run has taken them
             return (queue.take(self._count(train, waiting)),) if waiting else ()
-        found = [take for entry in self.entries for take in self._from(entry, train)]
-        found += [queue.take(len(queue)) for queue in self.inner if len(queue)]
-        return tuple(found)
+        takes = [take for entry in self.entries for take in self._from(entry, train)]
+        takes += [queue.take(len(queue)) for queue in self.inner if len(queue)]
+        return tuple(takes)
 
     def _from(self, entry: list[TupleQueue], train: Train) -> list[Take]:
         """The oldest waiting tuples over the entry queues of one query."""

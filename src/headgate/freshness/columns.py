@@ -22,17 +22,17 @@ class Columns:
     min_freshness: str = "min_freshness"
     frequency: str = "frequency"  # as the mirror refreshes now
 
-    def found_in(self, known: Sequence[str], where: str) -> dict[str, str]:
+    def found_in(self, table_columns: Sequence[str], where: str) -> dict[str, str]:
         """The columns of a table by what they mean; refuses a table without one that is needed or was named.
 
         >>> Columns(access="hits").found_in(["id", "hits", "change_rate"], "t.csv")
         {'id': 'id', 'change_rate': 'change_rate', 'access': 'hits'}
         """
-        found = {}
+        by_meaning = {}
         for field in fields(self):
             name = getattr(self, field.name)
-            if name in known:
-                found[field.name] = name
+            if name in table_columns:
+                by_meaning[field.name] = name
             elif field.name not in OPTIONAL or name != field.default:
-                raise unknown("column", name, known, where=where)
-        return found
+                raise unknown("column", name, table_columns, where=where)
+        return by_meaning

@@ -30,11 +30,11 @@ class Listed:
 def read_elements(path: Path, columns: Columns | None = None) -> Listed:
     """The elements of a CSV or Parquet file."""
     table = read_table(path)
-    found = (columns or Columns()).found_in(table.column_names, str(path))
-    numbers = {meaning: _numbers(table, name, str(path)) for meaning, name in found.items() if meaning != "id"}
+    names = (columns or Columns()).found_in(table.column_names, str(path))
+    numbers = {meaning: _numbers(table, name, str(path)) for meaning, name in names.items() if meaning != "id"}
     frequency = numbers.pop("frequency", None)
     try:
-        elements = Elements.of(**numbers, ids=_ids(table.column(found["id"])))
+        elements = Elements.of(**numbers, ids=_ids(table.column(names["id"])))
     except HeadgateError as error:
         raise error.at(str(path)) from None
     return Listed(elements, frequency)

@@ -192,8 +192,8 @@ class Why:
     runner_up_numbers: dict[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        def told(name: str, numbers: dict[str, float]) -> str:
+        def shown(name: str, numbers: dict[str, float]) -> str:
             return f"{name} ({', '.join(f'{key} {value:.6g}' for key, value in numbers.items())})"
 
-        beaten = f" over {told(self.runner_up, self.runner_up_numbers)}" if self.runner_up else ", the only one ready"
-        return f"{self.policy}: {told(self.winner, self.numbers)}{beaten} by {self.rule}"
+        beaten = f" over {shown(self.runner_up, self.runner_up_numbers)}" if self.runner_up else ", the only one ready"
+        return f"{self.policy}: {shown(self.winner, self.numbers)}{beaten} by {self.rule}"

@@ -80,8 +80,8 @@ def shape(network: Network, draft: UnitDraft) -> Hashable | None:
     """
     query = network.queries[draft.queries[0]]
     if query.sql is not None:
-        found = template(query.plan) if len(draft.queries) == 1 else None
-        return None if found is None else found.form
+        sql_template = template(query.plan) if len(draft.queries) == 1 else None
+        return None if sql_template is None else sql_template.form
     nodes = [network.nodes[call] for call in draft.calls]
     stateful = [node for node in nodes if node.operator.kind not in STATELESS]
     streams = tuple(dict.fromkeys(_streams(network, nodes)))

@@ -39,9 +39,9 @@ class Chain:
 def _passed(outcomes: Sequence[Outcomes], tuples: int) -> bytes:
     still = np.ones(tuples, dtype=np.uint8)
     count = np.zeros(tuples, dtype=np.uint8)
-    for each in outcomes:
-        if isinstance(each, Drawn):
-            still &= np.frombuffer(each.table, dtype=np.uint8)
+    for outcome in outcomes:
+        if isinstance(outcome, Drawn):
+            still &= np.frombuffer(outcome.table, dtype=np.uint8)
         count += still
     return count.tobytes()
 

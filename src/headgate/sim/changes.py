@@ -69,8 +69,8 @@ class Happening:
 
 def happenings(workload: Workload) -> list[Happening]:
     """All that happens after the start, in order."""
-    found = [Happening(change.at, change=change) for change in workload.changes]
-    found += [Happening(query.start, QueryAdded(query)) for query in workload.queries if query.start > 0]
+    events = [Happening(change.at, change=change) for change in workload.changes]
+    events += [Happening(query.start, QueryAdded(query)) for query in workload.queries if query.start > 0]
     ends = [query for query in workload.queries if query.end != float("inf")]
-    found += [Happening(query.end, QueryRemoved(query.name)) for query in ends]
-    return sorted(found, key=lambda happening: happening.at)
+    events += [Happening(query.end, QueryRemoved(query.name)) for query in ends]
+    return sorted(events, key=lambda happening: happening.at)

@@ -76,13 +76,13 @@ class WindowAggregate(Effect):
     def results(self, item: Item, port: int) -> list[Item]:
         first, last = self._windows(item.arrival)
         closed = [number for number in sorted(self._open) if number < first]
-        found = [self._result(number, copy, item) for number in closed for copy in range(self._count(number))]
+        results = [self._result(number, copy, item) for number in closed for copy in range(self._count(number))]
         for number in closed:
             del self._open[number]
         self._next = max(self._next, first)
         for number in range(self._next, last + 1):
             self._open[number] = self._open.get(number, 0) + 1
-        return found
+        return results
 
     def _windows(self, moment: float) -> tuple[int, int]:
         """The first and the last window that a moment belongs to; one ends exactly where another begins."""
@@ -123,8 +123,8 @@ class WindowJoin(Effect):
     def results(self, item: Item, port: int) -> list[Item]:
         number = uniform(self._key, port, item.identity)
         insort(self._sides[port], (number, item))
-        found = [partner for partner in self._partners(number, port) if self._within(item, partner, port)]
-        pairs = [(item, partner) if port == 0 else (partner, item) for partner in found]
+        partners = [partner for partner in self._partners(number, port) if self._within(item, partner, port)]
+        pairs = [(item, partner) if port == 0 else (partner, item) for partner in partners]
         return [self._composite(left, right) for left, right in pairs]
 
     def crowded(self, port: int) -> bool:

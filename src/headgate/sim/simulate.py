@@ -71,6 +71,7 @@ class Simulation:
         self._delivered = 0
         self._updates: list[float] = []  # when something changed
         self._busy = 0.0
+        self._ending: list[tuple[float, int, Outcome]] = []  # runs under way by the time they end
         self._scheduling = 0.0
         self._counted = 0  # priorities computed and compared that have been charged
         self._sizes: dict[int, int] = {}  # bytes of a tuple, by queue
@@ -84,7 +85,7 @@ class Simulation:
             self._forget_results_after(end)
         return Records(
             queries=list(self.records.values()),
-            priorities={name: known.priority for name, known in self.scheduler.network.classes.items()},
+            priorities={name: query_class.priority for name, query_class in self.scheduler.network.classes.items()},
             queue=self.gauge.series(end),
             seconds=end,
             busy=self._busy,
@@ -98,14 +99,11 @@ class Simulation:
         )
 
     def _loop(self) -> float:
-        """The event loop. What is done once per run is written out here: nothing else is as hot."""
-        scheduler, machine, gauge, sizes = self.scheduler, self.machine, self.gauge, self._sizes
-        charge = self.workload.decision_cost
+        """Let events happen in the order of time until nothing is left, or the stop; return the last event's time."""
+        scheduler, gauge, ending = self.scheduler, self.gauge, self._ending
         stop = _NEVER if self.workload.drain else self.workload.duration
-        ending: list[tuple[float, int, Outcome]] = []
         idle: list[WorkerId] = list(range(self.workload.cores))
-        alone = len(idle) == 1
-        busy, now, wake = 0.0, 0.0, _NEVER
+        now, wake = 0.0, _NEVER
         next_delivery, next_change = self._next_delivery(), self._next_change()
         while True:
             moment = ending[0][0] if ending else _NEVER
@@ -117,7 +115,7 @@ class Simulation:
                 moment = wake
             if moment > stop or moment == _NEVER:
                 # Runs under way at the stop are charged up to it.
-                self._busy = busy - sum(min(end - stop, outcome.seconds) for end, _, outcome in ending)
+                self._busy -= sum(min(end - stop, outcome.seconds) for end, _, outcome in ending)
                 return now
             now = moment
             if gauge.next_sample < now:
@@ -134,43 +132,56 @@ class Simulation:
                 next_change = self._change(now)
             if gauge.next_sample <= now:
                 gauge.sample()
-            wake = _NEVER
-            horizon = min(next_delivery, next_change, gauge.next_sample, stop)
-            asked, idle = idle, []
-            tuples = size = 0
-            tuples_moment = size_moment = 0.0
-            for worker in asked:
+            if idle:
+                now, wake, idle = self._give_work(idle, now, min(next_delivery, next_change, gauge.next_sample, stop))
+            else:
+                wake = _NEVER
+
+    def _give_work(self, asking: list[WorkerId], now: float, horizon: float) -> tuple[float, float, list[WorkerId]]:
+        """Start runs on idle cores; return the time by now, when to ask again, and the cores that stay idle.
+
+        An only core runs one unit after the other up to the horizon, when something else happens. What is done for
+        every run is written out here: nothing else is as hot.
+        """
+        scheduler, machine, gauge, sizes = self.scheduler, self.machine, self.gauge, self._sizes
+        charge, busy, alone = self.workload.decision_cost, self._busy, self.workload.cores == 1
+        idle: list[WorkerId] = []
+        wake = _NEVER
+        tuples = size = 0
+        tuples_moment = size_moment = 0.0
+        for worker in asking:
+            run = scheduler.next(worker, now)
+            while type(run) is Run:
+                number, _, _, takes, _, _ = run  # taken apart: quicker than by name
+                for queue, first, last in takes:
+                    taken = last - first
+                    tuples += taken
+                    tuples_moment += taken * now
+                    taken *= sizes[queue]
+                    size += taken
+                    size_moment += taken * now
+                began = now + self._charge(charge) if charge else now
+                outcome = machine.execute(run, began)
+                _, seconds, _, _, produced, _ = outcome
+                busy += seconds
+                end = began + seconds
+                if not alone or end >= horizon:
+                    heappush(self._ending, (end, number, outcome))
+                    break
+                now = end
+                if produced:
+                    gauge.take(tuples, tuples_moment, size, size_moment)  # before more comes: the maximum counts
+                    tuples = size = 0
+                    tuples_moment = size_moment = 0.0
+                    self._deliver(outcome, now)
+                scheduler.finished(outcome, now)
                 run = scheduler.next(worker, now)
-                while type(run) is Run:
-                    number, _, _, takes, _, _ = run  # taken apart: quicker than by name
-                    for queue, first, last in takes:
-                        taken = last - first
-                        tuples += taken
-                        tuples_moment += taken * now
-                        taken *= sizes[queue]
-                        size += taken
-                        size_moment += taken * now
-                    began = now + self._charge(charge) if charge else now
-                    outcome = machine.execute(run, began)
-                    _, seconds, _, _, produced, _ = outcome
-                    busy += seconds
-                    end = began + seconds
-                    if not alone or end >= horizon:
-                        heappush(ending, (end, number, outcome))
-                        break
-                    # The only core, and nothing else happens before it is done: go straight on.
-                    now = end
-                    if produced:
-                        gauge.take(tuples, tuples_moment, size, size_moment)  # before more comes: the maximum counts
-                        tuples = size = 0
-                        tuples_moment = size_moment = 0.0
-                        self._deliver(outcome, now)
-                    scheduler.finished(outcome, now)
-                    run = scheduler.next(worker, now)
-                else:
-                    idle.append(worker)
-                    wake = min(wake, _later(run, now))
-            gauge.take(tuples, tuples_moment, size, size_moment)
+            else:
+                idle.append(worker)
+                wake = min(wake, _later(run, now))
+        gauge.take(tuples, tuples_moment, size, size_moment)
+        self._busy = busy
+        return now, wake, idle
 
     def _arrive(self, now: float) -> float:
         """Deliver what has come by now; when the next comes."""
@@ -209,11 +220,11 @@ class Simulation:
     def _next_change(self) -> float:
         return self._happenings[0].at if self._happenings else _NEVER
 
-    def _charge(self, each: float) -> float:
+    def _charge(self, per_decision: float) -> float:
         """Seconds for the priorities that were computed and compared since the last run."""
         tally = self.scheduler.policy.tally
         done = tally.computed + tally.compared
-        seconds = each * max(0, done - self._counted)  # a policy that takes over begins at 0
+        seconds = per_decision * max(0, done - self._counted)  # a policy that takes over begins at 0
         self._counted = done
         self._scheduling += seconds
         return seconds

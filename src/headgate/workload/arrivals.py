@@ -128,5 +128,5 @@ def usual_ahead(source: str | None) -> float:
     >>> usual_ahead("poisson, rate=100"), usual_ahead("socket, port=9999"), usual_ahead(None)
     (inf, 3600.0, 3600.0)
     """
-    made = source is not None and source.partition(",")[0].strip() in ARRIVALS
-    return inf if made else AHEAD
+    is_synthetic = source is not None and source.partition(",")[0].strip() in ARRIVALS
+    return inf if is_synthetic else AHEAD

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from headgate.model import HeadgateError, unknown
-from headgate.model.values import found
+from headgate.model.values import as_text
 from headgate.workload.file_locations import FileLocations
 from headgate.workload.schema import File, keys_of
 
@@ -53,7 +53,7 @@ def _complaint(detail: ErrorDetails, locations: FileLocations) -> HeadgateError:
         return HeadgateError(f"{loc[-1]} is missing", hint=hint, where=locations.where(*loc, label=loc[:-1]))
     if len(loc) <= 2 and kind in ("list_type", "model_type", "model_attributes_type"):
         return _not_a_table(detail, locations)
-    message, hint = _told(detail)
+    message, hint = _message_and_hint(detail)
     return HeadgateError(message, hint=hint, where=locations.where(*loc))
 
 
@@ -61,17 +61,17 @@ def _not_a_table(detail: ErrorDetails, locations: FileLocations) -> HeadgateErro
     table = str(detail["loc"][0])
     head = "[workload]" if table == "workload" else f"[[{table}]]"
     where = locations.where(*detail["loc"], label=())
-    return HeadgateError(f"'{table}' must be written as {head}, found {found(detail['input'])}", where=where)
+    return HeadgateError(f"'{table}' must be written as {head}, found {as_text(detail['input'])}", where=where)
 
 
-def _told(detail: ErrorDetails) -> tuple[str, str]:
+def _message_and_hint(detail: ErrorDetails) -> tuple[str, str]:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "headgate":
         return str(context["message"]), str(context["hint"])
     if kind in _WANTED:
         wanted, hint = _WANTED[kind]
-        return f"must be {wanted}, found {found(detail['input'])}", hint
+        return f"must be {wanted}, found {as_text(detail['input'])}", hint
     if kind in _BOUNDS:
         word, key = _BOUNDS[kind]
-        return f"must be {word} {context[key]:g}, found {found(detail['input'])}", f"correct {detail['loc'][-1]}"
-    return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, found {found(detail['input'])}", "correct it"
+        return f"must be {word} {context[key]:g}, found {as_text(detail['input'])}", f"correct {detail['loc'][-1]}"
+    return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, found {as_text(detail['input'])}", "correct it"

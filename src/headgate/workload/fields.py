@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from headgate.model import HeadgateError, QoS, Train, Value, check_name, folded, seconds, unknown
-from headgate.model.values import found, not_negative, priority
+from headgate.model.values import as_text, not_negative, priority
 from headgate.plan.grouping import Fuse
 from headgate.workload.settings import bare
 
@@ -26,11 +26,11 @@ def read_seconds(value: Value) -> float:
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: has no unit, found 5; write "5 s" or "5 ms"
     """
-    text = found(value).strip("' ") if isinstance(value, str | int | float) else ""
+    text = as_text(value).strip("' ") if isinstance(value, str | int | float) else ""
     if bare(text) and float(text) != 0.0:
         raise HeadgateError(f"has no unit, found {text}", hint=f'write "{text} s" or "{text} ms"')
     if not text or isinstance(value, bool) or text.startswith("["):
-        raise HeadgateError(f"is not a duration, found {found(value)}", hint='write for example "250 ms"')
+        raise HeadgateError(f"is not a duration, found {as_text(value)}", hint='write for example "250 ms"')
     return seconds(text, what="it")
 
 
@@ -38,7 +38,7 @@ def read_length(value: Value) -> float:
     """A duration that is more than nothing and ends."""
     length = read_seconds(value)
     if not 0.0 < length < inf:
-        raise HeadgateError(f"must be more than 0 and finite, found {found(value)}", hint='write for example "10 s"')
+        raise HeadgateError(f"must be more than 0 and finite, found {as_text(value)}", hint='write for example "10 s"')
     return length
 
 
@@ -46,7 +46,7 @@ def read_cost(value: Value) -> float:
     """A duration that ends, possibly 0."""
     length = read_duration(value)
     if length == inf:
-        raise HeadgateError(f"must be finite, found {found(value)}", hint='write for example "5 ms"')
+        raise HeadgateError(f"must be finite, found {as_text(value)}", hint='write for example "5 ms"')
     return length
 
 
@@ -94,7 +94,7 @@ def read_train(value: Value) -> Train:
     if isinstance(value, float) and 0.0 < value <= 1.0:
         return Train(fraction=value)
     hint = 'write "all", a number of tuples, or a share of the queue such as 0.3'
-    raise HeadgateError(f"is not a train, found {found(value)}", hint=hint)
+    raise HeadgateError(f"is not a train, found {as_text(value)}", hint=hint)
 
 
 def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
@@ -105,7 +105,7 @@ def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
     """
     hint = 'write for example "id bigint, temp double, ts timestamp"'
     if not isinstance(value, str):
-        raise HeadgateError(f"must be text, found {found(value)}", hint=hint)
+        raise HeadgateError(f"must be text, found {as_text(value)}", hint=hint)
     columns = []
     for part in _outside_brackets(value):
         name, _, kind = part.strip().partition(" ")
@@ -144,7 +144,7 @@ def _outside_brackets(text: str) -> list[str]:
 def read_name(value: Value) -> str:
     """Text that can serve as a name."""
     if not isinstance(value, str):
-        raise HeadgateError(f"must be text, found {found(value)}", hint="put it in quotes")
+        raise HeadgateError(f"must be text, found {as_text(value)}", hint="put it in quotes")
     return check_name(value, "the text")
 
 
@@ -153,14 +153,14 @@ def read_names(value: Value) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-        raise HeadgateError(f"must be a list of streams, found {found(value)}", hint='write for example from = ["s"]')
+        raise HeadgateError(f"must be a list of streams, found {as_text(value)}", hint='write for example from = ["s"]')
     return [str(item) for item in value]
 
 
 def read_operator(value: Value) -> str | int:
     """An operator's name, or its place in the query."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise HeadgateError(f"is not an operator, found {found(value)}", hint="write its name, or its place from 0")
+        raise HeadgateError(f"is not an operator, found {as_text(value)}", hint="write its name, or its place from 0")
     return value
 
 
@@ -174,11 +174,11 @@ def read_statistics(value: Value) -> str:
     return _one_of(value, ["given", "measured"])
 
 
-def _one_of(value: Value, known: list[str]) -> str:
+def _one_of(value: Value, choices: list[str]) -> str:
     if not isinstance(value, str):
-        raise HeadgateError(f"must be text, found {found(value)}", hint=f"write one of {', '.join(known)}")
-    if value not in known:
-        raise unknown("value", value, known)
+        raise HeadgateError(f"must be text, found {as_text(value)}", hint=f"write one of {', '.join(choices)}")
+    if value not in choices:
+        raise unknown("value", value, choices)
     return value
 
 

@@ -71,23 +71,23 @@ def plan(query: str, texts: Sequence[str], reads: Sequence[str], streams: Collec
     └─ select
        └─ stream t
     """
-    writtens = list(_each(texts, at, Written.of))
+    writtens = list(_read_each(texts, at, Written.of))
     labels = _labels(writtens, streams, at)
-    feeds = [_feeds(place, one, reads, labels, streams, at) for place, one in enumerate(writtens)]
+    feeds = [_feeds(place, written, reads, labels, streams, at) for place, written in enumerate(writtens)]
     root, order = _root(feeds, at), _order(feeds, at)
     names = _names(query, writtens, feeds)
-    made: dict[Input, Operator | Source] = {}
+    built: dict[Input, Operator | Source] = {}
     operators: dict[int, Operator] = {}
     for place in order:
-        inputs = tuple(made.get(feed) or Source(str(feed)) for feed in feeds[place])
+        inputs = tuple(built.get(feed) or Source(str(feed)) for feed in feeds[place])
         with at(place):
             operator = make(writtens[place].kind, writtens[place].settings, inputs, names.get(place))
-        made[place] = operators[place] = operator
+        built[place] = operators[place] = operator
     written = tuple(operators[place] for place in range(len(writtens)))
     return Plan(operators[root], written, _handles(writtens, names, list(_inputs_first(root, feeds, set()))))
 
 
-def _each(texts: Sequence[str], at: At, read: Callable[[str], Written]) -> Iterator[Written]:
+def _read_each(texts: Sequence[str], at: At, read: Callable[[str], Written]) -> Iterator[Written]:
     for place, text in enumerate(texts):
         with at(place):
             yield read(text)
@@ -137,8 +137,8 @@ def _check_inputs(written: Written, feeds: tuple[Input, ...]) -> None:
     rule = RULES[written.kind]
     if rule.fewest <= len(feeds) <= rule.most:
         return
-    one = "say which one with from=…" if len(feeds) else "give the query a from, or the operator"
-    hint = one if rule.most == 1 else f"name {'two' if rule.most == 2 else 'them'} with from=[…, …]"
+    single_hint = "say which one with from=…" if len(feeds) else "give the query a from, or the operator"
+    hint = single_hint if rule.most == 1 else f"name {'two' if rule.most == 2 else 'them'} with from=[…, …]"
     raise HeadgateError(f"{written.kind} takes {rule.inputs}, found {len(feeds)}", hint=hint)
 
 
@@ -149,9 +149,9 @@ def _order(feeds: Sequence[tuple[Input, ...]], at: At) -> list[int]:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
         cycle = sorted(set(error.args[1]))
-        told = ", ".join(f"operators[{place}]" for place in cycle)
+        cycle_text = ", ".join(f"operators[{place}]" for place in cycle)
         with at(cycle[0]):
-            raise HeadgateError(f"{told} feed each other in a circle", hint="correct their from") from None
+            raise HeadgateError(f"{cycle_text} feed each other in a circle", hint="correct their from") from None
         raise AssertionError("the place marks every error") from None
 
 

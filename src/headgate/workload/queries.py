@@ -81,7 +81,7 @@ class Queries:
             if section.query_class is None:
                 if len(self.classes) == 1:
                     return next(iter(self.classes))
-                names = ", ".join(f"'{known}'" for known in self.classes)
+                names = ", ".join(f"'{class_name}'" for class_name in self.classes)
                 raise HeadgateError("class is missing, and there are several", hint=f"write one of {names}")
             wanted = _filled(section.query_class, section, values)
             if wanted not in self.classes:
@@ -99,7 +99,7 @@ class Queries:
 
         root = with_costs(plan_sql(sql, self.streams, self.tables), self.costs)
         operators = dict.fromkeys(node for node in walk(root) if isinstance(node, Operator))
-        return Plan(root, handles={place: Handle(place, one.kind) for place, one in enumerate(operators)})
+        return Plan(root, handles={place: Handle(place, operator.kind) for place, operator in enumerate(operators)})
 
     def _from_operators(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> Plan:
         def at(place: int) -> AbstractContextManager[None]:
@@ -110,12 +110,12 @@ class Queries:
             with at(place):
                 texts.append(substitute(text, values))
         reads = self._reads(section, index, name, values)
-        made = plan(name, texts, reads, self.streams, at)
-        self._check_read(made, reads, index, name)
-        for place, operator in enumerate(made.written):
+        planned = plan(name, texts, reads, self.streams, at)
+        self._check_read(planned, reads, index, name)
+        for place, operator in enumerate(planned.written):
             with at(place):
                 self._share(operator, name)
-        return made
+        return planned
 
     def _reads(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> list[str]:
         reads = []
@@ -127,8 +127,8 @@ class Queries:
                 reads.append(stream)
         return reads
 
-    def _check_read(self, made: Plan, reads: list[str], index: int, name: str) -> None:
-        used = {child for operator in made.written for child in operator.inputs if not isinstance(child, Operator)}
+    def _check_read(self, planned: Plan, reads: list[str], index: int, name: str) -> None:
+        used = {child for operator in planned.written for child in operator.inputs if not isinstance(child, Operator)}
         for place, stream in enumerate(reads):
             if stream not in {source.stream for source in used}:
                 with self.locations.at("query", index, "from", place, name=name):

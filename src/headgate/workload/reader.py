@@ -66,9 +66,9 @@ def _toml(text: str, file: str) -> dict[str, Any]:
         message = str(error)
         match = _TOML_PLACE.search(message)
         line = (match[1] or str(text.rstrip().count("\n") + 1)) if match else ""
-        told = _TOML_PLACE.sub("", message)
+        reason = _TOML_PLACE.sub("", message)
         raise HeadgateError(
-            f"is not TOML: {told[:1].lower()}{told[1:]}",
+            f"is not TOML: {reason[:1].lower()}{reason[1:]}",
             where=f"{file}:{line}" if line else file,
             hint="correct the line",
         ) from None
@@ -82,7 +82,7 @@ def _workload(file: File, locations: FileLocations) -> Workload:
     if not file.query:
         raise HeadgateError("has no query", where=locations.file, hint="add a [[query]] table")
     queries = Queries(locations, streams, tables, classes, costs, file.workload.seed)
-    made = tuple(query for index, section in enumerate(file.query) for query in queries.read(section, index))
+    read_queries = tuple(query for index, section in enumerate(file.query) for query in queries.read(section, index))
     changes = []
     for index, change in enumerate(file.change):
         changes.append(read_change(change, index, queries))
@@ -92,7 +92,7 @@ def _workload(file: File, locations: FileLocations) -> Workload:
         duration=_duration(head, streams, locations),
         streams=tuple(streams.values()),
         classes=tuple(classes.values()),
-        queries=made,
+        queries=read_queries,
         tables=tuple(tables.values()),
         changes=tuple(changes),
         seed=head.seed,
@@ -115,13 +115,13 @@ def _streams(file: File, locations: FileLocations, taken: dict[str, str]) -> dic
         raise HeadgateError("has no stream", where=locations.file, hint="add a [[stream]] table")
     streams: dict[str, Stream] = {}
     for index, section in enumerate(file.stream):
-        made = _stream(section, index, locations)
+        stream = _stream(section, index, locations)
         with locations.at("stream", index, "name"):
             for name in numbered(section.name, section.count):
                 _only_one("stream", name, streams)
                 check_relation("stream", name, taken)
                 taken[folded(name)] = relation("stream", name)
-                streams[name] = replace(made, name=name)
+                streams[name] = replace(stream, name=name)
     return streams
 
 

@@ -30,8 +30,8 @@ class _Token(NamedTuple):
 def lines(text: str) -> dict[Loc, int]:
     r"""The line of every table, key and element of a text that tomllib has accepted.
 
-    >>> found = lines('[[query]]\nname = "q"\noperators = [\n  "select",\n  "project",\n]')
-    >>> found["query", 0], found["query", 0, "name"], found["query", 0, "operators", 1]
+    >>> line_of = lines('[[query]]\nname = "q"\noperators = [\n  "select",\n  "project",\n]')
+    >>> line_of["query", 0], line_of["query", 0, "name"], line_of["query", 0, "operators", 1]
     (1, 2, 5)
     """
     scanner = _Scanner(text)
