@@ -25,10 +25,10 @@ _root = logging.getLogger(NAME)
 _root.addHandler(logging.NullHandler())  # without one, Python prints warnings that no handler takes
 
 
-class Event:
+class LogEvent:
     """What happened, with its fields; it becomes text only when some handler asks for it.
 
-    >>> str(Event("run ended", {"run": 12, "seconds": 0.08123456, "reason": "two words", "error": ValueError("no")}))
+    >>> str(LogEvent("run ended", {"run": 12, "seconds": 0.08123456, "reason": "two words", "error": ValueError("no")}))
     'run ended run=12 seconds=0.081235 reason="two words" error="ValueError: no"'
     """
 
@@ -71,7 +71,7 @@ class Logger:
         if self.plain.isEnabledFor(logging.DEBUG):
             cause = next((value for value in fields.values() if isinstance(value, BaseException)), None)
         # The stack level makes the record name the line that logged, not this one.
-        self.plain.log(level, Event(event, fields), exc_info=cause, extra={"fields": fields}, stacklevel=3)
+        self.plain.log(level, LogEvent(event, fields), exc_info=cause, extra={"fields": fields}, stacklevel=3)
 
 
 def logger(name: str) -> Logger:

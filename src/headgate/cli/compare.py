@@ -105,7 +105,7 @@ def _fitting(workload: Workload) -> tuple[list[str], dict[str, str]]:
 def _run(
     workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool
 ) -> tuple[dict[str, Finished], bool]:
-    """What finished, and whether everything did."""
+    """The results of the policies that finished, and whether all of them did."""
     from headgate.cli.parallel_simulations import run_all
 
     finished: dict[str, Finished] = {}

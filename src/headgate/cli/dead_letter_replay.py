@@ -1,4 +1,4 @@
-"""`headgate dead --replay`: dead letters given to their streams again, on a directory that nobody has open."""
+"""`headgate dead --replay`: append dead letters to their streams again; no engine may have the directory open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def replay(directory: Path, streams: Iterable[str], reason: str, as_json: bool) -> None:
-    """Replay the letters of some streams, and say what became of them."""
+    """Replay the dead letters of some streams, and show how many were accepted, refused again, or left."""
     with _opened(directory) as data:
         done = [
             replayed

@@ -1,4 +1,4 @@
-"""`headgate dead`: the tuples that streams and queries of the engine could not take, why, and giving them again."""
+"""`headgate dead`: list dead letters (tuples that a stream or query refused, with the reason), or replay them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def dead(
 
 
 def letters(directory: Path) -> dict[str, Letters]:
-    """All dead letters by stream, oldest first; a line that is being written is left for the next time."""
+    """All dead letters by stream, oldest first; a line that is not written completely is ignored."""
     by_stream: dict[str, Letters] = {}
     for path in (directory / "deadletters").glob("*.jsonl"):
         match = _FILE.fullmatch(path.name)
@@ -102,17 +102,17 @@ def _one_name(stream: str | None, of_stream: str | None) -> str | None:
 
 
 def _number(path: Path) -> int:
-    """Which take a file of letters is from; one that the other file does not count was broken off."""
+    """The number of the replay that set a file aside; if the main file does not count it, that replay crashed."""
     return int(path.stem.rpartition("-")[2])
 
 
 def _read(path: Path) -> tuple[int, Letters]:
-    """How many takes a file counts, and its letters."""
+    """How many replays a file counts, and its letters."""
     try:
         *lines, _torn = path.read_text(encoding="utf-8").split("\n")
         header, *stream_letters = map(json.loads, lines)
         return header["takes"], stream_letters
-    except FileNotFoundError:  # settled in the meantime
+    except FileNotFoundError:  # a replay removed it in the meantime
         return 0, []
     except (ValueError, KeyError, TypeError) as error:
         raise HeadgateError(

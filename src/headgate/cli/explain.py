@@ -1,4 +1,4 @@
-"""`headgate explain`: what a workload becomes on its way to the scheduler."""
+"""`headgate explain`: print a workload as SQL, plans, network, units, or measured costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLES = examples(
 
 
 class Stage(StrEnum):
-    """The representations, in their order."""
+    """The representations of a workload, in the order in which they are derived."""
 
     SQL = "sql"
     PLAN = "plan"

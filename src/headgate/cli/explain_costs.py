@@ -1,4 +1,4 @@
-"""`headgate explain DIR --stage costs`: what runs on Spark were measured to cost."""
+"""`headgate explain DIR --stage costs`: the costs measured by a run on Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `headgate explain --json` prints: the same representations as data."""
+"""`headgate explain --json`: SQL, plans, network and units as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headgate.plan.units import units
 
 
 def of_stage(stage: str, network: Network, level: Level, fuse: Fuse, query: str | None) -> dict[str, Any]:
-    """One stage, for all queries or for one."""
+    """The JSON of one stage, for all queries or for one."""
     queries = list(network.queries.values()) if query is None else [network.query(query)]
     names = {shown.name for shown in queries}
     if stage == "sql":

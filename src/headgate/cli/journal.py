@@ -54,7 +54,7 @@ def journal(directory: options.Directory, query: OfQuery = None, last: Last = No
 
 
 def _check_query(query: str, directory: Path, entries: list[Entry]) -> None:
-    """A query may have results and no line any more: the journal forgets."""
+    """Refuse an unknown query; one whose entries the journal has dropped is still known by its results."""
     from headgate.spark.store.committed import known_queries
 
     names = {entry.query for entry in entries} | set(known_queries(directory))
@@ -73,5 +73,5 @@ def _show(newest: list[Entry], total: int) -> None:
 
 
 def _moment(at: float) -> str:
-    """A time as the clock on the wall here shows it."""
+    """A time in the local time zone."""
     return datetime.fromtimestamp(at).isoformat(sep=" ", timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers and durations formatted for reading, and durations read from options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTHING = "–"
 
 
 def duration(value: float) -> str:
-    """One time, in the unit that suits it.
+    """A duration in the unit that suits it.
 
     >>> duration(0.01225), duration(75.0), duration(0.0)
     ('12.25 ms', '75 s', '0 s')
@@ -57,7 +57,7 @@ def number(value: float) -> str:
 
 
 def read_duration(text: str, option: str) -> float:
-    """A duration that was given to an option."""
+    """Read the duration that an option was given."""
     try:
         bare = float(text)
     except ValueError:

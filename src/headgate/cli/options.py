@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and the checks they need before anything long begins."""
+"""Arguments and options that several commands share, and checks of them before a long run begins."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ Rows = Annotated[int | None, typer.Option("--rows", help="How many, the newest o
 
 
 def load(file: Path, seed: int | None = None, duration: str | None = None, fuse: str | None = None) -> Workload:
-    """The workload of a file, with what the options say instead."""
+    """The workload of a file, with the values that options override."""
     from headgate.workload.reader import read_workload
 
     longer = None if duration is None else read_duration(duration, "--duration")
@@ -86,7 +86,7 @@ def choice(kind: type[Choice], text: str, what: str) -> Choice:
 
 
 def check_policies(texts: Iterable[str]) -> list[str]:
-    """The policies as given, each once; refuses what names none."""
+    """The policies as given, without duplicates; refuses unknown ones."""
     from headgate.policies.registry import create
 
     given = list(dict.fromkeys(texts))
@@ -126,13 +126,13 @@ def check_plot(path: Path | None) -> None:
 
 
 def check_rows(rows: int | None) -> None:
-    """Refuse to show less than nothing."""
+    """Refuse a negative number of rows."""
     if rows is not None and rows < 0:
         raise HeadgateError(f"--rows must be at least 0, found {rows}", hint="leave it out, or write for example 100")
 
 
 def check_directory(path: Path) -> None:
-    """Refuse what is no data directory of this version; nothing is locked and nothing written."""
+    """Refuse a directory that is no data directory of this version; reads only, takes no lock."""
     from headgate.spark.store.directory import check_version
     from headgate.spark.store.files import read_json
 

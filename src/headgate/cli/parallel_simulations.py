@@ -1,4 +1,4 @@
-"""Simulations in processes of their own."""
+"""Simulations of several policies in parallel, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Finished:
 def run_all(
     workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool = False
 ) -> Iterator[tuple[str, Finished]]:
-    """Every policy with its result, in the order in which they finish. Leaving early ends the rest."""
+    """Yield every policy with its result, in the order in which they finish; closing the iterator ends the rest."""
     workers = max(1, min(jobs or os.cpu_count() or 1, len(policies)))
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_ignore_interrupts)
     try:
-        with _deaf():
+        with _interrupts_ignored():
             futures = {pool.submit(run_one, workload, policy, bin, keep): policy for policy in policies}
         for future in as_completed(futures):
             yield futures[future], _result(future)
@@ -43,7 +43,7 @@ def run_all(
 
 
 def run_one(workload: Workload, policy: str, bin: float, keep: bool) -> Finished:
-    """One simulation, judged where it ran: a report is much smaller than the records."""
+    """Run one simulation and measure it in the same process: a report is much smaller than the records."""
     from headgate.sim import simulate
 
     records = simulate(workload, policy, bin=bin)
@@ -57,12 +57,12 @@ def _result(future: Future[Finished]) -> Finished:
         return Finished(error=str(error))
     except BrokenProcessPool:
         return Finished(error="its process ended; memory may be short: try --jobs 1")
-    except Exception as error:  # a faulty policy must not take the others with it
+    except Exception as error:  # a faulty policy must not end the other simulations
         return Finished(error=f"{type(error).__name__}: {error}")
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
-    """Drop what waits and stop what runs: a long simulation must not keep the terminal."""
+    """Cancel waiting simulations and terminate running ones, so that Ctrl-C returns at once."""
     pool.shutdown(wait=False, cancel_futures=True)
     for process in multiprocessing.active_children():
         process.terminate()
@@ -75,7 +75,7 @@ def _ignore_interrupts() -> None:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _interrupts_ignored() -> Iterator[None]:
     """Ignore Ctrl-C while processes start: they inherit this, and would print a traceback before they can."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

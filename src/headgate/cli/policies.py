@@ -1,4 +1,4 @@
-"""`headgate policies`: which there are, and what each of them does."""
+"""`headgate policies`: list the policies, or show one with its settings."""
 
 from __future__ import annotations
 

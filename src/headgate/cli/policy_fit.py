@@ -1,4 +1,4 @@
-"""Which policies make sense for a workload."""
+"""Whether a policy can be used with a workload."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from headgate.workload import Workload
 
 
 def misfit(policy: type[Policy], workload: Workload) -> str | None:
-    """Why a policy does not fit a workload; None: it does."""
+    """The reason why a policy does not fit a workload, or None if it fits."""
     if "class_priority" in policy.needs and not _has_priorities(workload):
         return "all classes have the same priority"
     if "qos" in policy.needs and (without := [query.name for query in workload.queries if query.qos is None]):

@@ -1,4 +1,4 @@
-"""Reports side by side: a row per policy, a column per measure, the best of each column marked."""
+"""Tables that compare reports: a row per policy, a column per measure, the best value of each column marked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TIME = re.compile(r"(^|\.)(response_time\.\w+|convergence\.time|convergence\.la
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class MeasureColumn:
     """A column: the measure at a dotted path, under a heading of two lines."""
 
     path: str
@@ -37,7 +37,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A measure's numbers as text, one per policy."""
 
     group: str
@@ -49,26 +49,26 @@ class Column:
         return _GAP + max(map(len, (self.group, self.name, *(f"{MARK}{cell}" for cell in self.cells))))
 
 
-def measures(reports: Sequence[Report]) -> list[Measure]:
-    """What a table of reports shows; classes by falling priority."""
+def measures(reports: Sequence[Report]) -> list[MeasureColumn]:
+    """The measures that a table of reports shows; classes by falling priority."""
     classes = list(reports[0].classes) if reports else []
-    per_class = [Measure(f"classes.{name}.response_time.mean", name, "mean") for name in classes]
+    per_class = [MeasureColumn(f"classes.{name}.response_time.mean", name, "mean") for name in classes]
     return [
-        Measure("response_time.mean", "response", "mean"),
-        Measure("response_time.p95", "response", "p95"),
-        Measure("response_time.max", "response", "max"),
-        Measure("slowdown.mean", "slowdown", "mean"),
-        Measure("slowdown.max", "slowdown", "max"),
-        Measure("slowdown.l2", "slowdown", "ℓ2"),
+        MeasureColumn("response_time.mean", "response", "mean"),
+        MeasureColumn("response_time.p95", "response", "p95"),
+        MeasureColumn("response_time.max", "response", "max"),
+        MeasureColumn("slowdown.mean", "slowdown", "mean"),
+        MeasureColumn("slowdown.max", "slowdown", "max"),
+        MeasureColumn("slowdown.l2", "slowdown", "ℓ2"),
         *(per_class if len(classes) > 1 else []),
-        Measure("qos.mean", "QoS", "mean", always=False),
-        Measure("queue.tuples.max", "queue", "max"),
-        Measure("inversion.cumulated", "inversion", "sum", always=False),
-        Measure("unfinished", "left", "waiting", always=False),
+        MeasureColumn("qos.mean", "QoS", "mean", always=False),
+        MeasureColumn("queue.tuples.max", "queue", "max"),
+        MeasureColumn("inversion.cumulated", "inversion", "sum", always=False),
+        MeasureColumn("unfinished", "left", "waiting", always=False),
     ]
 
 
-def by_measure(path: str) -> Measure:
+def by_measure(path: str) -> MeasureColumn:
     """The column of the measure that a comparison ranks by; of one class or query under its name.
 
     >>> column = by_measure("classes.critical.response_time.p95")
@@ -77,12 +77,12 @@ def by_measure(path: str) -> Measure:
     """
     whose = re.match(r"(?:classes|queries)\.(.+?)\.(\w+(?:\.\w+)?)$", path)
     if whose:
-        return Measure(path, whose[1], whose[2].removeprefix("response_time.").replace(".", " "))
+        return MeasureColumn(path, whose[1], whose[2].removeprefix("response_time.").replace(".", " "))
     group, _, name = path.rpartition(".")
-    return Measure(path, group.replace("response_time", "response"), name)
+    return MeasureColumn(path, group.replace("response_time", "response"), name)
 
 
-def column(measure: Measure, reports: Sequence[Report]) -> Column:
+def column(measure: MeasureColumn, reports: Sequence[Report]) -> TableColumn:
     """A measure's numbers; times share one unit, named in the heading."""
     from headgate.metrics import smaller_is_better
 
@@ -90,7 +90,7 @@ def column(measure: Measure, reports: Sequence[Report]) -> Column:
     unit, scale = time_unit(values) if measure.is_time else ("", 1.0)
     cells = aligned(values, scale)
     best = best_rows(values, cells, smaller_is_better(measure.path))
-    return Column(measure.group, f"{measure.name} {unit}".rstrip(), tuple(cells), best)
+    return TableColumn(measure.group, f"{measure.name} {unit}".rstrip(), tuple(cells), best)
 
 
 def best_rows(values: Sequence[float | None], cells: Sequence[str], smaller: bool) -> frozenset[int]:
@@ -117,9 +117,9 @@ def report_tables(reports: Mapping[str, Report], width: int, by: str | None = No
         yield _table(names, part, room)
 
 
-def pack(columns: Sequence[Column], width: int) -> list[list[Column]]:
+def pack(columns: Sequence[TableColumn], width: int) -> list[list[TableColumn]]:
     """Cut the columns into tables that fit, in their order; a group is named above its first column only."""
-    parts: list[list[Column]] = []
+    parts: list[list[TableColumn]] = []
     group = ""
     for column in columns:
         following = replace(column, group="") if column.group == group else column
@@ -137,7 +137,7 @@ def marked(reports: Mapping[str, Report], by: str | None = None) -> bool:
     return any(column(measure, rows).best for measure in _chosen(rows, by))
 
 
-def _chosen(rows: Sequence[Report], by: str | None) -> list[Measure]:
+def _chosen(rows: Sequence[Report], by: str | None) -> list[MeasureColumn]:
     usual = [
         measure
         for measure in measures(rows)
@@ -146,7 +146,7 @@ def _chosen(rows: Sequence[Report], by: str | None) -> list[Measure]:
     return [by_measure(by), *usual] if by else usual
 
 
-def _table(policies: Sequence[str], columns: Sequence[Column], room: int) -> Table:
+def _table(policies: Sequence[str], columns: Sequence[TableColumn], room: int) -> Table:
     """One table; a policy's settings wrap where they would take too much room."""
     table = plain_table("policy")
     table.columns[0].width = room
@@ -157,5 +157,5 @@ def _table(policies: Sequence[str], columns: Sequence[Column], room: int) -> Tab
     return table
 
 
-def _cell(column: Column, row: int) -> Text:
+def _cell(column: TableColumn, row: int) -> Text:
     return Text(MARK + column.cells[row], BEST) if row in column.best else Text(column.cells[row])

@@ -1,4 +1,4 @@
-"""`headgate results`: what a query of the engine has produced."""
+"""`headgate results`: print the committed results of a query."""
 
 from __future__ import annotations
 

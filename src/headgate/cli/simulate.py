@@ -92,7 +92,7 @@ def trace_files(record: Path | None, policies: Sequence[str]) -> dict[str, Path]
 def write_outputs(
     workload: Workload, runs: Mapping[str, Records], plot: Path | None, records: Path | None, bin: float
 ) -> None:
-    """The picture and the rows, if they were asked for."""
+    """Write the picture and the table of results, if options ask for them."""
     if plot is not None:
         from headgate.metrics.pictures.comparison import draw
 
@@ -104,7 +104,7 @@ def write_outputs(
 
 
 def show_reports(workload: Workload, reports: Mapping[str, Report], by: str | None = None) -> None:
-    """What was simulated, how it went, and what the marks mean."""
+    """Show what was simulated, the tables of measures, and what the marks mean."""
     show(Text(_title(workload), "bold"))
     for table in report_tables(reports, stdout().width, by):
         show("", table)
@@ -123,7 +123,7 @@ def _title(workload: Workload) -> str:
 def _simulate_all(
     workload: Workload, policies: Sequence[str], traces: Mapping[str, Path], bin: float
 ) -> tuple[dict[str, Records], bool]:
-    """What finished, and whether everything did."""
+    """The records of the policies that finished, and whether all of them did."""
     runs: dict[str, Records] = {}
     try:
         with Bar(len(policies)) as bar:
@@ -158,7 +158,7 @@ def _report(workload: Workload, runs: Mapping[str, Records], bin: float, as_json
 
 
 def _write_records(runs: Mapping[str, Records], path: Path) -> None:
-    """The rows of one run; of several with a column that names the policy."""
+    """Write the results of one run as a table; of several with a column that names the policy."""
     import pyarrow as pa
 
     from headgate.metrics.records import result_table

@@ -15,7 +15,7 @@ from headgate.cli.simulate import DEFAULT
 from headgate.sweep.finished_results import FinishedResults
 
 if TYPE_CHECKING:
-    from headgate.sweep.plan import Row, Sweep
+    from headgate.sweep.plan import Sweep, SweepRow
     from headgate.sweep.spark_tasks import SweepResult, SweepTask
 
 EXAMPLES = examples(
@@ -129,7 +129,7 @@ def _run_on_spark(
         spark.stop()
 
 
-def _write(plan: Sweep, rows: Sequence[Row], measures: Sequence[str], folder: Path) -> list[Path]:
+def _write(plan: Sweep, rows: Sequence[SweepRow], measures: Sequence[str], folder: Path) -> list[Path]:
     from headgate.sweep.curves import draw_sweep
     from headgate.sweep.result_table import write_table
 
@@ -138,7 +138,9 @@ def _write(plan: Sweep, rows: Sequence[Row], measures: Sequence[str], folder: Pa
     return [table, *(draw_sweep(plan.workload.name, names, rows, measures, folder) if names else ())]
 
 
-def _as_json(plan: Sweep, rows: Sequence[Row], failed: Mapping[str, str], written: Sequence[Path]) -> dict[str, Any]:
+def _as_json(
+    plan: Sweep, rows: Sequence[SweepRow], failed: Mapping[str, str], written: Sequence[Path]
+) -> dict[str, Any]:
     return {
         "workload": plan.workload.name,
         "varied": {setting.name: list(setting.values) for setting in plan.varied},
@@ -158,7 +160,7 @@ def _task_json(task: SweepTask) -> dict[str, Any]:
 
 
 def _summarize(
-    plan: Sweep, rows: Sequence[Row], failed: Mapping[str, str], written: Sequence[Path], complete: bool
+    plan: Sweep, rows: Sequence[SweepRow], failed: Mapping[str, str], written: Sequence[Path], complete: bool
 ) -> None:
     for key, error in failed.items():
         task = plan.tasks[key]

@@ -15,10 +15,10 @@ from headgate.metrics.measures.confidence import Band
 from headgate.sweep.curves import Curves, curves, present
 
 if TYPE_CHECKING:
-    from headgate.sweep.plan import Row
+    from headgate.sweep.plan import SweepRow
 
 
-def show_sweep(workload: str, names: Sequence[str], rows: Sequence[Row], measures: Sequence[str]) -> None:
+def show_sweep(workload: str, names: Sequence[str], rows: Sequence[SweepRow], measures: Sequence[str]) -> None:
     """Show one table per measure: a row for each value of the first setting, a column for each policy."""
     show(Text(f"{workload}: {len(rows)} simulations", "bold"))
     for path in present(rows, measures) if names else ():

@@ -1,7 +1,7 @@
 """The scheduling core: events in, runs out.
 
 Pure: it reads no clock, starts no thread, does no I/O. The simulator and the engine drive the same scheduler with the
-same policies; each call carries its own `now`. What is ready is kept as things happen, never searched for.
+same policies; each call carries its own `now`. Ready units are tracked as events happen, never searched for.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Scheduler:
     # -- events ------------------------------------------------------------------------------------------------
 
     def event(self, event: Event, now: float) -> None:
-        """Something happened."""
+        """Take notice of an event: wake the units that can run because of it."""
         self._view.now = now
         if type(event) is Arrived:
             logs = self._logs.get(event.stream)
@@ -181,7 +181,7 @@ class Scheduler:
     # -- decisions ---------------------------------------------------------------------------------------------
 
     def next(self, worker: WorkerId, now: float) -> Run | Idle:
-        """What a worker runs now; Idle where there is nothing for it."""
+        """What a worker runs next; Idle where there is nothing for it."""
         view = self._view
         view.now = now
         if self._listed and (listed := self._next_listed()) is not None:
@@ -202,7 +202,7 @@ class Scheduler:
         return self._start(units, choice, worker, now)
 
     def finished(self, outcome: Outcome, now: float) -> None:
-        """A run has ended: what it produced waits, and what it blocked may run."""
+        """Take notice of the end of a run: queue its output, and unblock units that share operators with it."""
         run, _, _, _, produced, _ = outcome  # taken apart: quicker than by name
         _, worker, units, _, _, _ = run
         view = self._view
@@ -258,7 +258,7 @@ class Scheduler:
         return run
 
     def _start_together(self, choice: Choice, worker: WorkerId, now: float) -> Run:
-        """Several units as one run."""
+        """Start several units as one run."""
         states = [self._states[unit.id] for unit in choice.units]
         takes = tuple(take for state in states for take in state.takes(choice.train or self.train))
         calls = tuple(dict.fromkeys(call for unit in choice.units for call in unit.calls))
@@ -282,7 +282,7 @@ class Scheduler:
     # -- what is ready -----------------------------------------------------------------------------------------
 
     def _wake(self, queues: Iterable[TupleQueue]) -> None:
-        """Tuples wait in queues that were empty."""
+        """Mark units ready whose queues have got tuples."""
         ready, view, notify = self._ready, self._view, self._notify_ready
         for queue in queues:
             for state in queue.states:
@@ -321,7 +321,7 @@ class Scheduler:
         self._regroup(now)
 
     def _rewire(self, network: Network, now: float, backlog: tuple[Produced, ...] = ()) -> None:
-        """Go over to a changed network; queues that stay keep what waits in them."""
+        """Adopt a changed network; queues that stay keep the tuples that wait in them."""
         self.policy.check(network)
         self._follow(network, dict(backlog))
         self._regroup(now)
@@ -340,7 +340,7 @@ class Scheduler:
         self._put(self._form_units(stats), stats, now)
 
     def _put(self, formed: Sequence[Unit], stats: Stats, now: float) -> None:
-        """Put new units in place of the old; running work keeps blocking what shares an operator with it."""
+        """Replace the units; runs under way keep blocking new units that share an operator with them."""
         for queue in self._queues.values():
             queue.states.clear()
         self._states = {unit.id: UnitState(unit, self._queues, self.stats) for unit in formed}
@@ -363,7 +363,7 @@ class Scheduler:
             self._stale.add(worker)
 
     def _notify_of_everything(self) -> None:
-        """Statistics or units are new: everything the policy computed from them is stale."""
+        """Let the policy compute everything again, because statistics or units are new."""
         self.policy.changed(self._view)
         for unit in list(self._ready.values()):
             self._notify_ready(self._view, unit)

@@ -28,7 +28,7 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Multiplier:
-    """The multiplier, as a bracket whose ends are one double or (where the use jumps) two.
+    """The multiplier that the search found: one double, or (where the use jumps) two neighbouring ones.
 
     `mix` is the share of the plan at the lower end.
     """

@@ -1,4 +1,4 @@
-"""What a plan is worth: against today's refreshes, against a plan without profile, and with more or less bandwidth."""
+"""A plan compared with today's refreshes, with a plan without profile, and with more or less bandwidth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How runs are judged: response time, slowdown, QoS, queues, throughput, inversion, starvation."""
+"""Measures of runs: response time, slowdown, QoS, queues, throughput, inversion, starvation."""
 
 from headgate.metrics.records.run_records import QueryRecords, QueueSeries, Records
 from headgate.metrics.report.measure_names import MEASURES, smaller_is_better

@@ -1,4 +1,4 @@
-"""What the scheduler and its drivers say to each other.
+"""What the scheduler and its drivers exchange: units, choices, runs, outcomes.
 
 Runs and outcomes are named tuples, not dataclasses: one of each is made per decision, and a frozen dataclass takes
 several times as long to make.

@@ -1,4 +1,4 @@
-"""Values that come in from outside: each rule once, for files and for callers from Python.
+"""Checks of values from outside, the same for workload files and for callers from Python.
 
 The errors say what is wrong with the value; whoever asks adds the place, with `HeadgateError.at` or `located`.
 """
@@ -36,7 +36,7 @@ def as_text(value: object) -> str:
 
 
 def finite(value: object) -> float:
-    """A number that is one.
+    """A finite number; refuses text, booleans, NaN and infinity.
 
     >>> finite("50")
     Traceback (most recent call last):
@@ -55,7 +55,7 @@ def finite(value: object) -> float:
 
 
 def priority(value: object) -> float:
-    """How important a class is.
+    """A class's priority: a finite number above 0.
 
     >>> priority(60)
     60.0
@@ -95,7 +95,7 @@ def text(value: object, example: str) -> str:
 
 
 def not_negative(value: float, written: object) -> float:
-    """Seconds that do not go back."""
+    """Seconds that are not negative."""
     if isnan(value):
         raise HeadgateError(f"is not a duration, found {as_text(written)}", hint='write for example "250 ms"')
     if value < 0.0:

@@ -48,7 +48,7 @@ def group(network: Network, drafts: Sequence[UnitDraft], fuse: Fuse, load: Load 
 
 
 def _parts(members: Sequence[UnitDraft], load: Load) -> Sequence[list[UnitDraft]]:
-    """Each member goes where there is room first."""
+    """Put each member into the first group that has room for it."""
     parts: list[list[UnitDraft]] = []
     works: list[float] = []
     for draft in members:

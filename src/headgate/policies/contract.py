@@ -38,7 +38,7 @@ Cut = Callable[[Level], Sequence[Unit]]  # the units of a level
 
 
 class View(Protocol):
-    """The core's read-only face."""
+    """What a policy may read of the scheduler."""
 
     now: float
 
@@ -66,7 +66,7 @@ class View(Protocol):
         """Arrival of the oldest tuple in the unit's queues; inf if none waits."""
 
     def only(self, keep: Callable[[Unit], bool]) -> View:
-        """The same face with some units only: the inner level of two-level policies."""
+        """The same view with some units only: the inner level of two-level policies."""
 
 
 @dataclass(slots=True)

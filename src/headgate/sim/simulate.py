@@ -18,7 +18,7 @@ from headgate.sim.changes import happenings
 from headgate.sim.feeds import Feeds
 from headgate.sim.gauge import Gauge
 from headgate.sim.load import scaled, statistics
-from headgate.sim.machine import Machine
+from headgate.sim.machine import SimulatedMachine
 from headgate.stats import Measured, Stats
 from headgate.workload import Workload
 
@@ -34,9 +34,9 @@ def simulate(
     progress: Progress | None = None,
     bin: float = 0.1,
 ) -> Records:
-    """Run a workload under a policy and hand over what there is to judge it by.
+    """Simulate a workload under a policy and return the records of the run.
 
-    `trace` takes the recorded calls of the scheduler; `progress` is told the share of the duration that is done;
+    `trace` takes the recorded calls of the scheduler; `progress` is called with the share of the duration that is done;
     `bin` is the time between two samples of the queues.
     """
     return Simulation(workload, policy, trace=trace, progress=progress, bin=bin).run()
@@ -58,7 +58,7 @@ class Simulation:
         self.feeds = Feeds.of(self.workload)
         self.records = _records(self.workload)
         self.scheduler = self._scheduler(policy, trace)
-        self.machine = Machine(
+        self.machine = SimulatedMachine(
             self.workload,
             self.feeds,
             self.records,
@@ -140,8 +140,8 @@ class Simulation:
     def _give_work(self, asking: list[WorkerId], now: float, horizon: float) -> tuple[float, float, list[WorkerId]]:
         """Start runs on idle cores; return the time by now, when to ask again, and the cores that stay idle.
 
-        An only core runs one unit after the other up to the horizon, when something else happens. What is done for
-        every run is written out here: nothing else is as hot.
+        A single core runs unit after unit up to the horizon, when something else happens. What is done for every run
+        is written out here instead of called, because it is the hottest code of the simulator.
         """
         scheduler, machine, gauge, sizes = self.scheduler, self.machine, self.gauge, self._sizes
         charge, busy, alone = self.workload.decision_cost, self._busy, self.workload.cores == 1
@@ -184,7 +184,7 @@ class Simulation:
         return now, wake, idle
 
     def _arrive(self, now: float) -> float:
-        """Deliver what has come by now; when the next comes."""
+        """Deliver the tuples that have arrived by now; return the time of the next delivery."""
         deliveries = self.feeds.deliveries
         while self._delivered < len(deliveries):
             delivery = deliveries[self._delivered]
@@ -206,7 +206,7 @@ class Simulation:
         return self.feeds.deliveries[self._delivered].at
 
     def _change(self, now: float) -> float:
-        """Let happen what is due by now; when the next is due."""
+        """Apply the changes that are due by now; return the time of the next one."""
         while self._happenings and self._happenings[0].at <= now:
             happening = self._happenings.pop(0)
             for event in happening.events(self.scheduler.network, self.workload.learn):
@@ -237,7 +237,7 @@ class Simulation:
                 self.gauge.change(count, count * self._sizes[produced.queue], now)
 
     def _rewired(self, now: float) -> None:
-        """The network may be new, and so may the policy."""
+        """Adapt to a network or policy that may have changed."""
         network = self.scheduler.network
         self.machine.follow(network)
         self.machine.tells_answers = self.scheduler.policy.wants_answers
@@ -262,7 +262,7 @@ class Simulation:
         return RecordingScheduler(workload.network(), policy, write=trace.write, **settings)
 
     def _forget_results_after(self, end: float) -> None:
-        """Runs are carried out when they start; those under way at the end have not given all of their results."""
+        """Drop results after the end: runs are computed when they start, also those still under way at the end."""
         for records in self.records.values():
             while records.emission and records.emission[-1] > end:
                 records.emission.pop()

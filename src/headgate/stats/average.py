@@ -1,4 +1,4 @@
-"""Averages that forget: what statistics are measured with."""
+"""Exponential averages, with which statistics are measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the measured numbers, each defined once.
+"""Statistics derived from measured numbers, each defined once.
 
 For a tuple that waits before an operator x of a query with root r (Sharaf et al. 2006, section 3):
 
@@ -37,7 +37,7 @@ class Stats(QueueStatistics):
     """The statistics that policies may read; a policy sees those it declares (`Stats.only`)."""
 
     def only(self, needs: Collection[str]) -> Stats:
-        """A face of these statistics that answers only the declared needs."""
+        """The same statistics, restricted to the declared needs."""
         return cast(Stats, DeclaredStats(self, needs))
 
     def load(self, draft: Unit | UnitDraft) -> float:

@@ -1,4 +1,4 @@
-"""What is measured: cost, overhead, selectivity and size per operator; rates; the run's own overhead."""
+"""Measured statistics: cost, overhead, selectivity and size per operator; rates; the overhead of a run."""
 
 from __future__ import annotations
 

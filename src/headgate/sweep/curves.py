@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from headgate.metrics.measures.confidence import Band, band
 
 if TYPE_CHECKING:
-    from headgate.sweep.plan import Row
+    from headgate.sweep.plan import SweepRow
 
 SettingValue = float | str
 Curves = dict[str, list[tuple[SettingValue, Band]]]
 
 
-def curves(rows: Sequence[Row], names: Sequence[str], measure: str) -> Curves:
+def curves(rows: Sequence[SweepRow], names: Sequence[str], measure: str) -> Curves:
     """One curve per policy and values of the settings after the first; confidence bands come from the seeds."""
     samples: dict[tuple[str, SettingValue], list[float]] = {}
     for row in rows:
@@ -28,13 +28,13 @@ def curves(rows: Sequence[Row], names: Sequence[str], measure: str) -> Curves:
     return lines
 
 
-def present(rows: Sequence[Row], measures: Sequence[str]) -> list[str]:
+def present(rows: Sequence[SweepRow], measures: Sequence[str]) -> list[str]:
     """The measures that have a value in at least one row."""
     return [path for path in measures if any(row.values.get(path) is not None for row in rows)]
 
 
 def draw_sweep(
-    workload: str, names: Sequence[str], rows: Sequence[Row], measures: Sequence[str], folder: Path
+    workload: str, names: Sequence[str], rows: Sequence[SweepRow], measures: Sequence[str], folder: Path
 ) -> Iterator[Path]:
     """Draw one picture per measure into a folder."""
     from headgate.metrics.pictures.curves import Labels, draw
@@ -46,5 +46,5 @@ def draw_sweep(
         yield file
 
 
-def _curve_name(row: Row, settings: Sequence[str]) -> str:
+def _curve_name(row: SweepRow, settings: Sequence[str]) -> str:
     return ", ".join([row.policy, *(f"{name.removeprefix('policy.')}={row.point[name]}" for name in settings)])

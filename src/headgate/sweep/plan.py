@@ -15,7 +15,7 @@ from headgate.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SweepRow:
     """The result of one finished simulation: its measures by dotted path."""
 
     policy: str
@@ -37,10 +37,10 @@ class Sweep:
     def varied_names(self) -> list[str]:
         return [setting.name for setting in self.varied]
 
-    def rows(self, values: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+    def rows(self, values: Mapping[str, Mapping[str, Any]]) -> list[SweepRow]:
         """The finished simulations, in the order of the plan."""
         finished = [task for key, task in self.tasks.items() if key in values]
-        return [Row(task.policy, task.point, task.seed, values[task.key]) for task in finished]
+        return [SweepRow(task.policy, task.point, task.seed, values[task.key]) for task in finished]
 
 
 def plan_sweep(

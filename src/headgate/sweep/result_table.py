@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.sweep.plan import Row
+from headgate.sweep.plan import SweepRow
 
 
-def write_table(rows: Sequence[Row], path: Path) -> Path:
+def write_table(rows: Sequence[SweepRow], path: Path) -> Path:
     """Write one row per simulation: policy, varied settings, seed, and every measure."""
     measures = dict.fromkeys(name for row in rows for name in row.values)
     settings = list(rows[0].point)

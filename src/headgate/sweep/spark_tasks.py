@@ -22,7 +22,7 @@ from headgate.sweep.varied_settings import Point, varied, varied_policy
 from headgate.workload import Workload
 
 POLL_INTERVAL = 0.1  # seconds between two looks at the results that have arrived
-Values = dict[str, float | int | None]
+MeasureValues = dict[str, float | int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class SweepResult:
     """The end of a simulation: every measure of the run and its classes by dotted path, or an error."""
 
     key: str
-    values: Values
+    values: MeasureValues
     error: str = ""
 
 

@@ -19,12 +19,12 @@ POLICY = "policy."  # before the name of a policy's setting
 MAX_VALUES = 10_000  # of one setting; more are a typing error
 _ROUNDING = 1e-9  # a step that misses the last value by this much still reaches it
 
-Values = tuple[float | str, ...]
+SettingValues = tuple[float | str, ...]
 Point = Mapping[str, float | str]  # a value for every varied setting
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class AllowedRange:
     """The values that a varied setting of the workload may have."""
 
     least: float
@@ -32,12 +32,12 @@ class Range:
     whole: bool
 
 
-RANGES: Mapping[str, Range] = MappingProxyType(
+RANGES: Mapping[str, AllowedRange] = MappingProxyType(
     {
-        "load": Range(0.0, above=True, whole=False),
-        "rate": Range(0.0, above=True, whole=False),
-        "cores": Range(1, above=False, whole=True),
-        "seed": Range(0, above=False, whole=True),
+        "load": AllowedRange(0.0, above=True, whole=False),
+        "rate": AllowedRange(0.0, above=True, whole=False),
+        "cores": AllowedRange(1, above=False, whole=True),
+        "seed": AllowedRange(0, above=False, whole=True),
     }
 )
 
@@ -56,7 +56,7 @@ class Vary:
     """
 
     name: str
-    values: Values
+    values: SettingValues
 
     @classmethod
     def parse(cls, text: str) -> Vary:
@@ -146,7 +146,7 @@ def _multiplied(setting: str, factor: float) -> str:
     return setting
 
 
-def _range(name: str, text: str) -> Values:
+def _range(name: str, text: str) -> SettingValues:
     """The values of low:high:step, both ends included; rounded, so that 0.1 three times is 0.3."""
     numbers = [_value(part.strip()) for part in text.split(":")]
     if len(numbers) != 3 or any(isinstance(number, str) for number in numbers):

@@ -8,7 +8,7 @@ from functools import partial
 from headgate.model import HeadgateError, Stream, unknown
 from headgate.workload.arrivals import open_ended
 from headgate.workload.kinds import RULES
-from headgate.workload.operators import Handle, Plan
+from headgate.workload.operators import OperatorHandle, WrittenPlan
 from headgate.workload.queries import Queries
 from headgate.workload.schema import ChangeSection
 from headgate.workload.settings import Settings
@@ -27,7 +27,7 @@ _KINDS = "stream and rate; operator and cost or selectivity; query and class; cl
 
 
 def read_change(section: ChangeSection, index: int, queries: Queries) -> Change:
-    """One change, after a check that what it names is there."""
+    """Read one change; refuse names that do not exist."""
     at = partial(queries.locations.at, "change", index)
     with at():
         _check_form(section.changed)
@@ -95,7 +95,7 @@ def _check_stream(section: ChangeSection, streams: Mapping[str, Stream]) -> None
         raise HeadgateError(f"stream '{section.stream}' has no rate to change", hint=hint)
 
 
-def _operator(section: ChangeSection, plans: Mapping[str, Plan]) -> str | int | None:
+def _operator(section: ChangeSection, plans: Mapping[str, WrittenPlan]) -> str | int | None:
     """The operator as the simulator knows it."""
     if section.operator is None:
         return None
@@ -110,7 +110,7 @@ def _operator(section: ChangeSection, plans: Mapping[str, Plan]) -> str | int | 
     return handle.operator
 
 
-def _of_query(wanted: str | int, query: str, plans: Mapping[str, Plan]) -> Handle:
+def _of_query(wanted: str | int, query: str, plans: Mapping[str, WrittenPlan]) -> OperatorHandle:
     handles = plans[query].handles
     if wanted in handles:
         return handles[wanted]
@@ -121,7 +121,7 @@ def _of_query(wanted: str | int, query: str, plans: Mapping[str, Plan]) -> Handl
     raise unknown("operator", wanted, [key for key in handles if isinstance(key, str)])
 
 
-def _named(wanted: str | int, plans: Mapping[str, Plan]) -> Handle:
+def _named(wanted: str | int, plans: Mapping[str, WrittenPlan]) -> OperatorHandle:
     if isinstance(wanted, int):
         raise HeadgateError(f"operator {wanted} of which query?", hint='add query = "…"')
     handles = {h.operator: h for plan in plans.values() for h in plan.handles.values() if isinstance(h.operator, str)}

@@ -1,4 +1,4 @@
-"""Types of values in the file that TOML has no word for. Their errors reach the user through `complaints`."""
+"""Value types of the file that TOML does not have: durations, trains, columns, QoS graphs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_seconds(value: Value) -> float:
 
 
 def read_length(value: Value) -> float:
-    """A duration that is more than nothing and ends."""
+    """A duration above 0 and below infinity."""
     length = read_seconds(value)
     if not 0.0 < length < inf:
         raise HeadgateError(f"must be more than 0 and finite, found {as_text(value)}", hint='write for example "10 s"')
@@ -43,7 +43,7 @@ def read_length(value: Value) -> float:
 
 
 def read_cost(value: Value) -> float:
-    """A duration that ends, possibly 0."""
+    """A finite duration, possibly 0."""
     length = read_duration(value)
     if length == inf:
         raise HeadgateError(f"must be finite, found {as_text(value)}", hint='write for example "5 ms"')
@@ -51,7 +51,7 @@ def read_cost(value: Value) -> float:
 
 
 def read_duration(value: Value) -> float:
-    """A duration, possibly 0 or endless."""
+    """A duration, possibly 0 or infinite."""
     return not_negative(read_seconds(value), value)
 
 
@@ -82,7 +82,7 @@ def read_ahead(value: Value) -> float:
 
 
 def read_train(value: Value) -> Train:
-    """What a run takes.
+    """How many tuples a run takes.
 
     >>> read_train("all"), read_train(100).at_most, read_train(0.3).fraction
     (Train(at_most=None, fraction=1.0, threshold=0, fits=None), 100, 0.3)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.model import HeadgateError
-from headgate.workload.scan import Loc, lines
+from headgate.workload.toml_lines import Loc, lines
 
 
 @dataclass(frozen=True, slots=True)

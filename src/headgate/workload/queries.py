@@ -10,7 +10,7 @@ from headgate.model import Given, HeadgateError, Kind, Operator, Query, QueryCla
 from headgate.workload.costs import with_costs
 from headgate.workload.draws import drawn, mentioned, numbered, substitute
 from headgate.workload.file_locations import FileLocations
-from headgate.workload.operators import Handle, Plan, plan
+from headgate.workload.operators import OperatorHandle, WrittenPlan, plan
 from headgate.workload.schema import QuerySection
 
 
@@ -24,7 +24,7 @@ class Queries:
     classes: Mapping[str, QueryClass]
     costs: Mapping[Kind, Given]
     seed: int
-    plans: dict[str, Plan] = field(default_factory=dict)  # by query
+    plans: dict[str, WrittenPlan] = field(default_factory=dict)  # by query
     lives: dict[str, tuple[float, float]] = field(default_factory=dict)  # when each starts and ends
     shared: dict[str, tuple[str, Operator]] = field(default_factory=dict)  # name ⇒ the query it came with
 
@@ -88,20 +88,22 @@ class Queries:
                 raise unknown("class", wanted, self.classes)
             return wanted
 
-    def _planned(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> Plan:
+    def _planned(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> WrittenPlan:
         if section.sql is not None:
             with self.locations.at("query", index, "sql", name=name):
                 return self._from_sql(_filled(section.sql, section, values))
         return self._from_operators(section, index, name, values)
 
-    def _from_sql(self, sql: str) -> Plan:
+    def _from_sql(self, sql: str) -> WrittenPlan:
         from headgate.plan.sql import plan_sql  # here, since sqlglot takes long to import and many files have no SQL
 
         root = with_costs(plan_sql(sql, self.streams, self.tables), self.costs)
         operators = dict.fromkeys(node for node in walk(root) if isinstance(node, Operator))
-        return Plan(root, handles={place: Handle(place, operator.kind) for place, operator in enumerate(operators)})
+        return WrittenPlan(
+            root, handles={place: OperatorHandle(place, operator.kind) for place, operator in enumerate(operators)}
+        )
 
-    def _from_operators(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> Plan:
+    def _from_operators(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> WrittenPlan:
         def at(place: int) -> AbstractContextManager[None]:
             return self.locations.at("query", index, "operators", place, name=name)
 
@@ -127,7 +129,7 @@ class Queries:
                 reads.append(stream)
         return reads
 
-    def _check_read(self, planned: Plan, reads: list[str], index: int, name: str) -> None:
+    def _check_read(self, planned: WrittenPlan, reads: list[str], index: int, name: str) -> None:
         used = {child for operator in planned.written for child in operator.inputs if not isinstance(child, Operator)}
         for place, stream in enumerate(reads):
             if stream not in {source.stream for source in used}:

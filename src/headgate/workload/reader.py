@@ -1,4 +1,4 @@
-"""From a TOML file to a workload, or to one line that says what is wrong and where."""
+"""Reads a workload from a TOML file, or raises one error line that says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from headgate.model import HeadgateError, QueryClass, Stream, Table, check_relation, folded, relation, unknown
 from headgate.workload.arrivals import over, read_arrivals, usual_ahead
 from headgate.workload.changes import read_change
-from headgate.workload.complaints import validated
 from headgate.workload.costs import read_costs
 from headgate.workload.draws import numbered
 from headgate.workload.file_locations import FileLocations
 from headgate.workload.queries import Queries
 from headgate.workload.schema import File, StreamSection, WorkloadSection
+from headgate.workload.validation_errors import validated
 from headgate.workload.workload import Workload
 
 DEFAULT_CLASS = QueryClass("default")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.freshness.columns import Columns
+from headgate.freshness.column_names import ColumnNames
 
 if TYPE_CHECKING:
     from headgate.freshness.tables import Listed
@@ -36,7 +36,7 @@ MinFreshness = Annotated[
 ]
 
 
-def listed(path: Path, columns: Columns, min_freshness: float | None = None) -> Listed:
+def listed(path: Path, columns: ColumnNames, min_freshness: float | None = None) -> Listed:
     """The elements of a file, with a floor for all of them if one is given."""
     from headgate.freshness.tables import Listed, read_elements
 

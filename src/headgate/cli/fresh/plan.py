@@ -13,7 +13,7 @@ from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.fresh import element_options, plan_on_spark
 from headgate.cli.number_format import NOTHING, number
 from headgate.cli.tables import plain_table
-from headgate.freshness.columns import FORMATS, Columns
+from headgate.freshness.column_names import FORMATS, ColumnNames
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ OnSpark = Annotated[
         metavar="MASTER",
     ),
 ]
-DEFAULTS = Columns()
+DEFAULTS = ColumnNames()
 
 
 def plan_command(
@@ -70,7 +70,7 @@ def plan_command(
     from headgate.freshness.summary import summarize
 
     check_bandwidth(bandwidth)
-    columns = Columns(id, change_rate, access, size, floor, now)
+    columns = ColumnNames(id, change_rate, access, size, floor, now)
     if spark is not None:
         if plot is not None:
             raise HeadgateError("--plot and --spark are both given", hint="draw a sample of the elements")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from headgate.cli.console import note, show, show_json
 from headgate.cli.number_format import number
-from headgate.freshness.columns import Columns
+from headgate.freshness.column_names import ColumnNames
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def plan(
     master: str,
     table: Path,
     bandwidth: float,
-    columns: Columns,
+    columns: ColumnNames,
     out: Path | None,
     min_freshness: float | None,
     as_json: bool,

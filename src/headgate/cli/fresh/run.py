@@ -14,10 +14,10 @@ from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.fresh import element_options
 from headgate.cli.number_format import duration, read_duration
 from headgate.cli.tables import plain_table
-from headgate.freshness.columns import Columns
+from headgate.freshness.column_names import ColumnNames
 
 if TYPE_CHECKING:
-    from headgate.freshness.refresher.loop import Tally
+    from headgate.freshness.refresher.loop import VisitTally
     from headgate.freshness.refresher.store import Store, Visited
 
 EXAMPLES = examples(
@@ -61,7 +61,7 @@ def run(
 
     period_seconds, run_seconds = read_duration(period, "--period"), read_duration(length, "--for")
     document_source = HttpSource() if source is None else FunctionSource.named(source)
-    mirrored = element_options.listed(elements, Columns(), min_freshness).elements
+    mirrored = element_options.listed(elements, ColumnNames(), min_freshness).elements
     store = Store(directory)
     try:
         store.enter(mirrored)
@@ -87,7 +87,7 @@ def _failure_notes(store: Store) -> Callable[[Visited], None]:
     return note_failure
 
 
-def _show(store: Store, tally: Tally, as_json: bool) -> None:
+def _show(store: Store, tally: VisitTally, as_json: bool) -> None:
     counts = {kind: tally.visits[kind] for kind in ("changed", "same", "failed")}
     learned = store.learned()
     keys = store.keys()

@@ -11,7 +11,7 @@ from headgate.cli import options
 from headgate.cli.console import examples, show, show_json
 from headgate.cli.fresh import element_options
 from headgate.cli.tables import plain_table
-from headgate.freshness.columns import Columns
+from headgate.freshness.column_names import ColumnNames
 
 if TYPE_CHECKING:
     from headgate.freshness.elements import Elements
@@ -20,7 +20,7 @@ EXAMPLES = examples(
     "fresh simulate pages.csv --bandwidth 1000",
     "fresh simulate pages.csv -b 1000 --periods 500 --seed 7 --json",
 )
-DEFAULTS = Columns()
+DEFAULTS = ColumnNames()
 
 Periods = Annotated[float, typer.Option("--periods", help="How long to watch, in periods.", metavar="N")]
 Accesses = Annotated[float, typer.Option("--accesses", help="Accesses per period.", metavar="N")]
@@ -49,7 +49,7 @@ def simulate(
     from headgate.freshness.exact import even_frequency, freshness_at, general_plan, plan
     from headgate.freshness.mirror import observe
 
-    columns = Columns(id, change_rate, access, size, floor, now)
+    columns = ColumnNames(id, change_rate, access, size, floor, now)
     table = element_options.listed(elements, columns, min_freshness)
     mirrored = table.elements
     plans = {

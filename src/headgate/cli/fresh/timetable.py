@@ -13,7 +13,7 @@ from headgate.cli import options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.fresh import element_options
 from headgate.cli.tables import plain_table
-from headgate.freshness.columns import FORMATS, Columns
+from headgate.freshness.column_names import FORMATS, ColumnNames
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def timetable(
     options.check_output(out, "--out", FORMATS)
     if not periods > 0:
         raise HeadgateError(f"--periods must be more than 0, found {periods:g}", hint="write for example 1")
-    planned = element_options.listed(elements, Columns(), min_freshness).elements
+    planned = element_options.listed(elements, ColumnNames(), min_freshness).elements
     frequency = plan(planned, fixed_share(bandwidth, split)).frequency
     if moved is not None:
         frequency = frequency + _extra(planned, moved, frequency, bandwidth, split)
@@ -90,7 +90,7 @@ def _extra(planned: Elements, moved: Path, frequency: Floats, bandwidth: float, 
     """Refreshes from the reserved bandwidth for elements whose rates or accesses have changed."""
     from headgate.freshness.moved import respond
 
-    now = element_options.listed(moved, Columns()).elements
+    now = element_options.listed(moved, ColumnNames()).elements
     assert now.ids is not None
     assert planned.ids is not None
     if list(now.ids) != list(planned.ids):

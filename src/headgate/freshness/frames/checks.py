@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from headgate.freshness.columns import Columns
+from headgate.freshness.column_names import ColumnNames
 from headgate.freshness.elements import SHOWN, in_words
 from headgate.model import HeadgateError
 
@@ -21,7 +21,7 @@ class Totals(NamedTuple):
     access: float
 
 
-def checked_numbers(frame: DataFrame, columns: Columns) -> DataFrame:
+def checked_numbers(frame: DataFrame, columns: ColumnNames) -> DataFrame:
     """The columns that a plan needs, as doubles under our names; `floor` only if it is there."""
     from pyspark.sql import functions as fn
     from pyspark.sql.types import NumericType

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.freshness.certificate import Certificate
-from headgate.freshness.columns import Columns
+from headgate.freshness.column_names import ColumnNames
 from headgate.freshness.curve import ratio_at_freshness
 from headgate.freshness.exact import GRACE, HUGE, TINY, Problem, check_bandwidth, check_floors
 from headgate.freshness.frames.checks import check_frame, checked_numbers
@@ -51,7 +51,7 @@ def plan_frame(
     frame: DataFrame,
     bandwidth: float,
     *,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     min_freshness: float | None = None,
     unique_ids: bool = False,
     cache: bool = True,
@@ -67,7 +67,7 @@ def plan_frame(
     check_bandwidth(bandwidth)
     say = progress or (lambda _: None)
     say("checking")
-    base = checked_numbers(frame, columns or Columns())
+    base = checked_numbers(frame, columns or ColumnNames())
     totals = check_frame(base, min_freshness, unique_ids=unique_ids)
     base = _with_cost(_with_least(base, min_freshness), totals.access)
     narrow = base.select(*SEARCHED)
@@ -82,11 +82,11 @@ def plan_frame(
     return _certified(base, solution, bandwidth, totals.rows)
 
 
-def narrowed(frame: DataFrame, columns: Columns | None = None) -> DataFrame:
+def narrowed(frame: DataFrame, columns: ColumnNames | None = None) -> DataFrame:
     """The columns that the search reads, without floors, of elements that are known to be right."""
     from pyspark.sql import functions as fn
 
-    base = checked_numbers(frame, columns or Columns())
+    base = checked_numbers(frame, columns or ColumnNames())
     row = base.agg(fn.sum("access").alias("access")).collect()[0]
     return _with_cost(_with_least(base, None), float(row["access"])).select(*SEARCHED)
 

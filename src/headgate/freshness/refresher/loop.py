@@ -18,7 +18,7 @@ from headgate.freshness.curve import Floats
 from headgate.freshness.elements import Elements
 from headgate.freshness.exact import plan
 from headgate.freshness.rates import Rates, estimate
-from headgate.freshness.refresher.sources import Fetched, Source, SourceError
+from headgate.freshness.refresher.sources import CopySource, Fetched, SourceError
 from headgate.freshness.refresher.store import Store, Visited
 from headgate.freshness.timetable import Timetable
 from headgate.model import HeadgateError
@@ -27,7 +27,7 @@ PRIOR = 4.0  # visits that the table's own change rate counts for
 
 
 @dataclass(slots=True)
-class Tally:
+class VisitTally:
     """What a run has done."""
 
     visits: Counter[str] = field(default_factory=Counter)  # changed, same, failed
@@ -43,7 +43,7 @@ class Refresher:
     def __init__(
         self,
         store: Store,
-        source: Source,
+        source: CopySource,
         bandwidth: float,
         *,
         period: float,
@@ -58,10 +58,10 @@ class Refresher:
         self._store, self._source, self._bandwidth = store, source, bandwidth
         self._period, self._replan = period, replan
         self._clock, self._sleep = clock, sleep
-        self.tally = Tally()
+        self.tally = VisitTally()
 
-    def run(self, periods: float, on_visit: Callable[[Visited], None] = lambda _: None) -> Tally:
-        """Go on for some periods; `told` hears of every visit."""
+    def run(self, periods: float, on_visit: Callable[[Visited], None] = lambda _: None) -> VisitTally:
+        """Go on for some periods; `on_visit` is called with every visit."""
         began = self._clock()
         keys, begin = self._store.keys(), 0.0
         while begin < periods:
@@ -114,7 +114,7 @@ class Refresher:
 
 
 def blended(given: Floats, estimated: Rates) -> list[float]:
-    """Rates that lean on the table's as long as visits are few.
+    """Estimated rates, averaged with those of the table as long as visits are few.
 
     >>> from headgate.freshness.rates import Histories
     >>> estimated = estimate(Histories.of([0] * 4, [1.0] * 4, [0] * 4, count=2))

@@ -18,7 +18,7 @@ NOT_MODIFIED = 304
 
 
 class CopyVersion(NamedTuple):
-    """What is known of a copy from its last visit: the server's marks, and a digest of the content."""
+    """The version of a copy at its last visit: the server's ETag and Last-Modified, and a digest of the content."""
 
     etag: str = ""
     last_modified: str = ""
@@ -26,7 +26,7 @@ class CopyVersion(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """What a visit found: the content if it may have changed, and what to know for the next one."""
+    """The outcome of a visit: the content if it may have changed, and the version to send with the next visit."""
 
     body: bytes | None
     version: CopyVersion
@@ -35,7 +35,7 @@ class Fetched(NamedTuple):
         return self.body is not None and self.version.digest != before.digest
 
 
-class Source(Protocol):
+class CopySource(Protocol):
     """Fetches one element by its key; raises `SourceError` where that fails."""
 
     def fetch(self, key: str, version: CopyVersion) -> Fetched: ...
@@ -98,7 +98,7 @@ class FunctionSource:
 
 
 def digest(body: bytes) -> str:
-    """What tells two contents apart; servers send whole documents that are the same as before."""
+    """A hash of the content: many servers send the whole document although it has not changed."""
     return hashlib.blake2b(body, digest_size=16).hexdigest()
 
 

@@ -64,7 +64,7 @@ class Store:
         self._database.close()
 
     def enter(self, elements: Elements) -> None:
-        """Take over a table of elements; what is known of those that were here before stays."""
+        """Store a table of elements; copies and visits of elements stored before are kept."""
         assert elements.ids is not None
         keys = [str(key) for key in elements.ids]
         rows = zip(
@@ -103,7 +103,7 @@ class Store:
         return self.copies / (name if len(name) <= 200 else f"{name[:160]}-{digest(key.encode())}")
 
     def record(self, key: str, visit: Visited, fetched: Fetched | None) -> None:
-        """A visit with what it found."""
+        """Record a visit and store the copy if it has changed."""
         if fetched is not None and fetched.body is not None and visit.changed:
             _write(self.path(key), fetched.body)
         with self._transaction():
@@ -114,7 +114,7 @@ class Store:
                 self._run(marks, *fetched.version, visit.number)
 
     def learn(self, rates: Sequence[float]) -> None:
-        """Keep new change rates."""
+        """Store new change rates."""
         with self._transaction():
             pairs = [(rate, number) for number, rate in enumerate(rates)]
             self._database.executemany("UPDATE element SET learned = ? WHERE number = ?", pairs)

@@ -14,7 +14,7 @@ import numpy as np
 from headgate.metrics.measures.over_time import OverTime
 from headgate.metrics.measures.response import LEVELS, Distribution
 from headgate.metrics.records.class_order import neighbours
-from headgate.metrics.records.columns import Floats
+from headgate.metrics.records.result_columns import Floats
 
 
 @dataclass(frozen=True, slots=True)

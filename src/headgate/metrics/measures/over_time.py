@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.metrics.records.columns import Columns, Floats
+from headgate.metrics.records.result_columns import Floats, ResultColumns
 from headgate.model import HeadgateError
 
 BIN = 0.1  # seconds
@@ -70,10 +70,10 @@ class OverTime:
     arrivals: Mapping[str, NDArray[np.int64]]
 
 
-def over_time(classes: Mapping[str, Columns], bins: Bins) -> OverTime:
+def over_time(classes: Mapping[str, ResultColumns], bins: Bins) -> OverTime:
     """Every class over time.
 
-    >>> classes = {"a": Columns.of([0.0, 0.5], [0.75, 1.5], [0.0, 0.5], 1.0)}
+    >>> classes = {"a": ResultColumns.of([0.0, 0.5], [0.75, 1.5], [0.0, 0.5], 1.0)}
     >>> over_time(classes, Bins.over(2.0, 1.0)).response["a"].tolist()
     [0.75, 1.0]
     """

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headgate.metrics.records.columns import Floats
+from headgate.metrics.records.result_columns import Floats
 from headgate.metrics.records.run_records import ClassResults
 from headgate.model import GRACE, QoS
 

@@ -9,7 +9,7 @@ from headgate.metrics.records.queue_series import QueueSeries
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class MeanAndMax:
     """Mean over time and maximum."""
 
     mean: float
@@ -29,8 +29,8 @@ class Series:
 class Queued:
     """How much waited in all queues together."""
 
-    tuples: Level
-    bytes: Level
+    tuples: MeanAndMax
+    bytes: MeanAndMax
     over_time: Series
 
 
@@ -38,10 +38,10 @@ def summarise(series: QueueSeries) -> Queued:
     """The queues of a run.
 
     >>> summarise(QueueSeries(mean_tuples=2.5, max_tuples=7.0)).tuples
-    Level(mean=2.5, max=7.0)
+    MeanAndMax(mean=2.5, max=7.0)
     """
     return Queued(
-        Level(series.mean_tuples, series.max_tuples),
-        Level(series.mean_bytes, series.max_bytes),
+        MeanAndMax(series.mean_tuples, series.max_tuples),
+        MeanAndMax(series.mean_bytes, series.max_bytes),
         Series(tuple(series.time), tuple(series.tuples), tuple(series.bytes)),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.metrics.records.columns import Floats
+from headgate.metrics.records.result_columns import Floats
 
 PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headgate.metrics.records.columns import Floats
+from headgate.metrics.records.result_columns import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from headgate.metrics.measures.over_time import Bins, OverTime
 from headgate.metrics.measures.response import Distribution
 from headgate.metrics.records.class_order import by_priority, neighbours
-from headgate.metrics.records.columns import Floats
+from headgate.metrics.records.result_columns import Floats
 
 STRETCH = 5  # bins in a row, each above the one before
 GROWTH = 2.0  # the last of them at least so many times the first
@@ -49,7 +49,7 @@ def periods(span: float, bin: float) -> Bins:
 
 
 def summarise(classes: Mapping[str, Distribution], times: OverTime, priorities: Mapping[str, float]) -> Starvation:
-    """Who starves, by what the classes did in the run's `periods`."""
+    """The classes that starve, judged by their response times in the run's `periods`."""
     rising = (name for name in classes if rises(times.response[name], times.arrivals[name]))
     return Starvation(_ratio(classes, priorities), tuple(rising))
 
@@ -75,7 +75,7 @@ def rises(response: Floats, arrivals: NDArray[np.int64], stretch: int = STRETCH,
 
 
 def converged(times: OverTime, priorities: Mapping[str, float], updates: Sequence[float] = ()) -> Convergence:
-    """When a run came to rest."""
+    """The time after which no bin has an inversion, and the schedule's updates."""
     inverted = np.zeros(times.bins.count, dtype=bool)
     for above, below in neighbours(priorities):
         inverted |= times.response[above] > times.response[below]

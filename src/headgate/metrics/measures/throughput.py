@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from headgate.metrics.measures.over_time import Bins
-from headgate.metrics.records.columns import Floats
+from headgate.metrics.records.result_columns import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def response_axis(axes: Sequence[Axes], scale: Scale) -> None:
 
 
 def time_axis(axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
-    """From the start to the last result drawn."""
+    """Let the time axis reach from the start to the last result drawn."""
     ends = [float(line.time[-1]) for panel in panels for line in panel.lines.values()]
     if axes:
         axes[0].set_xlim(0.0, max(ends, default=0.5) * 1.01)

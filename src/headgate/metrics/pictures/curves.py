@@ -21,7 +21,7 @@ MOST_DOTS = 20  # of a line; more would cover it
 
 
 class Labels(NamedTuple):
-    """What a picture says of itself."""
+    """Title and axis labels of a picture."""
 
     title: str
     setting: str
@@ -46,7 +46,7 @@ def draw(curves: Mapping[str, Curve], path: str | PathLike[str], labels: Labels)
 
 
 def compose(curves: Mapping[str, Curve], labels: Labels) -> Figure:
-    """The figure."""
+    """The figure: a line per policy with its confidence band."""
     from matplotlib.figure import Figure
 
     values = [point.mean for curve in curves.values() for _, point in curve]

@@ -10,7 +10,7 @@ import numpy as np
 from headgate.metrics.measures.over_time import Bins
 from headgate.metrics.measures.response import Distribution, summarise
 from headgate.metrics.records.class_order import by_priority
-from headgate.metrics.records.columns import Columns, Floats
+from headgate.metrics.records.result_columns import Floats, ResultColumns
 from headgate.metrics.records.run_records import Records
 
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
@@ -19,7 +19,7 @@ LOGARITHMIC_SPREAD = 100.0  # largest over smallest value above which the scale 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class ResponseLine:
     """Mean response time over time, bins with results only."""
 
     time: Floats
@@ -33,7 +33,7 @@ class Panel:
     name: str
     priority: float
     boxes: Mapping[str, Distribution]
-    lines: Mapping[str, Line]
+    lines: Mapping[str, ResponseLine]
 
     def extent(self) -> Iterator[float]:
         """Every response time that is drawn."""
@@ -78,13 +78,13 @@ def logarithmic(values: list[float]) -> bool:
     return bool(positive) and max(positive) > LOGARITHMIC_SPREAD * min(positive)
 
 
-def _panel(name: str, priority: float, columns: Mapping[str, Columns], bins: Bins) -> Panel:
+def _panel(name: str, priority: float, columns: Mapping[str, ResultColumns], bins: Bins) -> Panel:
     boxes = {policy: summarise(results.response) for policy, results in columns.items()}
     lines = {policy: _line(bins, results.emission, results.response) for policy, results in columns.items()}
     return Panel(name, priority, boxes, lines)
 
 
-def _line(bins: Bins, emission: Floats, response: Floats) -> Line:
+def _line(bins: Bins, emission: Floats, response: Floats) -> ResponseLine:
     means = bins.means(emission, response)
     filled = ~np.isnan(means)
-    return Line((bins.starts + bins.width / 2)[filled], means[filled])
+    return ResponseLine((bins.starts + bins.width / 2)[filled], means[filled])

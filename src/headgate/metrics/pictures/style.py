@@ -1,4 +1,4 @@
-"""How a picture looks: colours, lines, letters."""
+"""Colours, line styles and fonts of pictures."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
 
-from headgate.metrics.records.columns import doubles
+from headgate.metrics.records.result_columns import doubles
 
 
 @dataclass(slots=True)

@@ -12,22 +12,22 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from headgate.metrics.records.columns import Columns, Floats
+from headgate.metrics.records.result_columns import Floats, ResultColumns
 from headgate.model import HeadgateError
 
-Row = tuple[str, str, Columns]  # query, class, results
+NamedResults = tuple[str, str, ResultColumns]  # query, class, results
 
 
-def build(parts: Sequence[Row]) -> pa.Table:
+def build(parts: Sequence[NamedResults]) -> pa.Table:
     """One row per result, by emission, then query.
 
-    >>> later, sooner = Columns.of([0.0], [2.0], [0.0], 1.0), Columns.of([0.5], [1.0], [0.5], 0.25)
+    >>> later, sooner = ResultColumns.of([0.0], [2.0], [0.0], 1.0), ResultColumns.of([0.5], [1.0], [0.5], 0.25)
     >>> build([("a", "x", later), ("b", "y", sooner)]).column("slowdown").to_pylist()
     [2.0, 2.0]
     >>> build([("a", "x", later), ("b", "y", sooner)]).column("response_time").to_pylist()
     [0.5, 2.0]
     """
-    columns = Columns.join([part[2] for part in parts])
+    columns = ResultColumns.join([part[2] for part in parts])
     sizes = [len(part[2]) for part in parts]
     queries, query = _encode([part[0] for part in parts], sizes)
     classes, query_class = _encode([part[1] for part in parts], sizes)

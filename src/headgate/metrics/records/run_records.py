@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from headgate.metrics.records import result_table
 from headgate.metrics.records.class_order import by_priority
-from headgate.metrics.records.columns import Columns, doubles
 from headgate.metrics.records.queue_series import QueueSeries
+from headgate.metrics.records.result_columns import ResultColumns, doubles
 from headgate.model import QoS
 
 __all__ = ["ClassResults", "QueryRecords", "QueueSeries", "Records"]
@@ -50,9 +50,9 @@ class QueryRecords:
         """The class it is in now."""
         return self.classes[-1][1]
 
-    def columns(self) -> Columns:
+    def columns(self) -> ResultColumns:
         since = self.arrival if self.reference is None else self.reference
-        return Columns.of(self.arrival, self.emission, since, self.ideal_time)
+        return ResultColumns.of(self.arrival, self.emission, since, self.ideal_time)
 
     def class_results(self) -> Iterator[ClassResults]:
         """Its results by class; a result belongs to the class the query was in when it was emitted."""
@@ -73,12 +73,12 @@ class ClassResults(NamedTuple):
 
     query: QueryRecords
     query_class: str
-    columns: Columns
+    columns: ResultColumns
 
 
 @dataclass(slots=True)
 class Records:
-    """Everything a run is judged by.
+    """Everything recorded of a run: the input of all measures.
 
     >>> q = QueryRecords("q", 0.5, classes=[(0.0, "only")])
     >>> q.arrival.append(0.0); q.emission.append(2.0)
@@ -112,12 +112,12 @@ class Records:
     def class_results(self) -> list[ClassResults]:
         return [results for query in self.queries for results in query.class_results()]
 
-    def by_class(self, class_results: Sequence[ClassResults] | None = None) -> dict[str, Columns]:
+    def by_class(self, class_results: Sequence[ClassResults] | None = None) -> dict[str, ResultColumns]:
         """The results of every class, classes by falling priority."""
-        parts: dict[str, list[Columns]] = {name: [] for name in self.class_names}
+        parts: dict[str, list[ResultColumns]] = {name: [] for name in self.class_names}
         for results in self.class_results() if class_results is None else class_results:
             parts[results.query_class].append(results.columns)
-        return {name: Columns.join(columns) for name, columns in parts.items()}
+        return {name: ResultColumns.join(columns) for name, columns in parts.items()}
 
     def table(self) -> pa.Table:
         """One row per result: query, class, arrival, emission, response_time, slowdown; by emission, then query."""

@@ -15,7 +15,7 @@ from headgate.metrics.measures.response import Distribution
 from headgate.metrics.measures.slowdown import Slowdown
 from headgate.metrics.measures.starvation import Convergence, Starvation
 from headgate.metrics.measures.throughput import Throughput
-from headgate.metrics.records.columns import Columns
+from headgate.metrics.records.result_columns import ResultColumns
 from headgate.metrics.records.run_records import Records
 from headgate.metrics.report import measure_names, sections
 from headgate.metrics.report.json_tree import flatten, plain
@@ -24,7 +24,7 @@ from headgate.metrics.report.sections import ClassReport, QueryReport, Schedulin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """How a run is judged. Times are seconds; None stands where there is nothing to measure."""
+    """All measures of a run. Times are seconds; None stands where there is nothing to measure."""
 
     response_time: Distribution
     weighted: Distribution  # by class priority
@@ -67,7 +67,7 @@ class Report:
 
 
 def measure(records: Records, bin: float = BIN) -> Report:
-    """Judge a run by its records; measures over time take bins of `bin` seconds.
+    """Compute all measures of a run from its records; measures over time take bins of `bin` seconds.
 
     >>> from headgate.metrics.records.run_records import QueryRecords
     >>> q = QueryRecords("q", ideal_time=0.5, classes=[(0.0, "only")])
@@ -77,7 +77,7 @@ def measure(records: Records, bin: float = BIN) -> Report:
     (1.5, 1.0)
     """
     class_results, priorities = records.class_results(), records.priorities
-    everything = Columns.join([results.columns for results in class_results])
+    everything = ResultColumns.join([results.columns for results in class_results])
     by_class = records.by_class(class_results)
     classes = sections.classes(records, class_results, by_class)
     responses = {name: section.response_time for name, section in classes.items()}

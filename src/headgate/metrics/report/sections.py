@@ -11,13 +11,13 @@ from headgate.metrics.measures.qos import Quality
 from headgate.metrics.measures.response import Distribution
 from headgate.metrics.measures.slowdown import Slowdown
 from headgate.metrics.measures.throughput import Throughput
-from headgate.metrics.records.columns import Columns
+from headgate.metrics.records.result_columns import ResultColumns
 from headgate.metrics.records.run_records import ClassResults, Records
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """What deciding took; `share` is of all cores' time."""
+    """The cost of scheduling: decisions, runs, core seconds; `share` is of all cores' time."""
 
     decisions: int
     runs: int
@@ -49,7 +49,7 @@ class QueryReport:
 
 
 def classes(
-    records: Records, class_results: Sequence[ClassResults], by_class: Mapping[str, Columns]
+    records: Records, class_results: Sequence[ClassResults], by_class: Mapping[str, ResultColumns]
 ) -> dict[str, ClassReport]:
     """Every class, by falling priority."""
     return {
@@ -74,7 +74,7 @@ def queries(class_results: Sequence[ClassResults]) -> dict[str, QueryReport]:
 
 
 def _query(class_results: Sequence[ClassResults]) -> QueryReport:
-    columns = Columns.join([results.columns for results in class_results])
+    columns = ResultColumns.join([results.columns for results in class_results])
     return QueryReport(
         query_class=class_results[0].query.query_class,
         response_time=response.summarise(columns.response),
@@ -85,13 +85,13 @@ def _query(class_results: Sequence[ClassResults]) -> QueryReport:
 
 
 def scheduling(records: Records) -> Scheduling:
-    """What deciding took."""
+    """The cost of scheduling."""
     taken = records.scheduling
     return Scheduling(records.decisions, records.runs, taken, share(taken, records))
 
 
 def share(core_seconds: float, records: Records) -> float | None:
-    """The part of all cores' time.
+    """Core seconds as a share of all cores' time.
 
     >>> share(3.0, Records([], {}, seconds=2.0, workers=3))
     0.5

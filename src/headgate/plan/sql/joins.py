@@ -11,7 +11,7 @@ from headgate.model import HeadgateError, Join, Select, TableJoin
 from headgate.plan.sql.bounds import check_leaves
 from headgate.plan.sql.normal import conjunction, conjuncts, text
 from headgate.plan.sql.parse import place, refusal
-from headgate.plan.sql.scope import START, Field, Item, Relation, Scope, leaves, quoted
+from headgate.plan.sql.scope import START, Field, FromItem, Relation, Scope, leaves, quoted
 from headgate.plan.sql.windows import applied, duration, without_event_time
 
 _FOREVER = float("inf")
@@ -24,7 +24,7 @@ _BOUND_HINT = (
 class Entry:
     """An entry of FROM with its LEFT JOIN condition, if it has one; `applies` a window still pending below joins."""
 
-    item: Item
+    item: FromItem
     left_on: exp.Expr | None = None
     applies: bool = False
 
@@ -126,7 +126,7 @@ def _with_table(left: Relation, alias: str, entry: Entry, tests: list[exp.Expr],
     return replace(sided, plan=plan, fields=fields, aliases=sided.aliases | {item.alias})
 
 
-def _with_stream(left: Relation, alias: str, item: Item, tests: list[exp.Expr], scope: Scope) -> Relation:
+def _with_stream(left: Relation, alias: str, item: FromItem, tests: list[exp.Expr], scope: Scope) -> Relation:
     assert item.relation is not None
     check_leaves(leaves(left.plan) + leaves(item.relation.plan), place(item.node))
     mine, other = _sided(left, alias), _sided(item.relation, item.alias)
@@ -158,7 +158,7 @@ def _sided(relation: Relation, alias: str) -> Relation:
     """A join's input as it is referred to above the join."""
     if relation.aliases:
         return relation
-    item = Item(name=alias, alias=alias, node=exp.Null(), relation=relation)
+    item = FromItem(name=alias, alias=alias, node=exp.Null(), relation=relation)
     prefix = quoted(alias)
 
     def above(refs: Mapping[str, str]) -> dict[str, str]:
@@ -174,7 +174,7 @@ def _sided(relation: Relation, alias: str) -> Relation:
     )
 
 
-def _above(item: Item) -> tuple[Field, ...] | None:
+def _above(item: FromItem) -> tuple[Field, ...] | None:
     return None if item.fields is None else tuple(Field(field.name, item.above(field.ref)) for field in item.fields)
 
 
@@ -193,7 +193,7 @@ def _same_window(left: Relation, right: Relation, bound: Bound) -> bool:
 
 
 def _bound(
-    parts: list[exp.Expr], sides: tuple[Relation, Relation], inputs: tuple[Relation, Item], scope: Scope
+    parts: list[exp.Expr], sides: tuple[Relation, Relation], inputs: tuple[Relation, FromItem], scope: Scope
 ) -> Bound:
     """The narrowest bound that the conjuncts put on the two sides' event times."""
     (left, right), (before, item) = sides, inputs
@@ -219,7 +219,7 @@ def _bound(
     return best
 
 
-def _unbounded(bounds: list[Bound], left: Relation, right: Relation, item: Item, scope: Scope) -> HeadgateError:
+def _unbounded(bounds: list[Bound], left: Relation, right: Relation, item: FromItem, scope: Scope) -> HeadgateError:
     bound = bounds[0] if bounds else Bound(next(iter(left.times)), next(iter(right.times)))
     ours, theirs = _as_written(bound.left, scope), _as_written(bound.right, scope)
     if not bounds:

@@ -24,7 +24,7 @@ from headgate.plan.sql.lazy import lazy
 from headgate.plan.sql.normal import conjuncts, name_of, text
 from headgate.plan.sql.parse import parse, place, refusal
 from headgate.plan.sql.refuse import refuse_clauses, refuse_everywhere
-from headgate.plan.sql.scope import Item, Relation, Scope, flat, of_stream, outer_columns, projected, quoted
+from headgate.plan.sql.scope import FromItem, Relation, Scope, flat, of_stream, outer_columns, projected, quoted
 from headgate.plan.sql.sets import combined, split
 from headgate.plan.sql.windows import is_table_function, is_window, table_function
 
@@ -119,16 +119,16 @@ class Planner:
             tests = tests if outer else [*tests, *conjuncts(on)]
         return entries, tests
 
-    def _item(self, node: exp.Expr, before: list[Item], position: int) -> Item:
+    def _item(self, node: exp.Expr, before: list[FromItem], position: int) -> FromItem:
         relation = self._relation(node)
         name = (node.alias_or_name or f"subquery {position + 1}").lower()
         if any(item.name == name for item in before):
             raise refusal(node, f"'{name}' is in FROM twice", f"give each an alias: {name} AS a, {name} AS b")
         if isinstance(relation, Table):
-            return Item(name, _fresh(relation.name, before, self._columns()), node, table=relation)
+            return FromItem(name, _fresh(relation.name, before, self._columns()), node, table=relation)
         if before:
             relation = flat(relation, node)
-        return Item(name, _fresh(relation.base, before, self._columns()), node, relation=relation)
+        return FromItem(name, _fresh(relation.base, before, self._columns()), node, relation=relation)
 
     def _columns(self) -> set[str]:
         """The columns of all that can be read."""
@@ -188,13 +188,13 @@ def _aggregating(node: exp.Select) -> bool:
     return bool(asked) or any(True for _ in aggregates_in(node.expressions))
 
 
-def _applies(item: Item, grouped: bool, tests: list[exp.Expr]) -> bool:
+def _applies(item: FromItem, grouped: bool, tests: list[exp.Expr]) -> bool:
     """TUMBLE is left to the aggregate above it, unless there is none or WHERE already tests the window."""
     marks = item.relation.marks if item.relation else {}
     return not grouped or any(part.name.lower() in marks for test in tests for part in outer_columns(test))
 
 
-def _is_outer(join: exp.Join, item: Item) -> bool:
+def _is_outer(join: exp.Join, item: FromItem) -> bool:
     """Whether it is a LEFT JOIN with a stored table; other outer joins are refused."""
     side, kind, method = (str(join.args.get(key) or "").upper() for key in ("side", "kind", "method"))
     if method or join.args.get("using"):
@@ -207,7 +207,7 @@ def _is_outer(join: exp.Join, item: Item) -> bool:
     return side == "LEFT"
 
 
-def _fresh(name: str, before: list[Item], columns: set[str]) -> str:
+def _fresh(name: str, before: list[FromItem], columns: set[str]) -> str:
     """The canonical alias: the name itself, or name_2, name_3, … in a self-join, or where a column has that name.
 
     A side of a join may be kept as a struct under its alias; `b.id` must not be a field of somebody's column `b`.
@@ -263,7 +263,7 @@ def _columns(item: exp.Expr, scope: Scope) -> list[exp.Expr]:
     return [_reference(source, field.name, item) for source in chosen for field in source.fields or ()]
 
 
-def _reference(item: Item, name: str, star: exp.Expr) -> exp.Expr:
+def _reference(item: FromItem, name: str, star: exp.Expr) -> exp.Expr:
     column = exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(item.name, quoted=True))
     column.this.meta.update(star.meta)
     return column

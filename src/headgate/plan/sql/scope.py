@@ -59,7 +59,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FromItem:
     """One entry of FROM: the name the query gives it, the canonical one, and a relation or a stored table."""
 
     name: str
@@ -88,9 +88,9 @@ class Item:
 class Scope:
     """The entries of one FROM, in the order written."""
 
-    items: tuple[Item, ...]
+    items: tuple[FromItem, ...]
 
-    def find(self, node: exp.Column) -> tuple[Item, exp.Expr]:
+    def find(self, node: exp.Column) -> tuple[FromItem, exp.Expr]:
         """The entry that a column belongs to, and the reference in that entry's own terms."""
         parts = list(node.parts)
         named = [item for item in self.items if item.name == parts[0].name.lower()]
@@ -119,12 +119,12 @@ class Scope:
         """Whether some entry declares a column of that name."""
         return any(field.name.lower() == name for item in self.items for field in item.fields or ())
 
-    def _candidates(self, part: exp.Expr) -> list[Item]:
+    def _candidates(self, part: exp.Expr) -> list[FromItem]:
         name = part.name.lower()
         declared = [item for item in self.items if any(field.name.lower() == name for field in item.fields or ())]
         return declared or [item for item in self.items if item.fields is None]
 
-    def _owner(self, part: exp.Expr, node: exp.Expr) -> Item:
+    def _owner(self, part: exp.Expr, node: exp.Expr) -> FromItem:
         owners = self._candidates(part)
         if not owners:
             names = {field.name for item in self.items for field in item.fields or ()}
@@ -134,7 +134,7 @@ class Scope:
             raise refusal(node, f"column '{part.name}' is ambiguous", f"write {choices}")
         return owners[0]
 
-    def _of(self, item: Item, part: exp.Expr, node: exp.Expr) -> exp.Expr:
+    def _of(self, item: FromItem, part: exp.Expr, node: exp.Expr) -> exp.Expr:
         name = part.name.lower()
         if item.fields is None:
             if item.qualified:
@@ -244,6 +244,6 @@ def _path(ref: exp.Expr, rest: list[exp.Expr]) -> exp.Expr:
     return ref
 
 
-def _undeclared(node: exp.Expr, item: Item | None) -> HeadgateError:
+def _undeclared(node: exp.Expr, item: FromItem | None) -> HeadgateError:
     of = f"of '{item.name}' " if item else ""
     return refusal(node, f"the columns {of}are not declared", "give its streams a schema, or list the columns")

@@ -11,7 +11,7 @@ from headgate.model import HeadgateError, Window
 from headgate.plan.sql.bounds import check_windows
 from headgate.plan.sql.normal import column, text
 from headgate.plan.sql.parse import SPARK, place, refusal
-from headgate.plan.sql.scope import END, START, Field, Item, Relation, Scope, flat, projected
+from headgate.plan.sql.scope import END, START, Field, FromItem, Relation, Scope, flat, projected
 
 _SECONDS = {
     "microsecond": Decimal("0.000001"),
@@ -105,7 +105,7 @@ def table_function(node: exp.Expr, relation: Relation) -> Relation:
         )
     relation = flat(relation, node)
     stamp = _descriptor(arguments[1])
-    scope = Scope((Item(name=relation.base, alias=relation.base, node=node, relation=relation),))
+    scope = Scope((FromItem(name=relation.base, alias=relation.base, node=node, relation=relation),))
     time = event_time(scope.resolve(stamp), stamp, relation)
     window = _window(node, _length(arguments[-1]), _length(arguments[2]))
     ends = (Field(START, column(START)), Field(END, column(END)))

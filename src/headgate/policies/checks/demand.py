@@ -1,4 +1,4 @@
-"""How a check fails."""
+"""The assertion that all checks use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of what a policy says of itself and of its decisions."""
+"""Checks of a policy's documentation, its errors for bad settings, and its explanations of decisions."""
 
 from __future__ import annotations
 

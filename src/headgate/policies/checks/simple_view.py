@@ -11,7 +11,7 @@ from headgate.model import QueueId, Run, Unit, UnitId, WorkerId
 from headgate.plan.network import Network
 from headgate.stats import Measured, Stats
 
-Arrivals = dict[QueueId, list[float]]  # of the tuples that wait in each queue, in their order
+ArrivalTimes = dict[QueueId, list[float]]  # of the tuples that wait in each queue, in their order
 
 
 class SimpleQueue:
@@ -40,7 +40,7 @@ class SimpleView:
         units: Iterable[Unit],
         measured: Measured,
         stats: Stats,
-        queues: Arrivals,
+        queues: ArrivalTimes,
         now: float,
     ) -> None:
         self.now = now

@@ -1,4 +1,4 @@
-"""Situations to decide in, for examples and checks: no scheduler, no simulator."""
+"""Queries with waiting tuples for a policy to decide in, without scheduler or simulator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headgate.model import Choice, QoS, Query, QueryClass, QueryId, QueueId, Str
 from headgate.plan.network import Network
 from headgate.plan.units import units
 from headgate.policies.checks.short_plans import ShortPlan, build_plan
-from headgate.policies.checks.simple_view import Arrivals, SimpleView
+from headgate.policies.checks.simple_view import ArrivalTimes, SimpleView
 from headgate.policies.contract import Policy
 from headgate.policies.registry import create
 from headgate.stats import Measured, Stats
@@ -95,7 +95,7 @@ class Situation:
     def _measured(self, network: Network) -> Measured:
         return Measured.of(network, self.rates, self.run_overhead)
 
-    def _queues(self, network: Network) -> Arrivals:
+    def _queues(self, network: Network) -> ArrivalTimes:
         waiting = _by_queue(network, self.waiting, 1)
         heads = _by_queue(network, self.heads, 0.0)
         return {queue: [heads[queue]] * int(waiting[queue]) for queue in network.edges}

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.workload.scan import Loc, lines
+from headgate.workload.toml_lines import Loc, lines
 
 TEXT = '''# a comment with [[query]] in it
 [workload] # and one after

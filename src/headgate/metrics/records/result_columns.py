@@ -18,7 +18,7 @@ def doubles() -> array[float]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class ResultColumns:
     """One entry per result, all columns equally long.
 
     `slowdown` is NaN where it is undefined: the query's ideal processing time is 0.
@@ -32,10 +32,10 @@ class Columns:
     @classmethod
     def of(
         cls, arrival: Sequence[float], emission: Sequence[float], reference: Sequence[float], ideal: float
-    ) -> Columns:
+    ) -> ResultColumns:
         """Columns from a driver's arrays, copied, so that the driver may go on appending.
 
-        >>> Columns.of([0.0, 1.0], [0.5, 3.0], [0.0, 1.0], 0.5).slowdown.tolist()
+        >>> ResultColumns.of([0.0, 1.0], [0.5, 3.0], [0.0, 1.0], 0.5).slowdown.tolist()
         [1.0, 4.0]
         """
         count = min(len(arrival), len(emission), len(reference))  # a driver may be between its appends
@@ -44,14 +44,14 @@ class Columns:
         return cls(came, left, left - came, slowdown)
 
     @classmethod
-    def join(cls, parts: Sequence[Columns]) -> Columns:
+    def join(cls, parts: Sequence[ResultColumns]) -> ResultColumns:
         """All parts, one after another."""
         if len(parts) == 1:
             return parts[0]
         empty = np.empty(0)
         return cls(*(np.concatenate([empty, *(getattr(part, f.name) for part in parts)]) for f in fields(cls)))
 
-    def where(self, chosen: NDArray[np.bool_]) -> Columns:
+    def where(self, chosen: NDArray[np.bool_]) -> ResultColumns:
         return type(self)(*(getattr(self, f.name)[chosen] for f in fields(self)))
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What the columns of a table of elements are called; imports nothing heavy, the command line needs the names early."""
+"""The names of the columns in a table of elements. Imports nothing heavy: the command line's help needs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPTIONAL = ("size", "min_freshness", "frequency")
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnNames:
     """What the columns of a table are called; of the last three, those that are there are used."""
 
     id: str = "id"
@@ -25,7 +25,7 @@ class Columns:
     def found_in(self, table_columns: Sequence[str], where: str) -> dict[str, str]:
         """The columns of a table by what they mean; refuses a table without one that is needed or was named.
 
-        >>> Columns(access="hits").found_in(["id", "hits", "change_rate"], "t.csv")
+        >>> ColumnNames(access="hits").found_in(["id", "hits", "change_rate"], "t.csv")
         {'id': 'id', 'change_rate': 'change_rate', 'access': 'hits'}
         """
         by_meaning = {}

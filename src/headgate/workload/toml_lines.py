@@ -1,4 +1,4 @@
-"""On which line everything in a TOML text stands: tomllib does not tell."""
+"""The line number of every table, key and element of a TOML text, which tomllib does not give."""
 
 from __future__ import annotations
 

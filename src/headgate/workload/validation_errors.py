@@ -1,4 +1,4 @@
-"""What pydantic found wrong, in our words: one line, the place, what to do."""
+"""Validation errors of pydantic as one line: where, what is wrong, what to do."""
 
 from __future__ import annotations
 
