@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from headgate.metrics.report import Report
+from headgate.metrics.report.run_report import Report
 from headgate.spark.session import Session
 from headgate.spark.workload import open_workload
 from headgate.workload import read_workload

@@ -7,8 +7,8 @@ import pytest
 from tests.cli.conftest import FIXTURES, Headgate
 
 from headgate.cli.compare import rank
-from headgate.cli.fitting import misfit
-from headgate.cli.pool import Finished, run_all
+from headgate.cli.parallel_simulations import Finished, run_all
+from headgate.cli.policy_fit import misfit
 from headgate.metrics import QueryRecords, Records, Report, measure
 from headgate.policies.baseline.fcfs import FirstComeFirstServed
 from headgate.policies.contract import Policy

@@ -12,19 +12,21 @@ import pytest
 from tests.cli.conftest import Headgate
 
 import headgate.cli.run
-import headgate.spark.sweep
-from headgate.spark.sweep import Done, Task, run_task
+import headgate.sweep.spark_tasks
+from headgate.sweep.spark_tasks import SweepResult, SweepTask, run_task
 from headgate.workload import Workload
 
 OPTIONS = ("-p", "hr", "-p", "hnr", "--duration", "500 ms", "--json")
 
 
-class Runs(list[Task]):
+class Runs(list[SweepTask]):
     """Stands for Spark: runs tasks one after the other, and remembers them."""
 
     stop_after: int | None = None
 
-    def __call__(self, context: object, workload: Workload, tasks: Sequence[Task], bin: float) -> Iterator[Done]:
+    def __call__(
+        self, context: object, workload: Workload, tasks: Sequence[SweepTask], bin: float
+    ) -> Iterator[SweepResult]:
         for number, task in enumerate(tasks):
             if number == self.stop_after:
                 raise KeyboardInterrupt
@@ -35,7 +37,7 @@ class Runs(list[Task]):
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runs:
     made = Runs()
-    monkeypatch.setattr(headgate.spark.sweep, "run_tasks", made)
+    monkeypatch.setattr(headgate.sweep.spark_tasks, "run_tasks", made)
     monkeypatch.setattr(headgate.cli.run, "start_spark", Mock())
     monkeypatch.chdir(tmp_path)
     return made

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.sim.builders import judged, workload
 
-from headgate.core.trace import replay
+from headgate.core.trace import replay_trace
 from headgate.policies.registry import create
 from headgate.sim import Simulation, simulate
 from headgate.workload import Workload
@@ -102,7 +102,7 @@ def test_everything_is_answered_and_can_be_replayed(policy: str, cores: int) -> 
     given = three_classes((3, 2, 4), (6, 3, 1), cores=cores, duration="500 ms")
     assert simulate(given, policy, trace=trace).unfinished == 0
     trace.seek(0)
-    assert replay(trace).same
+    assert replay_trace(trace).same
 
 
 def test_response_times_are_told_only_where_they_are_wanted() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headgate.metrics.report import measure
+from headgate.metrics.report.run_report import measure
 from headgate.model import QoS, Query, QueryClass, Select, Source
 from headgate.spark.machine.recent_results import Committed, RecentResults
 from headgate.spark.machine.views import Overview, QueryView

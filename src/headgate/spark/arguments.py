@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from headgate.model import HeadgateError, QoS, check_name, unknown
-from headgate.model.values import found, located, text, whole
+from headgate.model.values import as_text, located, text, whole
 from headgate.plan.grouping import Fuse
 from headgate.workload.fields import check_columns, read_ahead, read_columns, read_qos, read_span
 
@@ -33,7 +33,7 @@ def delay(value: object, name: str) -> float:
     """Seconds that end."""
     seconds = span(value, name)
     if seconds == inf:
-        raise HeadgateError(f"must be finite, found {found(value)}", where=name, hint='write for example "5 s"')
+        raise HeadgateError(f"must be finite, found {as_text(value)}", where=name, hint='write for example "5 s"')
     return seconds
 
 
@@ -84,14 +84,14 @@ def flag(value: object, name: str) -> bool:
     """True or false, and nothing like it."""
     with located(name):
         if not isinstance(value, bool):
-            raise HeadgateError(f"must be true or false, found {found(value)}", hint=f"write {name}=True")
+            raise HeadgateError(f"must be true or false, found {as_text(value)}", hint=f"write {name}=True")
         return value
 
 
 def function(value: Any, name: str) -> None:
     """Refuse what cannot be called; None is not there."""
     if value is not None and not callable(value):
-        raise HeadgateError(f"must be a function, found {found(value)}", where=name, hint="give one, or leave it out")
+        raise HeadgateError(f"must be a function, found {as_text(value)}", where=name, hint="give one, or leave it out")
 
 
 def master(value: object, directory: object) -> str:
@@ -118,7 +118,7 @@ def check_shared(master: str, directory: object) -> None:
 def running_spark(value: object) -> SparkSession:
     """A Spark session that can be used: classic, and not stopped."""
     if not isinstance(value, SparkSession):
-        kind = "a Spark Connect session" if "connect" in type(value).__module__ else found(value)
+        kind = "a Spark Connect session" if "connect" in type(value).__module__ else as_text(value)
         raise HeadgateError(
             f"must be a SparkSession, found {kind}", where="spark", hint="leave it out for one of our own"
         )
@@ -133,7 +133,7 @@ def folder(value: object) -> Path | None:
     if value is None:
         return None
     if not isinstance(value, str | os.PathLike) or not str(value).strip():
-        shown = found(value) if not isinstance(value, str) else "no path"
+        shown = as_text(value) if not isinstance(value, str) else "no path"
         raise HeadgateError(
             f"must be a path, found {shown}", where="directory", hint="leave it out for a temporary one"
         )
@@ -153,7 +153,7 @@ def _pairs(value: Sequence[Any]) -> tuple[tuple[str, str], ...]:
         for pair in value or ("nothing",):
             if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
                 hint = 'write for example "id bigint, ts timestamp" or [("id", "bigint"), ("ts", "timestamp")]'
-                raise HeadgateError(f"must be columns and their types, found {found(pair)}", hint=hint)
+                raise HeadgateError(f"must be columns and their types, found {as_text(pair)}", hint=hint)
         return check_columns([(name, kind) for name, kind in value])
 
 
@@ -199,11 +199,11 @@ def rows(value: Any) -> pa.Table | list[Any]:
     if isinstance(value, Mapping):
         raise HeadgateError("append takes rows, found one mapping", hint="put it in a list: [row]")
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise HeadgateError(f"append takes rows, found {found(value)}", hint=_ROWS)
+        raise HeadgateError(f"append takes rows, found {as_text(value)}", hint=_ROWS)
     listed = list(value)
     for place, row in enumerate(listed):
         if not isinstance(row, Mapping | str):
-            raise HeadgateError(f"append takes rows, found {found(row)} at place {place}", hint=_ROWS)
+            raise HeadgateError(f"append takes rows, found {as_text(row)} at place {place}", hint=_ROWS)
     return listed
 
 
@@ -212,7 +212,7 @@ def _from_arrow(value: Any) -> pa.Table:
         return pa.table(value)
     except (pa.ArrowException, TypeError, ValueError) as error:
         line = next(iter(str(error).splitlines()), type(error).__name__)
-        raise HeadgateError(f"append cannot take {found(value)}: {line}", hint=_ROWS) from error
+        raise HeadgateError(f"append cannot take {as_text(value)}: {line}", hint=_ROWS) from error
 
 
 def check_callback(sink: str | None, call: Callable[..., object] | None) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from array import array
 from math import inf
 
-from headgate.metrics.records import QueryRecords, Records
-from headgate.metrics.report import Report, measure
+from headgate.metrics.records.run_records import QueryRecords, Records
+from headgate.metrics.report.run_report import Report, measure
 from headgate.spark.machine.recent_results import Floats
 from headgate.spark.machine.views import Overview, QueryView
 

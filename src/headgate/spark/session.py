@@ -18,7 +18,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.logs import configure_from_environment
-from headgate.metrics.report import Report
+from headgate.metrics.report.run_report import Report
 from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known, closed
 from headgate.model.values import located, text
 from headgate.plan.grouping import Fuse

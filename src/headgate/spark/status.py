@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.metrics import inversion, qos, response
-from headgate.metrics.inversion import Pair
-from headgate.metrics.plain import plain
-from headgate.metrics.qos import Quality
-from headgate.metrics.records import Records
-from headgate.metrics.report import Report, measure
-from headgate.metrics.response import Distribution
+from headgate.metrics.measures import inversion, qos, response
+from headgate.metrics.measures.inversion import Pair
+from headgate.metrics.measures.qos import Quality
+from headgate.metrics.measures.response import Distribution
+from headgate.metrics.records.run_records import Records
+from headgate.metrics.report.json_tree import plain
+from headgate.metrics.report.run_report import Report, measure
 from headgate.spark.engine.engine import Engine
 from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.report import BIN, records
@@ -110,7 +110,7 @@ def status(engine: Engine, began: float) -> Status:
     """Look at an engine; consistent, because all of it is of one moment."""
     overview, now = engine.overview(), engine.now()
     results = records(overview, now)
-    parts = results.pieces()
+    parts = results.class_results()
     response_times = {name: response.summarise(part.response) for name, part in results.by_class(parts).items()}
     members: dict[str, list[QueryView]] = {name: [] for name in overview.classes}
     for view in overview.queries:

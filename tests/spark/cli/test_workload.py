@@ -10,8 +10,8 @@ from typing import Any, cast
 from rich.console import Console
 
 from headgate.cli.run import _picture
-from headgate.cli.tables import status_table
-from headgate.metrics.response import Distribution
+from headgate.cli.status_table import status_table
+from headgate.metrics.measures.response import Distribution
 from headgate.spark.session import Session
 from headgate.spark.status import Line, Status
 from headgate.spark.workload import Schedule, left_out

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from headgate.model import HeadgateError, Spec, unknown
-from headgate.model.values import found
+from headgate.model.values import as_text
 
 KINDS = ("wait", "skip")
 _EXAMPLE = 'write for example "skip, tuples=100000"'
@@ -34,7 +34,7 @@ def parse_lag(text: str) -> Lag:
     headgate.model.errors.HeadgateError: unknown lag limit 'drop'; known: skip, wait
     """
     if not isinstance(text, str):
-        raise HeadgateError(f"a lag limit must be text, found {found(text)}", hint=_EXAMPLE)
+        raise HeadgateError(f"a lag limit must be text, found {as_text(text)}", hint=_EXAMPLE)
     return _parsed(text)
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError, Spec, unknown
-from headgate.model.values import found, located
+from headgate.model.values import as_text, located
 from headgate.spark.sinks.files import FileSink
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import read_json, remove_temporary, write_json
@@ -111,7 +111,7 @@ def _behind(spec: Spec) -> float:
     with located("behind"):
         seconds = read_span(value)
         if seconds == math.inf:
-            raise HeadgateError(f"must be finite, found {found(value)}", hint='write for example "5 s"')
+            raise HeadgateError(f"must be finite, found {as_text(value)}", hint='write for example "5 s"')
         return seconds
 
 
