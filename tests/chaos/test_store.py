@@ -71,6 +71,7 @@ def test_a_hole_in_what_was_not_acknowledged_is_refused_by_name_or_harmless(name
     assert 0 < len(refused) < len(told) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "forgotten"),
     [

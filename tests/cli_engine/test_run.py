@@ -18,7 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.cli_engine.conftest import Headgate
+
+pytestmark = pytest.mark.spark
 
 HEADGATE = (sys.executable, "-c", "from headgate.cli.main import run; run()")
 PLANT = Path(__file__).parents[2] / "examples" / "plant.toml"

@@ -79,6 +79,7 @@ def test_every_python_block_runs(text: str, tmp_path: Path) -> None:
     subprocess.run([sys.executable, script], cwd=ROOT, check=True, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_generated_parts_and_output_are_current(page: Path) -> None:
     fresh = generator.refreshed(page)

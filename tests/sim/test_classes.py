@@ -64,6 +64,7 @@ def test_important_classes_answer_first(policy: str, cores: int) -> None:
     assert found == sorted(found)
 
 
+@pytest.mark.slow
 def test_cqc_inverts_a_small_important_class_and_abd_does_not() -> None:
     """One turn a round is long to wait for, however much time it is (Al Moakar 2013, section 5.3.2, workload E)."""
     given = three_classes((14, 21, 28), (30, 20, 10))
@@ -72,6 +73,7 @@ def test_cqc_inverts_a_small_important_class_and_abd_does_not() -> None:
     assert found == sorted(found)
 
 
+@pytest.mark.slow
 def test_the_first_slice_does_not_matter() -> None:
     """It adapts (Al Moakar 2013: about 2 % between 20 and 1000 µs)."""
     given = three_classes((7, 7, 7), (30, 20, 10), duration="5 s")

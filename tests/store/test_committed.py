@@ -74,6 +74,7 @@ def test_every_read_is_whole_at_any_point(directory: DataDirectory, kind: str) -
     assert {*REPLACING, "commit.compact.written", "sink.adopt.some", "sink.forward.after"} <= points
 
 
+@pytest.mark.slow
 @KINDS
 def test_every_read_is_a_prefix_while_another_thread_writes(directory: DataDirectory, kind: str) -> None:
     steps, done = Steps(directory, kind), threading.Event()
