@@ -56,6 +56,7 @@ def play(steps: Steps, chance: random.Random, count: int) -> None:
                 steps.shorten()
 
 
+@pytest.mark.slow
 @KINDS
 def test_every_read_is_whole_at_any_point(directory: DataDirectory, kind: str) -> None:
     """Between the steps of everything that happens: what was acknowledged, perhaps what is just being committed."""
