@@ -53,10 +53,12 @@ def test_the_table_is_numbered_and_the_measure_comes_first(headgate: Headgate, s
     assert [line.split()[:2] for line in lines if line[:1].isdigit()] == [["1.", "hnr"], ["2.", "rr"]]
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_said_with_its_reason(headgate: Headgate, two: Path) -> None:
     assert "left out weighted-hr: all classes have the same priority" in headgate("compare", two).stderr
 
 
+@pytest.mark.slow
 def test_a_picture_of_a_comparison(headgate: Headgate, two: Path, tmp_path: Path) -> None:
     result = headgate("compare", two, "-p", "hr", "-p", "hnr", "--plot", tmp_path / "p.svg")
     assert (tmp_path / "p.svg").exists()

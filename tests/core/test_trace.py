@@ -55,7 +55,9 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 
 
 @pytest.mark.parametrize("policy", sorted(policies()))
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize(
+    "name", ["changes", *(pytest.param(name, marks=pytest.mark.slow) for name in WORKLOADS if name != "changes")]
+)
 def test_every_policy_repeats_its_decisions(policy: str, name: str) -> None:
     records, lines = traced(WORKLOADS[name](), policy)
     found = replay_trace(lines)

@@ -196,6 +196,7 @@ def test_names_of_copies(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path: Path, site: Site) -> None:
     table = tmp_path / "pages.csv"
     table.write_text(f"id,change_rate,access\n{site.url('a')},1,1\n{site.url('b')},1,1\n", encoding="utf-8")

@@ -9,6 +9,7 @@ from headgate.metrics.pictures.panels import MAX_BINS, panels, unit
 from headgate.model import HeadgateError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("policies", "classes"), [(1, 1), (2, 3), (5, 5), (12, 9)])
 def test_a_picture_is_written(tmp_path: Path, policies: int, classes: int) -> None:
     runs = {f"policy-{number}": random_records(number, 900, classes) for number in range(policies)}

@@ -49,7 +49,9 @@ VARIANTS = (
 )
 
 
-@pytest.mark.parametrize("text", [*NAMES, *OTHER_LEVELS, *VARIANTS])
+@pytest.mark.parametrize(
+    "text", [*NAMES, *(pytest.param(text, marks=pytest.mark.slow) for text in (*OTHER_LEVELS, *VARIANTS))]
+)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_check(check: Callable[[str], None], text: str) -> None:
     check(text)

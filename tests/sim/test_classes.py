@@ -57,6 +57,7 @@ def means(given: Workload, policy: str) -> list[float]:
     return [mean for mean in found if mean is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["abd", "mbd", "mbd, inversion=dsp", "mprr", "lottery"])
 @pytest.mark.parametrize("cores", [1, 3])
 def test_important_classes_answer_first(policy: str, cores: int) -> None:
@@ -64,6 +65,7 @@ def test_important_classes_answer_first(policy: str, cores: int) -> None:
     assert found == sorted(found)
 
 
+@pytest.mark.slow
 def test_cqc_inverts_a_small_important_class_and_abd_does_not() -> None:
     """One turn a round is long to wait for, however much time it is (Al Moakar 2013, section 5.3.2, workload E)."""
     given = three_classes((14, 21, 28), (30, 20, 10))
@@ -72,6 +74,7 @@ def test_cqc_inverts_a_small_important_class_and_abd_does_not() -> None:
     assert found == sorted(found)
 
 
+@pytest.mark.slow
 def test_the_first_slice_does_not_matter() -> None:
     """It adapts (Al Moakar 2013: about 2 % between 20 and 1000 µs)."""
     given = three_classes((7, 7, 7), (30, 20, 10), duration="5 s")
@@ -80,6 +83,7 @@ def test_the_first_slice_does_not_matter() -> None:
     assert weighted == pytest.approx([weighted[0]] * 3, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["dvp", "ivp", "dsp", "isp"])
 def test_modules_remove_an_inversion(module: str) -> None:
     """The second class has many tuples for few queries; the third few tuples, and answers too soon."""
@@ -95,6 +99,7 @@ def test_modules_remove_an_inversion(module: str) -> None:
     assert repaired[1] - repaired[2] < without[1] - without[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", CLASS_POLICIES)
 @pytest.mark.parametrize("cores", [1, 3])
 def test_everything_is_answered_and_can_be_replayed(policy: str, cores: int) -> None:

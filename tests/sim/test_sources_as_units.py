@@ -125,6 +125,7 @@ def test_an_unread_tuple_waits_once_and_a_read_one_for_every_query() -> None:
 # -- what no policy can change -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [*LEVELS, *VARIANTS, "adaptive"])
 @pytest.mark.parametrize("cores", [1, 2])
 def test_every_policy_gives_the_results_that_source_cores_give(policy: str, cores: int) -> None:

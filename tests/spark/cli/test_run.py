@@ -18,7 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.spark.cli.conftest import Headgate
+
+pytestmark = pytest.mark.spark
 
 HEADGATE = (sys.executable, "-c", "from headgate.cli.main import run; run()")
 PLANT = Path(__file__).parents[3] / "examples" / "plant.toml"
