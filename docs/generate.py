@@ -102,7 +102,7 @@ def _policies() -> str:
 
 def _on_spark(policy: type[Policy]) -> str:
     """Whether the engine runs a policy as it is by default, and what that takes."""
-    how = "yes, queries in pieces" if policy.levels[0] in FINE else "yes"
+    how = "yes, queries in fragments" if policy.levels[0] in FINE else "yes"
     return how + (", if each query has a `qos`" if "qos" in policy.needs else "")
 
 

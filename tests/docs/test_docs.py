@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import pkgutil
 import re
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from types import ModuleType
 import pytest
 import typer.main
 
+import headgate
 from headgate.cli.main import app
 from headgate.metrics import MEASURES
 
@@ -20,6 +23,9 @@ AT_THE_TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELO
 PAGES = [*AT_THE_TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+DOTTED = re.compile(r"`((?:[a-zA-Z_]\w*\.)+\w+)(?:\([^`]*\))?`")  # a name in backticks, perhaps called
+PACKAGES = {module.name for module in pkgutil.iter_modules(headgate.__path__)}
+FILES = ("spark.log", "spark.log.1", "sweep.parquet")  # of a data directory or a sweep: no names of ours
 
 
 def named(page: Path) -> str:
@@ -47,6 +53,27 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+def package_names(page: Path) -> list[str]:
+    """The dotted names in a page's text that begin with one of headgate's packages, all with `headgate` in front."""
+    names = DOTTED.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
+    full = [name if name.startswith("headgate.") else f"headgate.{name}" for name in names if name not in FILES]
+    return [name for name in full if name.split(".")[1] in PACKAGES | set(headgate.__all__)]
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name is a module, or an attribute of a module or of a class in one.
+
+    >>> exists("headgate.metrics.Report"), exists("headgate.model.Unit.level"), exists("headgate.metrics.nothing")
+    (True, True, False)
+    """
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError:
+        owner, _, attribute = name.rpartition(".")
+        return exists(owner) and hasattr(pkgutil.resolve_name(owner), attribute)
+    return True
+
+
 def load_generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
     assert spec is not None
@@ -71,6 +98,11 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
         if anchor:
             headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), flags=re.MULTILINE)
             assert anchor in map(slug, headings), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_name_of_a_module_exists(page: Path) -> None:
+    assert [name for name in package_names(page) if not exists(name)] == []
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in alone()])
