@@ -25,6 +25,8 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 DOTTED = re.compile(r"`((?:[a-zA-Z_]\w*\.)+\w+)(?:\([^`]*\))?`")  # a name in backticks, perhaps called
 PACKAGES = {module.name for module in pkgutil.iter_modules(headgate.__path__)}
+PATHS = re.compile(r"(?<![\w./-])(?:src|tests|benchmarks|experiments|examples|workloads|docs)/[\w/.-]+\.\w+")
+TO_BE_WRITTEN = ("src/headgate/policies/baseline/weighted_fcfs.py",)  # by the reader of CONTRIBUTING
 FILES = ("spark.log", "spark.log.1", "sweep.parquet")  # of a data directory or a sweep: no names of ours
 
 
@@ -103,6 +105,12 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_name_of_a_module_exists(page: Path) -> None:
     assert [name for name in package_names(page) if not exists(name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_path_in_the_repository_exists(page: Path) -> None:
+    paths = [path for path in PATHS.findall(page.read_text(encoding="utf-8")) if path not in TO_BE_WRITTEN]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in alone()])
