@@ -36,18 +36,18 @@ def named(page: Path) -> str:
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     """Language and text of every code block."""
-    return [(found[1], found[2]) for found in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+    return [(match[1], match[2]) for match in BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
-def alone() -> list[tuple[str, str]]:
-    """Python blocks that no text block follows: where each stands, and its text. The others run to be compared."""
-    found = []
+def scripts_without_output() -> list[tuple[str, str]]:
+    """Python blocks that no text block follows, with a name for each. The others run when output is compared."""
+    scripts = []
     for page in PAGES:
-        listed = [*blocks(page), ("", "")]
-        for place, (language, text) in enumerate(listed):
-            if language == "python" and listed[place + 1][0] != "text":
-                found.append((f"{named(page)}-{place}", text))
-    return found
+        page_blocks = [*blocks(page), ("", "")]
+        for number, (language, text) in enumerate(page_blocks):
+            if language == "python" and page_blocks[number + 1][0] != "text":
+                scripts.append((f"{named(page)}-{number}", text))
+    return scripts
 
 
 def slug(heading: str) -> str:
@@ -113,7 +113,7 @@ def test_every_path_in_the_repository_exists(page: Path) -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in alone()])
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in scripts_without_output()])
 def test_every_python_block_runs(text: str, tmp_path: Path) -> None:
     script = tmp_path / "example.py"
     script.write_text(text, encoding="utf-8")
@@ -130,10 +130,10 @@ def test_generated_parts_and_output_are_current(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_command_exists(page: Path) -> None:
     group = typer.main.get_command(app)
-    known = getattr(group, "commands", {})
+    command_names = getattr(group, "commands", {})
     for command in generator.commands(page.read_text(encoding="utf-8")):
         word = command.split()[0]
-        assert word.startswith("-") or word in known, command
+        assert word.startswith("-") or word in command_names, command
 
 
 def test_every_page_is_on_the_map() -> None:
