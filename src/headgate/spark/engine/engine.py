@@ -27,9 +27,9 @@ from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.log_facts import LogFacts
-from headgate.spark.execution.open_sinks import OpenSinks, sizes, stored_sinks, uncalled
+from headgate.spark.execution.open_sinks import OpenSinks, first_undelivered, sizes, stored_sinks
 from headgate.spark.execution.performer import Performer
-from headgate.spark.execution.recovery import Owed, complete
+from headgate.spark.execution.recovery import UndeliveredResults, complete
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
 from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.jvm.errors import one_line
@@ -37,7 +37,7 @@ from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.lag import parse_lag
 from headgate.spark.machine.machine import Machine
-from headgate.spark.machine.preparing import RememberedQuery
+from headgate.spark.machine.preparation import RememberedQuery
 from headgate.spark.machine.tasks import FILES
 from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.queries.fragment_logs import FragmentLogs, is_fragment_log, query_of
@@ -80,14 +80,14 @@ class Engine:
         self.runner = JobRunner(spark, run_limit, ours=revive is not None)
         self.followers = Followers()
         self._lanes = count(1)
-        self._spark, self._revive = spark, revive
+        self._spark, self._restart_spark = spark, revive
         self._began = time.time() - time.monotonic()
         self._closed = False
         self.directory = DataDirectory(directory)
         try:
             self.commits = CommitLog(self.directory.commits)
             self.fragment_logs = FragmentLogs(self.directory)
-            owed = complete(
+            undelivered = complete(
                 self.directory, self.commits, stored_sinks(self.directory, self._table_call, self.fragment_logs.sink)
             )
             self.fragment_logs.sweep(self.commits.state.queries)
@@ -116,13 +116,15 @@ class Engine:
             _scheduler(policy, fuse, seed, None if record is None else self._recorder.note),
             LogFacts(self.ingest.logs),
             workers=workers,
-            known=_known(self.commits, owed, uncalled(self.directory, self.commits)),
+            remembered=_remembered(self.commits, undelivered, first_undelivered(self.directory, self.commits)),
             commits=self.commits.number,
             explain=one_line,
         )
-        for query, each in owed.items():
+        for query, each in undelivered.items():
             if not is_fragment_log(query):
-                machine.delivery.owe(query, str(each.told.get("sink", "parquet")), sizes(each.outputs))
+                machine.delivery.add_undelivered(
+                    query, str(each.description.get("sink", "parquet")), sizes(each.outputs)
+                )
         self._owner = Owner(machine, performer.perform, committer.write, self.now, self._recorder.note, workers, GROUP)
 
     # -- what there is -----------------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ class Engine:
         if not again:
             check_relation("table", table.name, dict.fromkeys(self.tables, "table"))
         try:
-            found = self.runner.ask(lambda: self.tables.read(self._spark, table, frame))
+            found = self.runner.call(lambda: self.tables.read(self._spark, table, frame))
         except SparkGoneError as gone:
             self._owner.tell(m.SparkDied(str(gone)))
             raise
@@ -257,15 +259,15 @@ class Engine:
 
     def full(self, stream: str) -> str | None:
         """The query that a stream's source must wait for, if there is one."""
-        holder: str | None = self._owner.ask(m.WhoHolds, stream) if self._owner.holds else None
+        holder: str | None = self._owner.ask(m.FindLaggingQuery, stream) if self._owner.sources_may_wait else None
         return holder
 
     def make_room(self, stream: str, timeout: float | None = None) -> None:
         """Wait until no query's lag limit holds a stream's source back."""
-        if not self._owner.holds:
+        if not self._owner.sources_may_wait:
             return
         try:
-            self._owner.ask(m.MakeRoom, stream, timeout=timeout)
+            self._owner.ask(m.WaitForRoom, stream, timeout=timeout)
         except TimeoutError:
             raise HeadgateError(
                 f"stream '{stream}' takes nothing more: query '{self.full(stream)}' is at its lag limit",
@@ -334,9 +336,9 @@ class Engine:
         """Start Spark anew, if it does not live. Which tables could not be read again, and why."""
         if not self.runner.java.dead:
             return {}
-        if self._revive is None:
+        if self._restart_spark is None:
             raise self.runner.java.gone()
-        spark = self._revive()
+        spark = self._restart_spark()
         lost = self.tables.read_again(spark)
         self._spark = spark
         self.runner.use(spark)
@@ -344,16 +346,18 @@ class Engine:
         return lost
 
 
-def _known(commits: CommitLog, owed: Mapping[str, Owed], uncalled: Mapping[str, int]) -> dict[str, RememberedQuery]:
+def _remembered(
+    commits: CommitLog, undelivered: Mapping[str, UndeliveredResults], first_undelivered: Mapping[str, int]
+) -> dict[str, RememberedQuery]:
     """What commits say of the queries of former lives."""
     inside: dict[str, list[tuple[str, int, Any]]] = {}
-    for name, each in owed.items():
+    for name, each in undelivered.items():
         if is_fragment_log(name):
             inside.setdefault(query_of(name), []).extend((name, number, output) for number, output in each.outputs)
     state = commits.state
     return {
         name: RememberedQuery(
-            dict(said), dict(state.positions.get(name, {})), tuple(inside.get(name, ())), uncalled.get(name)
+            dict(said), dict(state.positions.get(name, {})), tuple(inside.get(name, ())), first_undelivered.get(name)
         )
         for name, said in state.queries.items()
     }

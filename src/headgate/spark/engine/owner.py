@@ -14,10 +14,20 @@ from headgate.model import HeadgateError, closed
 from headgate.spark.machine.context import Notice
 from headgate.spark.machine.lifecycle import Transition
 from headgate.spark.machine.machine import Machine
-from headgate.spark.machine.messages import Answer, Command, GiveUp, Message, TimePassed
-from headgate.spark.machine.tasks import AIDE, COMMIT, FILES, TIDY, WORKER, LetGo, Reply, Task, Write
+from headgate.spark.machine.messages import Answer, CancelWait, Command, Message, TimePassed
+from headgate.spark.machine.tasks import (
+    BACKGROUND,
+    COMMIT,
+    FILES,
+    MAINTENANCE,
+    WORKER,
+    CloseSink,
+    Reply,
+    Task,
+    WriteCommit,
+)
 
-AIDES = 4  # threads that check queries, open streams and look at windows
+BACKGROUND_THREADS = 4  # threads that check queries, open streams and look at windows
 SINK = "sink-"  # how the lanes of sinks begin that run somebody's code
 
 
@@ -65,7 +75,7 @@ class Owner:
         self,
         machine: Machine,
         perform: Callable[[Task], Any],
-        write: Callable[[Sequence[Write]], Sequence[Any]],
+        write: Callable[[Sequence[WriteCommit]], Sequence[Any]],
         now: Callable[[], float],
         noted: Callable[[Transition | Notice], None],
         workers: int,
@@ -76,12 +86,12 @@ class Owner:
         self._tickets = count(1)
         self._futures: dict[int, Future[Any]] = {}
         self._ended = threading.Event()
-        self.holds = False  # whether a source may have to wait for a query
+        self.sources_may_wait = False  # whether a source may have to wait for a query
         self._lanes = {
             WORKER: Lane("worker", workers, self._carry_out),
-            AIDE: Lane("aide", AIDES, self._carry_out),
+            BACKGROUND: Lane("aide", BACKGROUND_THREADS, self._carry_out),
             COMMIT: Lane("commit", 1, self._commit, group),
-            TIDY: Lane("tidy", 1, self._carry_out),
+            MAINTENANCE: Lane("tidy", 1, self._carry_out),
             FILES: Lane("files", 1, self._carry_out),
         }
         self._thread = threading.Thread(target=self._own, name="headgate-owner", daemon=True)
@@ -104,7 +114,7 @@ class Owner:
             return future.result(timeout)
         except TimeoutError:
             self._futures.pop(ticket, None)
-            self._mailbox.put(GiveUp(ticket))
+            self._mailbox.put(CancelWait(ticket))
             raise
 
     def end(self) -> None:
@@ -127,7 +137,7 @@ class Owner:
                 out = self._machine.failed(message, error)
             for each in out:
                 self._send(each)
-            self.holds = self._machine.backpressure.waits
+            self.sources_may_wait = self._machine.backpressure.sources_may_wait
         self._ended.set()
         self._refuse_all()
 
@@ -150,7 +160,7 @@ class Owner:
                 future.set_exception(each.error)
         elif isinstance(each, Task):
             self._lane(each.lane).put(each)
-            if isinstance(each, LetGo) and each.lane.startswith(SINK):
+            if isinstance(each, CloseSink) and each.lane.startswith(SINK):
                 self._lanes.pop(each.lane).end()
         else:
             self._noted(each)
@@ -178,7 +188,7 @@ class Owner:
             self._mailbox.put(answer)
 
     def _commit(self, tasks: Sequence[Task]) -> None:
-        writes = [task for task in tasks if isinstance(task, Write)]
+        writes = [task for task in tasks if isinstance(task, WriteCommit)]
         try:
             answers = [Answer(*each) for each in zip(writes, self._write(writes), strict=True)]
         except Exception as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headgate.spark.execution.query_run import letters_of
-from headgate.spark.machine.tasks import Write, Written
+from headgate.spark.machine.tasks import WriteCommit, WrittenCommit
 from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.sinks.followers import Followers
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -21,30 +21,30 @@ class Committer:
         self.commits = commits
         self._fragment_logs, self._followers, self._now = fragment_logs, followers, now
 
-    def write(self, tasks: Sequence[Write]) -> list[Written]:
+    def write(self, tasks: Sequence[WriteCommit]) -> list[WrittenCommit]:
         """Make runs count: all of them, durable on return, or none."""
-        made = [self._commit(task) for task in tasks]
-        numbers = self.commits.append_all(made)
+        commits = [self._commit(task) for task in tasks]
+        numbers = self.commits.append_all(commits)
         at = self._now()
-        return [self._written(*each, at) for each in zip(tasks, numbers, made, strict=True)]
+        return [self._written(*each, at) for each in zip(tasks, numbers, commits, strict=True)]
 
-    def _commit(self, task: Write) -> Commit:
+    def _commit(self, task: WriteCommit) -> Commit:
         otherwise = {query: stream for query, stream, _ in task.failures}
         failures = [(query, failure) for query, _, failure in task.failures]
         letters = letters_of(failures, otherwise, self._now())
-        outputs = {**task.outputs, **task.inside}
+        outputs = {**task.outputs, **task.intermediate}
         return Commit(task.run, task.units, task.positions, outputs, task.queries, letters)
 
-    def _written(self, task: Write, number: int, commit: Commit, at: float) -> Written:
-        owed, error = {}, None
-        for name, output in task.inside.items():
+    def _written(self, task: WriteCommit, number: int, commit: Commit, at: float) -> WrittenCommit:
+        unappended, error = {}, None
+        for name, output in task.intermediate.items():
             try:
-                self._fragment_logs.put(name, number, output.table())
+                self._fragment_logs.append(name, number, output.table())
             except Exception as failed:  # it is committed: the rows must be put there before the query goes on
-                owed[name], error = (number, output), failed
-        for query, tables in task.seen.items():
+                unappended[name], error = (number, output), failed
+        for query, tables in task.follower_tables.items():
             for table in tables:
                 self._followers.give(query, table)
-        for query in task.over:
+        for query in task.ended_queries:
             self._followers.end(query)
-        return Written(number, at, commit.letters, owed, error)
+        return WrittenCommit(number, at, commit.letters, unappended, error)

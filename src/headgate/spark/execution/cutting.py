@@ -15,7 +15,7 @@ from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.prepared_query import Failure
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.queries.layout import Layout, QueryCutter
-from headgate.spark.queries.retention import whole_from
+from headgate.spark.queries.retention import whole_needed_from
 from headgate.spark.queries.running_query import Logs, RunningQuery
 
 
@@ -28,7 +28,7 @@ def cut_up(
 
     Nothing counts until the shape is announced: rows of an epoch that was not are swept away.
     """
-    past = whole_from(running, logs)
+    past = whole_needed_from(running, logs)
     layout = cutter.cut(running.query, level, epoch, dict(running.positions))
     failures: list[Failure] = []
     try:
@@ -43,7 +43,7 @@ def cut_up(
     return layout, positions, failures
 
 
-def left_inside(running: RunningQuery, fragment: Fragment) -> dict[Place, Range] | None:
+def remaining_ranges(running: RunningQuery, fragment: Fragment) -> dict[Place, Range] | None:
     """What a piece must still take of the rows that wait before it, so that the query can be whole; None: nothing."""
     taken = {}
     for place, source in fragment.leaves.items():

@@ -18,10 +18,10 @@ from headgate.spark.execution.open_sinks import size_of
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train
 from headgate.spark.execution.shared_jobs import SharedJobs
-from headgate.spark.execution.unexpected_errors import told
+from headgate.spark.execution.unexpected_errors import explain
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.jvm.process import Java
-from headgate.spark.machine.tasks import Evaluate, Portion, Result
+from headgate.spark.machine.tasks import Evaluate, Portion, PortionResult
 from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.running_query import Logs, RunningQuery
 from headgate.spark.sinks.followers import Followers
@@ -73,7 +73,7 @@ class SparkEvaluator:
     def cutter(self) -> QueryCutter:
         return QueryCutter(self.spark, self._streams, self._tables, self._waiting)
 
-    def evaluate(self, task: Evaluate) -> list[Result]:
+    def evaluate(self, task: Evaluate) -> list[PortionResult]:
         """Each group in one job, where its queries are of one form."""
         java = self.java
         results = [result for group in task.groups for result in self._group(group, task.label)]
@@ -81,7 +81,7 @@ class SparkEvaluator:
             raise java.gone()
         return results
 
-    def _group(self, group: Sequence[Portion], label: str) -> Iterator[Result]:
+    def _group(self, group: Sequence[Portion], label: str) -> Iterator[PortionResult]:
         query_runs: dict[Portion, QueryRun] = {}
         for portion in group:
             try:
@@ -89,7 +89,7 @@ class SparkEvaluator:
             except SparkGoneError:
                 raise
             except Exception as error:  # its log lacks what it was to read
-                yield Result(portion, told(error, f"run {portion.name}"))
+                yield PortionResult(portion, explain(error, f"run {portion.name}"))
         self._shared_jobs.evaluate(list(query_runs.values()), label)
         # Members of a group have read the same, and to look up a long train takes a while.
         arrivals = cache(lambda stream, first, last: self._logs[stream].arrivals(first, last))
@@ -97,32 +97,32 @@ class SparkEvaluator:
             try:
                 yield self._result(portion, query_run, arrivals)
             except Exception as error:
-                yield Result(portion, told(error, f"run {portion.name}"))
+                yield PortionResult(portion, explain(error, f"run {portion.name}"))
 
     def query_run(self, portion: Portion) -> QueryRun:
         fragment = cast(Fragment, portion.fragment)
         if fragment.prepared.catalog.spark is not self.spark:  # its frames are in a Java that has died
             raise SparkChangedError("the query was made ready for a Spark that has died")
-        taken = {place: Range(*offsets) for place, offsets in portion.taken.items()}
+        taken = {place: Range(*offsets) for place, offsets in portion.offsets.items()}
         return QueryRun.of(RunningQuery.of(portion.resume_point), fragment, taken, self._logs)
 
     def _result(
         self, portion: Portion, query_run: QueryRun, arrivals: Callable[..., Sequence[tuple[float, int]]]
-    ) -> Result:
+    ) -> PortionResult:
         if query_run.error:
-            return Result(portion, query_run.error)
+            return PortionResult(portion, query_run.error)
         output = query_run.output(self._aside)
         times: Sequence[float] = ()
         if query_run.result.written is not None:
             times = arrivals_of_train(query_run.result.count, query_run.streams_read, arrivals)
         elif query_run.fragment.feeds is None:
             times = arrivals_of(query_run.result.rows, query_run.streams_read, self._logs)
-        return Result(
+        return PortionResult(
             portion,
             output=output,
             size=0 if output is None else size_of(output),
-            inside=query_run.inside(),
-            inside_rows=0 if query_run.handed is None else query_run.handed.num_rows,
+            intermediate=query_run.intermediate_output(),
+            intermediate_count=0 if query_run.intermediate is None else query_run.intermediate.num_rows,
             chunks=query_run.chunks,
             failures=query_run.result.failures,
             count=query_run.result.count,
@@ -131,5 +131,5 @@ class SparkEvaluator:
             late=query_run.late,
             jobs=query_run.jobs,
             arrivals=times,
-            seen=tuple(query_run.tables(self._aside)) if self._followers.has(query_run.name) else (),
+            follower_tables=tuple(query_run.tables(self._aside)) if self._followers.has(query_run.name) else (),
         )

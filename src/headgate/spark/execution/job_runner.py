@@ -17,7 +17,7 @@ from headgate.spark.jvm.errors import of_values
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.jvm.process import Java
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
 
 class JobRunner:
@@ -35,21 +35,21 @@ class JobRunner:
         self.java = Java(ours=self.java.ours)
         self._context = spark.sparkContext
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+    def run(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
         """The result and how many Spark jobs it took. A failure that may pass is tried once more.
 
         That Spark has died does not pass: `SparkGoneError`.
         """
-        result, jobs = self.ask(lambda: self._tried(group, description, evaluate))
+        result, jobs = self.call(lambda: self._run_twice(group, description, evaluate))
         with self._counting:
             self.jobs += jobs
         return result, jobs
 
-    def ask(self, question: Callable[[], Made]) -> Made:
+    def call(self, call_spark: Callable[[], Value]) -> Value:
         """Ask something of Spark. `SparkGoneError` if it has died by then, whatever else that may look like."""
         java = self.java
         try:
-            answer = question()
+            answer = call_spark()
         except Exception as error:
             if isinstance(blamed := java.blame(error), SparkGoneError):
                 raise blamed from error
@@ -58,7 +58,7 @@ class JobRunner:
             raise java.gone()
         return answer
 
-    def _tried(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+    def _run_twice(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
         try:
             return self._run(group, description, evaluate)
         except Exception as error:
@@ -67,13 +67,13 @@ class JobRunner:
                 raise
             return self._run(group, description, evaluate)
 
-    def _run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+    def _run(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
         context = self._context
         context.setJobGroup(group, description, interruptOnCancel=True)
         result = self._limited(context, group, evaluate)
         return result, len(context.statusTracker().getJobIdsForGroup(group))
 
-    def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Made]) -> Made:
+    def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Value]) -> Value:
         expired = threading.Event()
 
         def expire() -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from headgate.spark.machine.tasks import FILES, Deliver, LetGo
+from headgate.spark.machine.tasks import FILES, CloseSink, Deliver
 from headgate.spark.queries.fragment_logs import is_fragment_log
 from headgate.spark.sinks.files import FileSink
 from headgate.spark.sinks.registry import (
@@ -73,16 +73,16 @@ class OpenSinks:
             found = self.files[query] = FileSink(self._directory.result(query), kind)
         return found
 
-    def let_go(self, task: LetGo) -> None:
+    def close_sink(self, task: CloseSink) -> None:
         """Close a sink that gets no more."""
         other = self._others.pop(task.outbox, None)
         if other is not None:
             other.close()
-        elif task.by == FILES and task.query in self.files:
+        elif task.lane_name == FILES and task.query in self.files:
             self.files[task.query].sync()  # while `tidy` knows it still: commits may forget its results from now on
             self.files.pop(task.query).close()
 
-    def tidy(self, upto: int) -> None:
+    def maintain(self, upto: int) -> None:
         """Merge small files of commits up to a number, and make sure that all files are on disk.
 
         The first failure is raised when all sinks have had their turn.
@@ -106,10 +106,10 @@ class OpenSinks:
 def stored_sinks(directory: DataDirectory, table_call: TableCall, fragment_log: Callable[[str], Sink]) -> SinkOf:
     """Sinks as commits name them, for recovery; what has no function goes nowhere, and can be recalled later."""
 
-    def sink_of(query: str, told: Mapping[str, Any]) -> Sink:
+    def sink_of(query: str, description: Mapping[str, Any]) -> Sink:
         if is_fragment_log(query):
             return fragment_log(query)
-        text = str(told.get("sink", "parquet"))
+        text = str(description.get("sink", "parquet"))
         call = table_call(text)
         if call is None and parse_sink(text).name in ("callback", "table"):
             text = "blackhole"
@@ -118,12 +118,12 @@ def stored_sinks(directory: DataDirectory, table_call: TableCall, fragment_log: 
     return sink_of
 
 
-def uncalled(directory: DataDirectory, commits: CommitLog) -> dict[str, int]:
+def first_undelivered(directory: DataDirectory, commits: CommitLog) -> dict[str, int]:
     """The first commit that the callback of each query may not have been given; nobody can call it until it is back."""
     calls = {
         name: CallbackSink.given(directory.result(name))
-        for name, told in commits.state.queries.items()
-        if parse_sink(str(told.get("sink", "parquet"))).name == "callback"
+        for name, description in commits.state.queries.items()
+        if parse_sink(str(description.get("sink", "parquet"))).name == "callback"
     }
     found: dict[str, int] = {}
     for number, commit in commits.commits() if calls else ():

@@ -16,15 +16,15 @@ from headgate.spark.store.directory import DataDirectory
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class UndeliveredResults:
     """Committed results that a query's sink has not taken, in rising order, and why it did not take the first."""
 
     outputs: list[tuple[int, Output]]
     error: Exception
-    told: Mapping[str, Any]  # what commits said of the query when it failed: its sink is named there
+    description: Mapping[str, Any]  # what commits said of the query when it failed: its sink is named there
 
 
-def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> dict[str, Owed]:
+def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> dict[str, UndeliveredResults]:
     """Bring all that the commit log has to where it belongs; gives what sinks did not take, by query.
 
     Results go to every durable sink, which takes each once, rows that wait inside a query (names with `#`) to their
@@ -33,19 +33,22 @@ def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> d
     that are owed, and nothing else. After a sink has failed, all later results of its query are owed too, since they
     must not overtake.
     """
-    rolling = _Rolling(directory, sink_of, commits.base())
+    roll_forward = _RollForward(directory, sink_of, commits.base())
     try:
         for number, commit in commits.commits():
-            rolling.take(number, commit)
-        rolling.sync()
+            roll_forward.take(number, commit)
+        roll_forward.sync()
     finally:
-        rolling.close()
-    _empty(directory.aside, {name.split("/")[0] for owed in rolling.owed.values() for name in _files(owed)})
-    return rolling.owed
+        roll_forward.close()
+    _remove_all_but(
+        directory.aside,
+        {name.split("/")[0] for undelivered in roll_forward.undelivered.values() for name in _files(undelivered)},
+    )
+    return roll_forward.undelivered
 
 
 @dataclass(slots=True)
-class _Rolling:
+class _RollForward:
     """The sinks while commits go there one by one.
 
     One by one, not several in a file: after a power cut a later commit may be in place and an earlier one not.
@@ -54,7 +57,7 @@ class _Rolling:
     directory: DataDirectory
     sink_of: SinkOf
     state: CommittedState  # before the next commit
-    owed: dict[str, Owed] = field(default_factory=dict)
+    undelivered: dict[str, UndeliveredResults] = field(default_factory=dict)
     sinks: dict[str, Sink] = field(default_factory=dict)
     letters: dict[str, DeadLetters] = field(default_factory=dict)
 
@@ -65,8 +68,8 @@ class _Rolling:
             self.letters[stream].keep_committed(number, letters)
         for query, output in commit.outputs.items():
             self._deliver(query, number, output, commit.queries.get(query) or self.state.queries.get(query, {}))
-        for query, told in commit.queries.items():
-            if query in self.sinks and (told is None or told.get("sink") != self._sink(query)):
+        for query, description in commit.queries.items():
+            if query in self.sinks and (description is None or description.get("sink") != self._sink(query)):
                 self.sinks[query].sync()
                 self.sinks.pop(query).close()  # another query of this name, or the same started anew, with another one
         self.state.apply(commit)
@@ -74,17 +77,17 @@ class _Rolling:
     def _sink(self, query: str) -> Any:
         return self.state.queries.get(query, {}).get("sink")
 
-    def _deliver(self, query: str, number: int, output: Output, told: Mapping[str, Any]) -> None:
-        if query in self.owed:
-            self.owed[query].outputs.append((number, output))
+    def _deliver(self, query: str, number: int, output: Output, description: Mapping[str, Any]) -> None:
+        if query in self.undelivered:
+            self.undelivered[query].outputs.append((number, output))
             return
         try:
             if query not in self.sinks:
-                self.sinks[query] = self.sink_of(query, told)
+                self.sinks[query] = self.sink_of(query, description)
             if self.sinks[query].durable:
                 deliver(self.sinks[query], [(number, output)], self.directory.aside)
         except Exception as error:
-            self.owed[query] = Owed([(number, output)], error, told)
+            self.undelivered[query] = UndeliveredResults([(number, output)], error, description)
 
     def sync(self) -> None:
         """The commit log may be shortened before anybody opens these sinks again."""
@@ -96,11 +99,11 @@ class _Rolling:
             sink.close()
 
 
-def _files(owed: Owed) -> list[str]:
-    return [name for _, output in owed.outputs for name in output.files]
+def _files(undelivered: UndeliveredResults) -> list[str]:
+    return [name for _, output in undelivered.outputs for name in output.files]
 
 
-def _empty(folder: Path, kept: set[str]) -> None:
+def _remove_all_but(folder: Path, kept: set[str]) -> None:
     """Remove all that is in a folder, except some names."""
     for left in folder.iterdir():
         if left.name not in kept:

@@ -37,25 +37,25 @@ class SharedJobs:
         """Run all; afterwards each share has its result or its error."""
         alone = [query_run for query_run in query_runs if self._stays_alone(query_run)]
         others = [query_run for query_run in query_runs if query_run not in alone]
-        large = [query_run for query_run in others if query_run.apart]
-        self._fused([query_run for query_run in others if query_run not in large], label)
-        self._fused(large, label)
+        large = [query_run for query_run in others if query_run.executors_write]
+        self._run_shared([query_run for query_run in others if query_run not in large], label)
+        self._run_shared(large, label)
         for query_run in alone:
-            self._single(query_run, label)
+            self._run_alone(query_run, label)
 
     def _stays_alone(self, query_run: QueryRun) -> bool:
         """It is in pieces, or even the equalities of its join may fail: those are the same for a whole group."""
         return query_run.fragment.prepared.care is Care.JOIN_KEYS or not query_run.running.layout.whole
 
-    def _done(self, query_run: QueryRun, result: Result, jobs: int) -> None:
+    def _finish(self, query_run: QueryRun, result: Result, jobs: int) -> None:
         query_run.done(result, self._now())
         query_run.jobs = jobs
 
-    def _fused(self, query_runs: Sequence[QueryRun], label: str) -> None:
+    def _run_shared(self, query_runs: Sequence[QueryRun], label: str) -> None:
         """Run shares that are all small or all large."""
         if len(query_runs) < 2:
             for query_run in query_runs:
-                self._single(query_run, label)
+                self._run_alone(query_run, label)
             return
         name = f"headgate-{label}-{query_runs[0].name}…{query_runs[-1].name}"
         try:
@@ -66,23 +66,25 @@ class SharedJobs:
             raise
         except Exception:
             half = len(query_runs) // 2
-            self._fused(query_runs[:half], label)
-            self._fused(query_runs[half:], label)
+            self._run_shared(query_runs[:half], label)
+            self._run_shared(query_runs[half:], label)
             return
         if found is None:
             for query_run in query_runs:
-                self._single(query_run, label)
+                self._run_alone(query_run, label)
             return
         for query_run, result in zip(query_runs, found, strict=True):
-            self._done(query_run, result, jobs)
+            self._finish(query_run, result, jobs)
 
     def _results(self, query_runs: Sequence[QueryRun]) -> list[Result] | None:
         """What one job gives each share; None: each needs its own."""
         group, leaves = self._group(query_runs), [query_run.leaves for query_run in query_runs]
         if not any(query_run.fragment.prepared.careful for query_run in query_runs):
             try:
-                apart = query_runs[0].apart
-                found = group.write(leaves, self._logs, self._aside) if apart else group.run(leaves, self._logs)
+                executors_write = query_runs[0].executors_write
+                found = (
+                    group.write(leaves, self._logs, self._aside) if executors_write else group.run(leaves, self._logs)
+                )
             except SPARK_ERRORS as error:
                 if not may_be_of_values(error):
                     raise
@@ -92,7 +94,7 @@ class SharedJobs:
                     if found is None
                     else [_result(query_run, one) for query_run, one in zip(query_runs, found, strict=True)]
                 )
-        return None if query_runs[0].apart else self._careful_results(query_runs, group)
+        return None if query_runs[0].executors_write else self._careful_results(query_runs, group)
 
     def _careful_results(self, query_runs: Sequence[QueryRun], group: Fused) -> list[Result]:
         """The same where an expression fails on a row; members for which one did are careful from now on."""
@@ -102,7 +104,7 @@ class SharedJobs:
                 query_run.fragment.prepared.care = Care.EXPRESSIONS
         return [Result(rows, failures) for rows, failures in told]
 
-    def _single(self, query_run: QueryRun, label: str) -> None:
+    def _run_alone(self, query_run: QueryRun, label: str) -> None:
         try:
             result, jobs = self._runner.run(
                 f"headgate-{label}-{query_run.name}",
@@ -114,7 +116,7 @@ class SharedJobs:
         except Exception as error:
             query_run.error = one_line(error)
         else:
-            self._done(query_run, result, jobs)
+            self._finish(query_run, result, jobs)
 
     def _group(self, query_runs: Sequence[QueryRun]) -> Fused:
         prepared_queries = [query_run.fragment.prepared for query_run in query_runs]

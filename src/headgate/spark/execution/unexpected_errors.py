@@ -13,10 +13,10 @@ _FORESEEN = (HeadgateError, OSError, PySparkException, Py4JError)
 _log = logs.logger("execution")
 
 
-def told(error: Exception, doing: str) -> str:
+def explain(error: Exception, doing: str) -> str:
     """An error in one line; one that was not foreseen is logged, with what was being done.
 
-    >>> told(KeyError("q1"), "run q1"), told(ValueError("no such day"), "run q1")
+    >>> explain(KeyError("q1"), "run q1"), explain(ValueError("no such day"), "run q1")
     ("KeyError: 'q1'", 'no such day')
     """
     if isinstance(error, _FORESEEN):

@@ -11,7 +11,7 @@ from headgate.plan.sharing import Place
 from headgate.spark.machine.cost_split import split
 from headgate.spark.machine.fragments import FragmentView, Offsets
 from headgate.spark.machine.lifecycle import Life, QueryState
-from headgate.spark.machine.tasks import Portion, Result
+from headgate.spark.machine.tasks import Portion, PortionResult
 
 Step = tuple[tuple[Life, FragmentView], ...]  # one piece of each query
 
@@ -28,11 +28,11 @@ class ActiveRun:
     members: tuple[Life, ...]
     takes: Mapping[QueueId, Offsets]
     steps: list[Step]  # still to go
-    fed: frozenset[tuple[str, str]]  # (query, name of what waits inside) that pieces on this way give
-    ends: Mapping[str, int]  # how much waited inside the queries when the run began
-    passed: set[tuple[str, QueueId]] = field(default_factory=set)  # queues whose rows are taken as they come
-    done: list[Result] = field(default_factory=list)  # committed
-    answered: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    fed_logs: frozenset[tuple[str, str]]  # (query, name of what waits inside) that pieces on this way give
+    fragment_log_ends: Mapping[str, int]  # how much waited inside the queries when the run began
+    bypassed: set[tuple[str, QueueId]] = field(default_factory=set)  # queues whose rows are taken as they come
+    committed: list[PortionResult] = field(default_factory=list)  # committed
+    response_times: dict[str, tuple[float, ...]] = field(default_factory=dict)
     seconds: float = 0.0
 
     @classmethod
@@ -44,14 +44,14 @@ class ActiveRun:
         for queue, first, last in run.takes:  # units that run together may take from one queue, one after another
             takes[queue] = takes.get(queue, (first, last))[0], last
         steps = [tuple(one for one in step if one is not None) for step in zip_longest(*ways)]
-        fed = frozenset(
+        fed_logs = frozenset(
             (life.name, fragment.feeds_name)
             for way in ways
             for life, fragment in way
             if fragment.feeds_name is not None
         )
-        ends = {name: end for life in members for name, end in life.ends.items()}
-        return cls(run, members, takes, steps, fed, ends)
+        fragment_log_ends = {name: end for life in members for name, end in life.fragment_log_ends.items()}
+        return cls(run, members, takes, steps, fed_logs, fragment_log_ends)
 
     def portions(self) -> list[Portion]:
         """What each query does in the next step in which there is something to take; none: the run is over."""
@@ -77,13 +77,13 @@ class ActiveRun:
         base, here = life.bases[queue], life.positions[place]
         first, last = self.takes.get(queue, (here - base, here - base))
         first, last = base + first, base + last
-        inside = life.ends.get(stream)
+        log_end = life.fragment_log_ends.get(stream)
         held = place in fragment.held and not life.until
-        if inside is None or held or last < self.ends[stream] or (life.name, stream) not in self.fed:
+        if log_end is None or held or last < self.fragment_log_ends[stream] or (life.name, stream) not in self.fed_logs:
             return first, last
-        life.bases[queue] += inside - last  # the scheduler never hears of them
-        self.passed.add((life.name, queue))
-        return first, inside
+        life.bases[queue] += log_end - last  # the scheduler never hears of them
+        self.bypassed.add((life.name, queue))
+        return first, log_end
 
     def groups(self, portions: Sequence[Portion]) -> tuple[tuple[Portion, ...], ...]:
         """Portions by units: those of one are one job, where their queries are of one form."""
@@ -96,28 +96,30 @@ class ActiveRun:
 
     def outcome(self, overhead: float, wants_answers: bool) -> Outcome:
         """What the scheduler is told of the run."""
-        parts = split(self.seconds, overhead, [(one.tuples, one.count) for one in self.done]) if self.done else []
+        parts = (
+            split(self.seconds, overhead, [(one.tuples, one.count) for one in self.committed]) if self.committed else []
+        )
         lives = {life.name: life for life in self.members}
         operators = tuple(
             told
-            for one, part in zip(self.done, parts, strict=True)
+            for one, part in zip(self.committed, parts, strict=True)
             for told in _operator(lives[one.portion.name], one, part)
         )
-        times = [Answered(name, found) for name, found in self.answered.items() if found] if wants_answers else []
+        times = [Answered(name, found) for name, found in self.response_times.items() if found] if wants_answers else []
         return Outcome(self.run, self.seconds, None, operators, tuple(self._produced(lives)), tuple(times))
 
     def _produced(self, lives: Mapping[str, Life]) -> Iterator[Produced]:
         """What waits for other units now."""
-        for result in self.done:
+        for result in self.committed:
             life, name = lives[result.portion.name], result.portion.fragment.feeds_name
             if name is None or not result.chunks or life.layout is None or not life.entered:
                 continue
             for place, source in life.layout.leaves.items():
-                if source.stream == name and (life.name, life.queues[place]) not in self.passed:
+                if source.stream == name and (life.name, life.queues[place]) not in self.bypassed:
                     yield Produced(life.queues[place], result.chunks)
 
 
-def _operator(life: Life, result: Result, seconds: float) -> Iterable[OperatorOutcome]:
+def _operator(life: Life, result: PortionResult, seconds: float) -> Iterable[OperatorOutcome]:
     """A job's time cannot be split, so the first operator of a piece stands for all of it."""
     numbers = [number for number, fragment in life.operators.items() if fragment is result.portion.fragment]
     if numbers and result.tuples:

@@ -13,7 +13,7 @@ from typing import Any
 from headgate.model import HeadgateError, unknown
 from headgate.spark.machine.lifecycle import TRANSITIONS, Life, QueryState, Transition
 from headgate.spark.machine.messages import Answer
-from headgate.spark.machine.tasks import Prepare, Reply, Task, Write
+from headgate.spark.machine.tasks import Prepare, Reply, Task, WriteCommit
 
 NEWEST = 50  # transitions that `status` shows
 Then = Callable[[Answer], None]
@@ -40,17 +40,17 @@ class MachineContext:
         self.lives: dict[str, Life] = {}
         self.newest: deque[Transition] = deque(maxlen=NEWEST)
         self._out: list[Out] = []
-        self.committed = 0  # the newest commit that has been heard of
+        self.newest_commit = 0  # the newest commit that has been heard of
         self._then: dict[Task, Then] = {}
         self._committing: dict[Task, int] = {}  # tasks that commit, and the newest commit when they were given
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count(1)
 
-    def give(self, task: Task, then: Then) -> None:
+    def submit(self, task: Task, then: Then) -> None:
         """Hand a task out."""
         self._then[task] = then
-        if isinstance(task, Write | Prepare):
-            self._committing[task] = self.committed
+        if isinstance(task, WriteCommit | Prepare):
+            self._committing[task] = self.newest_commit
         self._out.append(task)
 
     def answered(self, answer: Answer) -> None:
@@ -60,40 +60,40 @@ class MachineContext:
         then(answer)
 
     @property
-    def certain(self) -> int:
+    def certain_commit(self) -> int:
         """The newest commit such that what it and all before it produced has been heard of."""
-        return min(self._committing.values(), default=self.committed)
+        return min(self._committing.values(), default=self.newest_commit)
 
     def reply(self, ticket: int | None, value: Any = None, error: Exception | None = None) -> None:
         if ticket is not None:
             self._out.append(Reply(ticket, value, error))
 
-    def tell(self, level: str, text: str, **fields: object) -> None:
+    def log(self, level: str, text: str, **fields: object) -> None:
         """Let people know."""
         self._out.append(Notice(level, text, fields))
 
-    def taken(self) -> list[Out]:
+    def take_output(self) -> list[Out]:
         """What has gone out since the last time."""
         out, self._out = self._out, []
         return out
 
-    def number(self) -> int:
+    def new_id(self) -> int:
         """One that was never given before."""
         return next(self._numbers)
 
     # -- time --------------------------------------------------------------------------------------------------
 
-    def at(self, time: float, call: Callable[[], None]) -> None:
+    def call_at(self, time: float, call: Callable[[], None]) -> None:
         """Do something when a time has come."""
         if time < inf:
-            heapq.heappush(self._timers, (time, self.number(), call))
+            heapq.heappush(self._timers, (time, self.new_id(), call))
 
     @property
     def due(self) -> float:
         """When something is to be done next; infinity if nothing is."""
         return self._timers[0][0] if self._timers else inf
 
-    def ring(self) -> None:
+    def fire_timers(self) -> None:
         """Do what is due."""
         while self._timers and self._timers[0][0] <= self.now:
             heapq.heappop(self._timers)[2]()
@@ -105,7 +105,7 @@ class MachineContext:
             raise unknown("query", name, self.lives)
         return self.lives[name]
 
-    def move(self, life: Life, state: QueryState, reason: str, error: str = "") -> None:
+    def change_state(self, life: Life, state: QueryState, reason: str, error: str = "") -> None:
         """The one place where a query's state changes."""
         if state not in TRANSITIONS[life.state]:
             raise AssertionError(f"query '{life.name}' cannot go from {life.state} to {state} ({reason})")
@@ -114,12 +114,12 @@ class MachineContext:
         if life.settled:
             self.settle(life)
 
-    def begun(self, life: Life) -> None:
+    def add(self, life: Life) -> None:
         """There is a new query."""
         self.lives[life.name] = life
         self._note(life, "", life.state, "added")
 
-    def gone(self, life: Life, reason: str) -> None:
+    def remove(self, life: Life, reason: str) -> None:
         """There is a query no more. Commands that wait for it find none."""
         if self.lives.get(life.name) is life:
             del self.lives[life.name]

@@ -8,10 +8,10 @@ from typing import Any
 
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.context import MachineContext
-from headgate.spark.machine.lifecycle import PASSING, Life, QueryState
+from headgate.spark.machine.lifecycle import TRANSIENT, Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.outbox import Outbox
-from headgate.spark.machine.tasks import FILES, Deliver, KeepLetters, LetGo, Task
+from headgate.spark.machine.tasks import FILES, CloseSink, Deliver, StoreDeadLetters, Task
 
 LETTERS = "letters"
 
@@ -22,52 +22,57 @@ class Delivery:
     def __init__(self, context: MachineContext) -> None:
         self.outboxes: dict[int, Outbox] = {}
         self.suspend: Callable[[Life, str], None]  # set by the machine, as are the next two
-        self.hold: Callable[[Life], None]  # let a query wait, since its sink has too much
+        self.wait_for_sink: Callable[[Life], None]  # let a query wait, since its sink has too much
         self.go_on: Callable[[Life], None]
         self._letters: dict[str, Outbox] = {}
         self._context = context
 
     def open(self, life: Life, sink: str, lane: str, behind: float, call: Any = None) -> Outbox:
         """A way to the sink of a query."""
-        outbox = Outbox(self._context.number(), life.name, sink, behind, lane, call)
+        outbox = Outbox(self._context.new_id(), life.name, sink, behind, lane, call)
         self.outboxes[outbox.id] = outbox
         life.outbox = outbox
         return outbox
 
-    def owe(self, query: str, sink: str, results: Sequence[tuple[int, Any, int]]) -> None:
+    def add_undelivered(self, query: str, sink: str, results: Sequence[tuple[int, Any, int]]) -> None:
         """Results of a former life that the sink of a query has not taken: its files, since nobody is there to call."""
-        outbox = Outbox(self._context.number(), query, sink, over=True)
+        outbox = Outbox(self._context.new_id(), query, sink, query_gone=True)
         self.outboxes[outbox.id] = outbox
-        for commit, found, size in results:
-            outbox.put(commit, found, size, self._context.now)
+        for commit, output, size in results:
+            outbox.put(commit, output, size, self._context.now)
 
-    def inherit(self, life: Life) -> None:
+    def take_over_undelivered(self, life: Life) -> None:
         """A query comes back: what its sink did not take in a former life is its own affair now."""
         assert life.outbox is not None
         for outbox in list(self.outboxes.values()):
-            if outbox.query == life.name and outbox.over and not outbox.taking and outbox.lane == life.outbox.lane:
+            if (
+                outbox.query == life.name
+                and outbox.query_gone
+                and not outbox.in_delivery
+                and outbox.lane == life.outbox.lane
+            ):
                 life.outbox.waiting.extendleft(reversed(outbox.waiting))
                 life.outbox.size += outbox.size
                 del self.outboxes[outbox.id]
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
         """A commit has results for a query's sink."""
-        self._context.committed = max(self._context.committed, commit)
+        self._context.newest_commit = max(self._context.newest_commit, commit)
         assert life.outbox is not None
         life.outbox.put(commit, results, size, self._context.now)
         self.pump(life.outbox)
         if life.outbox.error:
             self.suspend(life, life.outbox.error)
         elif life.outbox.is_full:
-            self.hold(life)
+            self.wait_for_sink(life)
 
     def put_letters(self, commit: int, letters: Mapping[str, Any]) -> None:
         """A commit has dead letters for streams."""
-        self._context.committed = max(self._context.committed, commit)
-        for stream, found in letters.items():
+        self._context.newest_commit = max(self._context.newest_commit, commit)
+        for stream, stream_letters in letters.items():
             if stream not in self._letters:
-                self._letters[stream] = Outbox(self._context.number(), stream, LETTERS)
-            self._letters[stream].put(commit, found, 0, self._context.now)
+                self._letters[stream] = Outbox(self._context.new_id(), stream, LETTERS)
+            self._letters[stream].put(commit, stream_letters, 0, self._context.now)
             self.pump(self._letters[stream])
 
     def pump(self, outbox: Outbox) -> None:
@@ -75,43 +80,43 @@ class Delivery:
         if outbox.due(self._context.now):
             batch = outbox.take()
             task: Task = (
-                KeepLetters(outbox.query, batch)
+                StoreDeadLetters(outbox.query, batch)
                 if outbox.sink == LETTERS
                 else Deliver(outbox.id, outbox.query, outbox.sink, batch, outbox.lane, outbox.call)
             )
-            self._context.give(task, lambda answer: self._delivered(outbox, answer))
-        elif outbox.waiting and not outbox.taking and not outbox.error:
-            self._context.at(outbox.ripe, lambda: self.pump(outbox))
+            self._context.submit(task, lambda answer: self._delivered(outbox, answer))
+        elif outbox.waiting and not outbox.in_delivery and not outbox.error:
+            self._context.call_at(outbox.due_at, lambda: self.pump(outbox))
 
     def _delivered(self, outbox: Outbox, answer: Answer) -> None:
         if answer.error is None:
-            outbox.took()
+            outbox.delivered()
             self.pump(outbox)
             life = self._life(outbox)
             if life is not None and life.state is QueryState.WAITING and not life.failures and outbox.has_room:
                 self.go_on(life)
         else:
             outbox.refused(self._context.explain(answer.error))
-            outbox.lost = isinstance(answer.error, SparkGoneError)
-            for life in self._concerned(outbox):
+            outbox.awaits_spark = isinstance(answer.error, SparkGoneError)
+            for life in self._affected(outbox):
                 self._suspend(life, outbox)
-        if not outbox.taking:
+        if not outbox.in_delivery:
             outbox.at_once = False
-        self._end(outbox)
+        self._close_if_empty(outbox)
 
     def _suspend(self, life: Life, outbox: Outbox) -> None:
         """Suspend a query whose results a sink did not take; one in a passing state after that, if it still holds."""
         if self._context.lives.get(life.name) is not life or not outbox.error:
             return
-        if life.state in PASSING:
+        if life.state in TRANSIENT:
             self._context.when_settled(life, lambda: self._suspend(life, outbox))
-        elif not outbox.lost:
+        elif not outbox.awaits_spark:
             self.suspend(life, outbox.error)
         elif life.state in (QueryState.RUNNING, QueryState.WAITING):  # others wait until Spark is back, as they are
-            life.lost = True
+            life.awaits_spark = True
             self.suspend(life, outbox.error)
 
-    def _concerned(self, outbox: Outbox) -> Iterable[Life]:
+    def _affected(self, outbox: Outbox) -> Iterable[Life]:
         """Whose results or letters they are that a sink did not take."""
         if outbox.sink != LETTERS:
             life = self._life(outbox)
@@ -131,34 +136,32 @@ class Delivery:
         outbox = life.outbox
         if outbox is None or not outbox.error:
             return False
-        outbox.error, outbox.lost, outbox.at_once = "", False, True
+        outbox.error, outbox.awaits_spark, outbox.at_once = "", False, True
         self.pump(outbox)
-        return bool(outbox.taking)
+        return bool(outbox.in_delivery)
 
-    def offer_lost(self) -> None:
+    def offer_after_restart(self) -> None:
         """Offer sinks again what they did not take because Spark had died."""
         for outbox in list(self.outboxes.values()):
-            if outbox.lost:
-                outbox.error, outbox.lost, outbox.at_once = "", False, True
+            if outbox.awaits_spark:
+                outbox.error, outbox.awaits_spark, outbox.at_once = "", False, True
                 self.pump(outbox)
 
     def close(self, life: Life) -> None:
         """A query is gone; what it has produced still goes to its sink."""
         if life.outbox is not None:
-            life.outbox.over = True
+            life.outbox.query_gone = True
             self.pump(life.outbox)
-            self._end(life.outbox)
+            self._close_if_empty(life.outbox)
 
-    def _end(self, outbox: Outbox) -> None:
-        if outbox.over and outbox.error and outbox.call is not None:
+    def _close_if_empty(self, outbox: Outbox) -> None:
+        if outbox.query_gone and outbox.error and outbox.call is not None:
             commits = outbox.drop()  # there is no query that could be resumed to offer them again
-            self._context.tell(
-                "warning", "results of a stopped query were dropped", query=outbox.query, commits=commits
-            )
-        if outbox.over and not outbox.waiting and self.outboxes.pop(outbox.id, None) is not None:
+            self._context.log("warning", "results of a stopped query were dropped", query=outbox.query, commits=commits)
+        if outbox.query_gone and not outbox.waiting and self.outboxes.pop(outbox.id, None) is not None:
             if outbox.lane == FILES and any(other.query == outbox.query for other in self.outboxes.values()):
                 return  # another query of that name goes on with its files
-            self._context.give(LetGo(outbox.id, outbox.query, outbox.lane), lambda answer: None)
+            self._context.submit(CloseSink(outbox.id, outbox.query, outbox.lane), lambda answer: None)
 
     def flush(self) -> None:
         """Let nothing wait for the sake of larger files."""
@@ -173,14 +176,14 @@ class Delivery:
         return not any(outbox.waiting and not outbox.error for outbox in self._all())
 
     @property
-    def first(self) -> float:
+    def oldest_commit(self) -> float:
         """The oldest commit that a sink still needs; infinity if none."""
-        return min((outbox.first for outbox in self._all()), default=inf)
+        return min((outbox.oldest_commit for outbox in self._all()), default=inf)
 
     @property
-    def slow(self) -> list[Outbox]:
+    def in_delivery(self) -> list[Outbox]:
         """Sinks that are being given something."""
-        return [outbox for outbox in self._all() if outbox.taking]
+        return [outbox for outbox in self._all() if outbox.in_delivery]
 
     def _all(self) -> list[Outbox]:
         return [*self.outboxes.values(), *self._letters.values()]

@@ -53,7 +53,7 @@ class ResumePoint:
     """Where a query stands, at one moment: what tasks are given of it."""
 
     query: Query
-    one: LayoutView  # the query in one piece
+    unfragmented: LayoutView  # the query in one piece
     layout: LayoutView
     starts: Mapping[Place, int] = field(default_factory=dict)
     positions: Mapping[Place, int] = field(default_factory=dict)
@@ -107,19 +107,19 @@ def keyed(offsets: Mapping[Place, int]) -> dict[str, int]:
     return {key(place): offset for place, offset in offsets.items()}
 
 
-def announced(resume_point: ResumePoint, done: bool = False) -> dict[str, Any]:
+def query_description(resume_point: ResumePoint, done: bool = False) -> dict[str, Any]:
     """What a commit says of a query: what it is, how it is cut, from where it reads."""
     query = resume_point.query
-    said: dict[str, Any] = {
+    description: dict[str, Any] = {
         "sql": query.sql,
         "class": query.query_class,
         "sink": query.sink or "parquet",
         "starts": keyed(resume_point.starts),
     }
     if resume_point.until:
-        said["until"] = keyed(resume_point.until)
+        description["until"] = keyed(resume_point.until)
     if done:
-        said["done"] = True
+        description["done"] = True
     if (cut := resume_point.layout.cut()) is not None:
-        said["cut"] = cut
-    return said
+        description["cut"] = cut
+    return description

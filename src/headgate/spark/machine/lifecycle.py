@@ -35,7 +35,7 @@ class QueryState(StrEnum):
     STOPPED = "stopped"  # it is being removed (passing), then it is gone
 
 
-PASSING = frozenset({QueryState.CHECKING, QueryState.CUTTING, QueryState.STOPPED})
+TRANSIENT = frozenset({QueryState.CHECKING, QueryState.CUTTING, QueryState.STOPPED})
 
 _S = QueryState
 TRANSITIONS: Mapping[QueryState, frozenset[QueryState]] = {
@@ -54,8 +54,8 @@ POSSIBLE: Mapping[str, frozenset[QueryState]] = {  # the states in which each co
     "pause": frozenset({_S.RUNNING, _S.WAITING, _S.PAUSED, _S.SUSPENDED}),
     "resume": frozenset({_S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.RUNNING, _S.DONE}),
     "replace": frozenset({_S.RUNNING, _S.WAITING, _S.PAUSED, _S.SUSPENDED, _S.SCHEDULED}),
-    "move": frozenset(QueryState) - PASSING,
-    "stop": frozenset(QueryState) - PASSING,
+    "move": frozenset(QueryState) - TRANSIENT,
+    "stop": frozenset(QueryState) - TRANSIENT,
 }
 
 
@@ -89,7 +89,7 @@ class Times:
     >>> times = Times(kept=3)
     >>> for start in (0.0, 2.0, 4.0):
     ...     times.add(np.array([start, start + 1.0]))
-    >>> np.concatenate(times.seen()).tolist()
+    >>> np.concatenate(times.chunks()).tolist()
     [2.0, 3.0, 4.0, 5.0]
     """
 
@@ -108,7 +108,7 @@ class Times:
         if len(self._chunks) > _CHUNKS:  # runs that give one result each
             self._chunks = deque([np.concatenate(self._chunks)])
 
-    def seen(self) -> tuple[np.ndarray[Any, np.dtype[np.float64]], ...]:
+    def chunks(self) -> tuple[np.ndarray[Any, np.dtype[np.float64]], ...]:
         """All of them, the oldest first."""
         return tuple(self._chunks)
 
@@ -133,32 +133,34 @@ class Life:
     query: Query
     state: QueryState = QueryState.CHECKING
     error: str = ""
-    whole: LayoutView | None = None  # the query in one piece; None until Spark has checked it
+    unfragmented: LayoutView | None = None  # the query in one piece; None until Spark has checked it
     layout: LayoutView | None = None  # as it is now
     starts: dict[Place, int] = field(default_factory=dict)  # the offsets of the streams from which it reads at all
     positions: dict[Place, int] = field(default_factory=dict)  # what is committed: in streams, and in what waits inside
     until: dict[Place, int] = field(default_factory=dict)  # of a one-time query: where its streams end for it
-    ends: dict[str, int] = field(default_factory=dict)  # how much waits, or has waited, inside, by name
+    fragment_log_ends: dict[str, int] = field(default_factory=dict)  # how much waits, or has waited, inside, by name
     queues: dict[Place, QueueId] = field(default_factory=dict)
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
     operators: dict[OperatorId, FragmentView] = field(default_factory=dict)
     entered: bool = False  # the scheduler knows it
     under_way: int = 0  # runs of it that have not ended; of a query in pieces there may be several at a time
-    entry: int = 0  # tells one entering from another
-    missed: dict[str, list[Chunks]] = field(default_factory=dict)  # what has come while it was being prepared
-    looking: bool = False  # somebody looks whether windows inside can close
-    look_again: bool = False
-    again: Any = None  # what commits say of it, if it must be opened again before it goes on
-    lost: bool = False  # it failed only because Spark died: it goes on when Spark is back
+    entry_number: int = 0  # tells one entering from another
+    arrived_meanwhile: dict[str, list[Chunks]] = field(
+        default_factory=dict
+    )  # what has come while it was being prepared
+    checking_windows: bool = False  # somebody looks whether windows inside can close
+    check_windows_again: bool = False
+    reopen_from: Any = None  # what commits say of it, if it must be opened again before it goes on
+    awaits_spark: bool = False  # it failed only because Spark died: it goes on when Spark is back
     failures: int = 0  # commits that failed in a row
     skipped: int = 0  # tuples that it did not read, to catch up
     columns: Any = None  # of its results: (name, type)
-    announced: bool = False  # a commit has told of what a command under way makes of it
-    told: set[Any] = field(default_factory=set)  # what its expressions failed on, as long as it may be read again
-    owed: list[Any] = field(default_factory=list)  # committed rows that could not be put inside yet
+    description_committed: bool = False  # a commit has told of what a command under way makes of it
+    reported: set[Any] = field(default_factory=set)  # what its expressions failed on, as long as it may be read again
+    unappended: list[Any] = field(default_factory=list)  # committed rows that could not be put inside yet
     tally: Tally = field(default_factory=Tally)
     outbox: Outbox | None = None
-    when_at_rest: Callable[[], None] | None = None  # what happens once the run under way has ended
+    when_idle: Callable[[], None] | None = None  # what happens once the run under way has ended
     deferred: deque[Callable[[], None]] = field(default_factory=deque)  # commands that wait until it is at rest
 
     @property
@@ -173,7 +175,7 @@ class Life:
     @property
     def settled(self) -> bool:
         """Whether a command can change it: nothing of it is under way."""
-        return not self.busy and self.state not in PASSING
+        return not self.busy and self.state not in TRANSIENT
 
     @property
     def fragments(self) -> tuple[FragmentView, ...]:
@@ -182,10 +184,10 @@ class Life:
     def resume_point(self) -> ResumePoint:
         """As others may see it: a copy."""
         assert self.layout is not None
-        assert self.whole is not None
+        assert self.unfragmented is not None
         return ResumePoint(
             self.query,
-            self.whole,
+            self.unfragmented,
             self.layout,
             dict(self.starts),
             dict(self.positions),
@@ -195,24 +197,24 @@ class Life:
 
     def end(self, stream: str, ends: Mapping[str, int]) -> int:
         """How much there is of a stream, or of what waits inside."""
-        return self.ends[stream] if stream in self.ends else ends[stream]
+        return self.fragment_log_ends[stream] if stream in self.fragment_log_ends else ends[stream]
 
     @property
-    def over(self) -> bool:
+    def has_read_all(self) -> bool:
         """Whether a one-time query has read all that it was to read."""
         if not self.until or self.layout is None:
             return False
         for place, source in self.layout.leaves.items():
-            inside = self.ends.get(source.stream)
+            inside = self.fragment_log_ends.get(source.stream)
             if self.positions[place] < (self.until[place] if inside is None else inside):
                 return False
         return True
 
-    def forget_told(self, starts: Mapping[str, int]) -> None:
+    def forget_reported(self, starts: Mapping[str, int]) -> None:
         """Let go of failures whose tuples are in no log any more: they cannot be met again."""
-        self.told = {key for key in self.told if all(starts.get(stream, 0) <= at for stream, at in key[0])}
+        self.reported = {key for key in self.reported if all(starts.get(stream, 0) <= at for stream, at in key[0])}
 
-    def has_told(self, keys: set[Any]) -> None:
+    def report(self, keys: set[Any]) -> None:
         """Failures are committed: those not told before count."""
-        self.tally.dead_letters += len(keys - self.told)
-        self.told |= keys
+        self.tally.dead_letters += len(keys - self.reported)
+        self.reported |= keys

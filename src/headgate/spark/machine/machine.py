@@ -21,7 +21,7 @@ from headgate.spark.machine.fragments import StreamFacts
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.maintenance import Maintenance
 from headgate.spark.machine.policy_changes import PolicyChanges
-from headgate.spark.machine.preparing import Preparing, RememberedQuery
+from headgate.spark.machine.preparation import Preparation, RememberedQuery
 from headgate.spark.machine.repositioning import Repositioning
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
@@ -39,16 +39,16 @@ class Machine:
         facts: StreamFacts,
         *,
         workers: int,
-        known: Mapping[str, RememberedQuery] | None = None,
+        remembered: Mapping[str, RememberedQuery] | None = None,
         commits: int = 0,
         explain: Callable[[Exception], str] = str,
     ) -> None:
         self.context = MachineContext(explain)
         self.scheduling = Scheduling(self.context, scheduler, facts)
         self.delivery = Delivery(self.context)
-        self.context.committed = commits
+        self.context.newest_commit = commits
         self.runs = Runs(self.context, self.scheduling, self.delivery, workers)
-        self.preparing = Preparing(self.context, self.scheduling, self.runs, facts)
+        self.preparing = Preparation(self.context, self.scheduling, self.runs, facts)
         self.backpressure = BackPressure(self.context, self.scheduling)
         self.maintenance = Maintenance(self.context, self.runs, self.delivery, self.preparing)
         self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparing)
@@ -62,13 +62,13 @@ class Machine:
             self.repositioning,
             facts,
         )
-        self.commands.known = self.maintenance.known = dict(known or {})
+        self.commands.remembered = self.maintenance.remembered = dict(remembered or {})
         self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparing, self.delivery)
         self.views = Views(self.scheduling, self.runs, self.delivery, self.backpressure, self.policy_changes)
         self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views)
         self.runs.prepare = lambda life: self.preparing.prepare(life, "tries again")
         self.delivery.suspend = self.runs.suspend
-        self.delivery.hold = self._hold
+        self.delivery.wait_for_sink = self._wait_for_sink
         self.delivery.go_on = self._go_on
         self._handlers: dict[type, Callable[[Any], None]] = {
             m.Answer: self.context.answered,
@@ -76,7 +76,7 @@ class Machine:
             m.TimePassed: lambda message: None,
             m.SparkDied: self.spark_restart.died,
             m.Close: self.shutdown.begin,
-            m.SetPolicy: lambda asked: self.policy_changes.set_policy(asked.policy, asked.fuse, asked.ticket),
+            m.SetPolicy: lambda command: self.policy_changes.set_policy(command.policy, command.fuse, command.ticket),
             **self.commands.handlers,
             **self.views.handlers,
         }
@@ -99,7 +99,7 @@ class Machine:
             if not isinstance(message, m.Command):
                 raise
             self.context.reply(message.ticket, error=error)
-        self.context.ring()
+        self.context.fire_timers()
         for _ in range(3):  # a policy may fail when it is asked: then the former one is, and the last resort
             self.policy_changes.watch_policy()
             self.runs.assign()
@@ -108,21 +108,21 @@ class Machine:
         self.maintenance.watch()
         self.views.watch()
         self.shutdown.watch()
-        return self.context.taken()
+        return self.context.take_output()
 
     # -- data --------------------------------------------------------------------------------------------------
 
     def _appended(self, message: m.Appended) -> None:
         self.scheduling.appended(message.stream, message.end, message.chunks)
-        for life in self.backpressure.too_far(message.stream):
+        for life in self.backpressure.must_skip(message.stream):
             if life.settled and not life.deferred:  # else with the next tuples, if it still lags then
                 self.repositioning.skip(life)
 
-    def _hold(self, life: Life) -> None:
+    def _wait_for_sink(self, life: Life) -> None:
         """A sink has too much to take: its query waits, alone."""
         if life.state is QueryState.RUNNING:
             self.scheduling.leave(life)
-            self.context.move(life, QueryState.WAITING, "its sink has too much to take")
+            self.context.change_state(life, QueryState.WAITING, "its sink has too much to take")
 
     def _go_on(self, life: Life) -> None:
         self.context.when_settled(
@@ -133,10 +133,10 @@ class Machine:
     def failed(self, message: m.Message, error: Exception) -> list[Out]:
         """A fault in the engine itself: only what the message was about is given up, and people are told."""
         reason = f"internal error: {type(error).__name__}: {error}"
-        self.context.tell("error", "internal error", message=type(message).__name__, error=error)
+        self.context.log("error", "internal error", message=type(message).__name__, error=error)
         if isinstance(message, m.Command):
             hint = "the engine goes on; please report it"
             self.context.reply(message.ticket, error=HeadgateError(reason, hint=hint))
         if isinstance(message, m.Answer):
             self.runs.give_up(message.task, reason)
-        return self.context.taken()
+        return self.context.take_output()

@@ -139,21 +139,21 @@ class IsDrained(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class MakeRoom(Command):
+class WaitForRoom(Command):
     """Answered when no query's lag limit holds a stream's source back."""
 
     stream: str
 
 
 @dataclass(frozen=True, slots=True)
-class WhoHolds(Command):
+class FindLaggingQuery(Command):
     """Which query's lag limit holds a stream's source back, if one does."""
 
     stream: str
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp(Command):
+class CancelWait(Command):
     """The caller does not wait for an answer any more: that of the command with this ticket is not needed."""
 
 

@@ -21,7 +21,7 @@ class Outbox:
     (False, True)
     >>> outbox.take()
     ((7, 'rows'),)
-    >>> outbox.took(); (outbox.size, outbox.first)
+    >>> outbox.delivered(); (outbox.size, outbox.oldest_commit)
     (0, inf)
     """
 
@@ -34,11 +34,11 @@ class Outbox:
     full: int = FULL
     waiting: deque[tuple[int, Any, int, float]] = field(default_factory=deque)  # (commit, results, bytes, since when)
     size: int = 0
-    taking: int = 0  # how many of them the sink is being given
+    in_delivery: int = 0  # how many of them the sink is being given
     at_once: bool = False  # somebody wants all of it to be delivered now
     error: str = ""  # why the sink takes nothing
-    lost: bool = False  # that is only because Spark died: it is offered again when Spark is back
-    over: bool = False  # its query is gone: once all is delivered, so is this
+    awaits_spark: bool = False  # that is only because Spark died: it is offered again when Spark is back
+    query_gone: bool = False  # its query is gone: once all is delivered, so is this
 
     def put(self, commit: int, results: Any, size: int, now: float) -> None:
         self.waiting.append((commit, results, size, now))
@@ -46,22 +46,22 @@ class Outbox:
 
     def due(self, now: float) -> bool:
         """Whether it is time to give the sink what waits."""
-        if not self.waiting or self.taking or self.error:
+        if not self.waiting or self.in_delivery or self.error:
             return False
-        return self.at_once or self.over or self.size >= FILE or now >= self.ripe
+        return self.at_once or self.query_gone or self.size >= FILE or now >= self.due_at
 
     def take(self) -> tuple[tuple[int, Any], ...]:
         """All that waits, for the sink; it stays here until the sink has it."""
-        self.taking = len(self.waiting)
+        self.in_delivery = len(self.waiting)
         return tuple((commit, results) for commit, results, _, _ in self.waiting)
 
-    def took(self) -> None:
-        for _ in range(self.taking):
+    def delivered(self) -> None:
+        for _ in range(self.in_delivery):
             self.size -= self.waiting.popleft()[2]
-        self.taking = 0
+        self.in_delivery = 0
 
     def refused(self, error: str) -> None:
-        self.taking = 0
+        self.in_delivery = 0
         self.error = error
 
     def drop(self) -> int:
@@ -72,12 +72,12 @@ class Outbox:
         return count
 
     @property
-    def ripe(self) -> float:
+    def due_at(self) -> float:
         """When the oldest of what waits should be with the sink; infinity if nothing waits."""
         return self.waiting[0][3] + self.behind if self.waiting else inf
 
     @property
-    def first(self) -> float:
+    def oldest_commit(self) -> float:
         """The oldest commit that it needs still; infinity if none."""
         return self.waiting[0][0] if self.waiting else inf
 

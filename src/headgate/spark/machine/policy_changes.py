@@ -10,7 +10,7 @@ from headgate.policies.guarded import Guarded
 from headgate.policies.registry import create
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.lifecycle import Life, QueryState
-from headgate.spark.machine.preparing import Preparing
+from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 
@@ -29,7 +29,7 @@ def cut_level(level: Level) -> Level | None:
 class PolicyChanges:
     """Which policy decides. At another level queries are cut anew, one after the other, while the rest goes on."""
 
-    def __init__(self, context: MachineContext, scheduling: Scheduling, runs: Runs, preparing: Preparing) -> None:
+    def __init__(self, context: MachineContext, scheduling: Scheduling, runs: Runs, preparing: Preparation) -> None:
         self._context, self._scheduling, self._runs, self._preparing = context, scheduling, runs, preparing
         self.failed = ""  # what the last policy that failed said
         self._policy = str(scheduling.scheduler.policy)
@@ -72,9 +72,9 @@ class PolicyChanges:
 
     def _cut(self, life: Life) -> None:
         """Cut a query anew; a run of it that is under way ends first."""
-        self._context.move(life, QueryState.CUTTING, "another policy")
+        self._context.change_state(life, QueryState.CUTTING, "another policy")
         if life.busy:
-            life.when_at_rest = lambda: self._preparing.prepare(life, "")
+            life.when_idle = lambda: self._preparing.prepare(life, "")
         else:
             self._preparing.prepare(life, "")
 
@@ -102,5 +102,5 @@ class PolicyChanges:
             self._policy, self._former = text, LAST_RESORT
             self._change(made, text, None)
             break
-        self._context.tell("error", "a policy failed", policy=policy, why=self.failed, instead=self._policy)
+        self._context.log("error", "a policy failed", policy=policy, why=self.failed, instead=self._policy)
         return True

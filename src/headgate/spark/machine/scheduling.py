@@ -14,7 +14,7 @@ from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.fragments import Chunks, FragmentView, StreamFacts
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
-from headgate.spark.machine.tasks import Look
+from headgate.spark.machine.tasks import CheckWindows
 from headgate.spark.machine.window_clocks import Windows
 from headgate.stats.average import ExponentialAverage
 
@@ -54,29 +54,29 @@ class Scheduling:
         for arrival, count in chunks:
             self.tell(Arrived(stream, arrival, count))
         for life in self._context.lives.values():
-            if stream in life.missed:
-                life.missed[stream].append(chunks)
+            if stream in life.arrived_meanwhile:
+                life.arrived_meanwhile[stream].append(chunks)
         for life in self._windows.due(stream, self.ends):
             assert life.layout is not None
             if life.layout.whole or self._facts.ended(stream):
                 for (
                     fragment
                 ) in life.fragments:  # one of its windows has closed since it was looked at last, or all have
-                    self._let_go(life, fragment.held)
+                    self._release(life, fragment.held)
             else:
-                self.release(life)
+                self.release_closed_windows(life)
 
-    def release(self, life: Life) -> None:
+    def release_closed_windows(self, life: Life) -> None:
         """Let a window's tuples wait once it can close; until then they are held."""
         if life.until or not life.entered or not any(fragment.held for fragment in life.fragments):
             return  # a one-time query takes what is there, in whatever portions
         assert life.layout is not None
         if not life.layout.whole:
-            self._look(life)
+            self._check_windows(life)
             return
         for fragment in life.fragments:
             if fragment.held and self._can_close(life, fragment):
-                self._let_go(life, fragment.held)
+                self._release(life, fragment.held)
 
     def _can_close(self, life: Life, fragment: FragmentView) -> bool:
         try:
@@ -84,29 +84,32 @@ class Scheduling:
         except HeadgateError:
             return True  # a log lacks what tells: the run will say so, and only its query is suspended
 
-    def _look(self, life: Life) -> None:
+    def _check_windows(self, life: Life) -> None:
         """How far rows inside reach into the streams is in files: somebody else looks there."""
-        if life.looking:
-            life.look_again = True
+        if life.checking_windows:
+            life.check_windows_again = True
             return
-        life.looking = True
-        self._context.give(Look(life.resume_point(), life.entry, {**self.ends, **life.ends}), self._looked)
+        life.checking_windows = True
+        self._context.submit(
+            CheckWindows(life.resume_point(), life.entry_number, {**self.ends, **life.fragment_log_ends}),
+            self._windows_checked,
+        )
 
-    def _looked(self, answer: Answer) -> None:
+    def _windows_checked(self, answer: Answer) -> None:
         task = answer.task
-        assert isinstance(task, Look)
+        assert isinstance(task, CheckWindows)
         life = self._context.lives.get(task.resume_point.name)
         if life is None:
             return
-        life.looking = False
-        again, life.look_again = life.look_again, False
-        if life.entry == task.entry and life.entered:
+        life.checking_windows = False
+        again, life.check_windows_again = life.check_windows_again, False
+        if life.entry_number == task.entry_number and life.entered:
             held = (place for fragment in life.fragments for place in fragment.held)
-            self._let_go(life, held if answer.error else answer.value)
+            self._release(life, held if answer.error else answer.value)
             if again:
-                self.release(life)
+                self.release_closed_windows(life)
 
-    def _let_go(self, life: Life, places: Iterable[Place]) -> None:
+    def _release(self, life: Life, places: Iterable[Place]) -> None:
         assert life.layout is not None
         for place in places:
             queue = life.queues[place]
@@ -123,10 +126,13 @@ class Scheduling:
         for place, source in life.layout.leaves.items():
             queue = life.queues[place]
             life.bases[queue] = life.positions[place]
-            chunks = [*backlog.get(place, ()), *(one for part in life.missed.get(source.stream, ()) for one in part)]
+            chunks = [
+                *backlog.get(place, ()),
+                *(one for part in life.arrived_meanwhile.get(source.stream, ()) for one in part),
+            ]
             if chunks:
                 given[queue] = Produced(queue, tuple(chunks))
-        life.missed = {}
+        life.arrived_meanwhile = {}
         self.tell(QueryAdded(life.query, tuple(given.values())))
         life.entered = True
         for queue in life.bases:
@@ -140,7 +146,7 @@ class Scheduling:
         for place in (place for fragment in life.fragments for place in fragment.held):
             queue = life.queues[place]
             self.tell(Frontier(queue, self.scheduler.queue(queue).position))
-        self.release(life)
+        self.release_closed_windows(life)
         if any(fragment.held for fragment in life.fragments):
             self._windows.enter(life, self.ends)
 
@@ -173,10 +179,10 @@ class Scheduling:
             return 0, 0.0
         queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(life.queues.values())]
         oldest = min((queue.head for queue in queues), default=inf)
-        count = sum(map(len, queues)) if life.busy else self.behind(life)
+        count = sum(map(len, queues)) if life.busy else self.backlog_size(life)
         return count, max(0.0, self._context.now - oldest) if oldest < inf else 0.0
 
-    def behind(self, life: Life) -> int:
+    def backlog_size(self, life: Life) -> int:
         """How many tuples a query that runs has yet to take, in its streams and inside it, but for those held.
 
         It is told by the logs and by what is committed, not by what the scheduler believes to wait.
@@ -195,8 +201,8 @@ class Scheduling:
         """How many tuples of a stream a query has not taken, whether it runs or not."""
         if life.layout is None:
             return 0
-        behind = [life.positions[place] for place, source in life.layout.leaves.items() if source.stream == stream]
-        return self.ends[stream] - min(behind, default=self.ends[stream])
+        positions = [life.positions[place] for place, source in life.layout.leaves.items() if source.stream == stream]
+        return self.ends[stream] - min(positions, default=self.ends[stream])
 
     def _measure(self, stream: str, tuples: int) -> None:
         """Let the scheduler know a stream's rate, every so often."""

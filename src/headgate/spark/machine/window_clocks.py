@@ -91,5 +91,5 @@ class Windows:
 
 def streams_of(life: Life) -> set[str]:
     """The streams that a query reads."""
-    assert life.whole is not None
-    return {source.stream for source in life.whole.leaves.values()}
+    assert life.unfragmented is not None
+    return {source.stream for source in life.unfragmented.leaves.values()}

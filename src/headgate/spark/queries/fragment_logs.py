@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import Stream
-from headgate.spark.queries.layout import Layout, sweep, waiting_folder
+from headgate.spark.queries.layout import Layout, fragment_log_folder, sweep
 from headgate.spark.sinks.registry import Results
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log.stream_log import StreamLog
@@ -23,23 +23,26 @@ class FragmentLogs:
         self.folder = directory.waiting
         self.open: dict[str, StreamLog] = {}
 
-    def put(self, name: str, commit: int, rows: pa.Table) -> None:
+    def append(self, name: str, commit: int, rows: pa.Table) -> None:
         """Let rows of a commit wait; the second time nothing happens."""
         self.sink(name).roll_forward(commit, rows)
 
     def sink(self, name: str) -> FragmentLogSink:
         """What a commit's rows go to."""
-        return FragmentLogSink(name, waiting_folder(self.folder, name), self.open.get(name))
+        return FragmentLogSink(name, fragment_log_folder(self.folder, name), self.open.get(name))
 
     def sweep(self, queries: Mapping[str, Mapping[str, Any]]) -> None:
         """Remove what waits for queries that are no more, or are cut otherwise now."""
-        sweep(self.folder, {name: told["cut"]["epoch"] for name, told in queries.items() if "cut" in told})
+        sweep(
+            self.folder,
+            {name: description["cut"]["epoch"] for name, description in queries.items() if "cut" in description},
+        )
 
-    def take(self, layout: Layout) -> None:
+    def register(self, layout: Layout) -> None:
         """A query is in these pieces from now on."""
         self.open.update(layout.logs)
 
-    def leave(self, layout: Layout) -> None:
+    def discard(self, layout: Layout) -> None:
         """Nobody waits there any more."""
         for name in layout.logs:
             self.open.pop(name, None)

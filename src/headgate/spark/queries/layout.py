@@ -92,16 +92,16 @@ class Layout:
                 disk.rmtree(log.folder)
 
 
-def inner_name(query: str, epoch: int, place: Place) -> str:
+def fragment_log_name(query: str, epoch: int, place: Place) -> str:
     """What the results of an operator are called while they wait.
 
-    >>> inner_name("fire", 1, (0, 1))
+    >>> fragment_log_name("fire", 1, (0, 1))
     'fire#1.0.1'
     """
     return f"{query}#{'.'.join(map(str, (epoch, *place)))}"
 
 
-def waiting_folder(folder: Path, name: str) -> Path:
+def fragment_log_folder(folder: Path, name: str) -> Path:
     """Where the rows of an inner stream wait."""
     query, _, rest = name.rpartition("#")
     return folder / safe_name(query) / rest
@@ -128,17 +128,19 @@ class QueryCutter:
     def cut(self, query: Query, level: Level, epoch: int, base: Mapping[Place, int]) -> Layout:
         """A query cut as a level asks; its logs are opened, or made."""
         cuts, known = cut_places(query, self.streams, level)
-        name = partial(inner_name, query.name, epoch)
+        name = partial(fragment_log_name, query.name, epoch)
         fragments = PlanCutter(self.spark, self.streams, self.tables, cuts, known, name).fragments(query.plan)
         logs = {
-            fragment.feeds.name: _waiting_log(waiting_folder(self.folder, fragment.feeds.name), fragment.feeds)
+            fragment.feeds.name: _open_fragment_log(
+                fragment_log_folder(self.folder, fragment.feeds.name), fragment.feeds
+            )
             for fragment in fragments
             if fragment.feeds is not None
         }
         return Layout(fragments, level, epoch, base, logs)
 
 
-def _waiting_log(folder: Path, feeds: FragmentStream) -> StreamLog:
+def _open_fragment_log(folder: Path, feeds: FragmentStream) -> StreamLog:
     """The log of rows that wait; one of format 1 does not say what they were made of, and goes on so."""
     schema = log_schema(feeds)
     if (folder / "stream.json").exists() and FROM not in (stored := log_files.stored(folder)[1]).names:

@@ -12,7 +12,7 @@ from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.running_query import RunningQuery
 
 
-def cut_before(
+def reopen_fragments(
     running: RunningQuery, cut: Mapping[str, Any], at: Mapping[str, int], cutter: QueryCutter
 ) -> tuple[Layout, dict[Place, int]]:
     """The pieces that a query was in, as commits tell of the cut, and where it stood in them."""

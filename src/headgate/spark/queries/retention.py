@@ -21,18 +21,18 @@ from headgate.spark.store.log.stream_log import StreamLog
 
 def droppable(queries: Iterable[RunningQuery], logs: Logs) -> dict[str, int]:
     """Where each stream may begin, if these queries are all that read; nothing, if no log has anything to drop."""
-    return keep_from(queries, logs) if any(log.droppable for log in logs.values()) else {}
+    return streams_needed_from(queries, logs) if any(log.droppable for log in logs.values()) else {}
 
 
-def forget_inside(queries: Iterable[RunningQuery], logs: Logs) -> None:
+def drop_fragment_rows(queries: Iterable[RunningQuery], logs: Logs) -> None:
     """Drop rows inside queries that none of their pieces will read again."""
     for running in queries:
         for name, log in running.layout.logs.items():
             if log.droppable:
-                log.drop_before(inside_from(running, name, logs))
+                log.drop_before(rows_needed_from(running, name, logs))
 
 
-def keep_from(queries: Iterable[RunningQuery], logs: Logs) -> dict[str, int]:
+def streams_needed_from(queries: Iterable[RunningQuery], logs: Logs) -> dict[str, int]:
     """The first offset of each stream that any query may still read; a stream that no query reads is not there."""
     found: dict[str, int] = {}
     for running in queries:
@@ -44,7 +44,7 @@ def keep_from(queries: Iterable[RunningQuery], logs: Logs) -> dict[str, int]:
 
 def needed_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
     """For each leaf of a query the first offset that it may still read: in its pieces, and once it is whole again."""
-    found = whole_from(running, logs)
+    found = whole_needed_from(running, logs)
     for fragment in () if running.layout.whole else running.fragments:
         for place, lows in _kept(running, fragment, logs).items():
             if place in found:
@@ -54,11 +54,11 @@ def needed_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
     return found
 
 
-def whole_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
+def whole_needed_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
     """For each leaf the first offset that the query in one piece may still read, given what its results reach."""
     reached, streams = running.reached(logs), stream_leaves(running.query)
     leaves = {place: running.leaf(place, Range(at, at), logs) for place, at in reached.items()}
-    kept = survey_of(running.one.prepared.catalog, running.query.plan, leaves).kept()
+    kept = survey_of(running.unfragmented.prepared.catalog, running.query.plan, leaves).kept()
     found = {}
     for place, lows in kept.items():
         log = logs[streams[place]]
@@ -66,7 +66,7 @@ def whole_from(running: RunningQuery, logs: Logs) -> dict[Place, int]:
     return found
 
 
-def inside_from(running: RunningQuery, name: str, logs: Logs) -> int:
+def rows_needed_from(running: RunningQuery, name: str, logs: Logs) -> int:
     """The first of the rows waiting under a name that a piece of the query may still read.
 
     The one before its position tells how far those before it reach.

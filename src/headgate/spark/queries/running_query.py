@@ -20,7 +20,7 @@ from headgate.spark.queries.layout import Layout
 from headgate.spark.store.log.stream_log import StreamLog
 
 Logs = Mapping[str, StreamLog]
-Taken = Mapping[Place, Range]
+Ranges = Mapping[Place, Range]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class RunningQuery:
 
     query: Query
     layout: Layout
-    one: Fragment  # the query in one piece
+    unfragmented: Fragment  # the query in one piece
     starts: Mapping[Place, int] = field(default_factory=dict)  # the offsets of the streams from which it reads at all
     positions: Mapping[Place, int] = field(default_factory=dict)  # committed: in streams, and in what waits inside
     until: Mapping[Place, int] = field(default_factory=dict)  # of a one-time query: where its streams end for it
@@ -37,11 +37,11 @@ class RunningQuery:
 
     @classmethod
     def of(cls, resume_point: ResumePoint) -> RunningQuery:
-        layout, one = cast(Layout, resume_point.layout), cast(Layout, resume_point.one)
+        layout, unfragmented = cast(Layout, resume_point.layout), cast(Layout, resume_point.unfragmented)
         return cls(
             resume_point.query,
             layout,
-            one.fragments[0],
+            unfragmented.fragments[0],
             resume_point.starts,
             resume_point.positions,
             resume_point.until,
@@ -64,22 +64,22 @@ class RunningQuery:
     def log(self, stream: str, logs: Logs) -> StreamLog:
         return self.layout.logs[stream] if stream in self.layout.logs else logs[stream]
 
-    def read(self, fragment: Fragment, taken: Taken, logs: Logs) -> tuple[dict[Place, Leaf], Whole | None]:
+    def read(self, fragment: Fragment, ranges: Ranges, logs: Logs) -> tuple[dict[Place, Leaf], Whole | None]:
         """A run's leaves as its piece knows them and, of a query in pieces, the whole at the cut they stand for."""
         if self.layout.whole:
-            return {fragment.local(place): self.leaf(place, taken[place], logs) for place in taken}, None
+            return {fragment.local(place): self.leaf(place, ranges[place], logs) for place in ranges}, None
         leaves = {
-            fragment.local(place): Leaf(source.stream, taken[place], start=self.starts.get(place, 0))
+            fragment.local(place): Leaf(source.stream, ranges[place], start=self.starts.get(place, 0))
             for place, source in fragment.leaves.items()
         }
-        reached = self._reached(fragment, taken, logs)
+        reached = self._reached(fragment, ranges, logs)
         whole = {place: self.leaf(place, offsets, logs) for place, offsets in reached.items()}
         return leaves, Whole(self.query.plan, fragment.place, whole)
 
-    def late(self, taken: Taken, logs: Logs) -> int:
+    def late(self, ranges: Ranges, logs: Logs) -> int:
         """How many of the tuples that a run takes came too late for the windows above them."""
-        windows = (place for place in taken if place in self.starts and below_window(self.query.plan, place))
-        found = {self.queues[place]: (self.leaves[place].stream, taken[place]) for place in windows}
+        windows = (place for place in ranges if place in self.starts and below_window(self.query.plan, place))
+        found = {self.queues[place]: (self.leaves[place].stream, ranges[place]) for place in windows}
         return sum(logs[stream].late(offsets.first, offsets.last) for stream, offsets in found.values())
 
     def reached(self, logs: Logs) -> dict[Place, int]:
@@ -93,7 +93,7 @@ class RunningQuery:
                 found[place] = min(found.get(place, offsets.first), offsets.first)
         return found
 
-    def stands(self) -> dict[Place, int]:
+    def stream_positions(self) -> dict[Place, int]:
         """Where it stands in its streams: the first tuples that have not gone all the way."""
         if self.layout.whole:
             return dict(self.positions)
@@ -116,7 +116,11 @@ class RunningQuery:
                 continue
             log = self.layout.logs[inner.name]
             if position >= log.end:
-                (feeder,) = (one for one in self.fragments if one.feeds is not None and one.feeds.name == inner.name)
+                (feeder,) = (
+                    unfragmented
+                    for unfragmented in self.fragments
+                    if unfragmented.feeds is not None and unfragmented.feeds.name == inner.name
+                )
                 below = self._reached_by(feeder)
                 reach: Sequence[int] = [below[(*feeder.place, *local)] for local in inner.below]
             else:
@@ -143,9 +147,9 @@ class RunningQuery:
         """The last ends of the windows that have closed when the streams of a query in one piece have come so far."""
         leaves = {
             place: Leaf(source.stream, Range(0, 0), frontier_new=frontiers[source.stream])
-            for place, source in self.one.leaves.items()
+            for place, source in self.unfragmented.leaves.items()
         }
-        return self.one.prepared.closed(leaves)
+        return self.unfragmented.prepared.closed(leaves)
 
     def can_close(self, fragment: Fragment, ends: Mapping[str, int], logs: Logs) -> bool:
         """Whether a window ends between where a piece stands and the ends of what it reads."""
@@ -156,11 +160,11 @@ class RunningQuery:
         leaves, whole = self.read(fragment, upto, logs)
         return fragment.prepared.closes(leaves, whole)
 
-    def _reached(self, fragment: Fragment, taken: Taken, logs: Logs) -> dict[Place, Range]:
+    def _reached(self, fragment: Fragment, ranges: Ranges, logs: Logs) -> dict[Place, Range]:
         """The offsets of the streams below a piece that its rows stand for, before and after a run."""
         found: dict[Place, Range] = {}
         for place, source in fragment.leaves.items():
-            inner, offsets = fragment.prepared.catalog.streams[source.stream], taken[place]
+            inner, offsets = fragment.prepared.catalog.streams[source.stream], ranges[place]
             if not isinstance(inner, FragmentStream):
                 found[place] = offsets
                 continue
