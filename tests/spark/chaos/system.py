@@ -19,21 +19,19 @@ from tests.spark.chaos.standins import Jobs, PlainEvaluator
 
 from headgate.model import HeadgateError
 from headgate.plan.grouping import Fuse
-from headgate.spark.engine.engine import _remembered, _scheduler
+from headgate.spark.engine.initial_state import new_machine, new_scheduler
 from headgate.spark.engine.owner import BACKGROUND_THREADS, SINK
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.log_facts import LogFacts
-from headgate.spark.execution.open_sinks import OpenSinks, first_undelivered, sizes, stored_sinks
+from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.performer import Performer
 from headgate.spark.execution.recovery import complete
 from headgate.spark.ingest.streams import StreamIngest
-from headgate.spark.jvm.errors import one_line
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.context import Notice, Out
 from headgate.spark.machine.fragments import key
 from headgate.spark.machine.lifecycle import Transition
-from headgate.spark.machine.machine import Machine
 from headgate.spark.machine.tasks import (
     BACKGROUND,
     COMMIT,
@@ -45,7 +43,7 @@ from headgate.spark.machine.tasks import (
     Task,
     WriteCommit,
 )
-from headgate.spark.queries.fragment_logs import FragmentLogs, is_fragment_log
+from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.queries.layout import Layout
 from headgate.spark.queries.running_query import RunningQuery
 from headgate.spark.sinks.followers import Followers
@@ -107,18 +105,14 @@ class System:
         self.performer = Performer(
             self.evaluator, self.committer, self.sinks, self.fragment_logs, self.ingest, self._spark_again
         )
-        self.machine = Machine(
-            _scheduler(POLICY, fuse, 1, None),
+        self.machine = new_machine(
+            new_scheduler(POLICY, fuse, 1, None),
             LogFacts(self.ingest.logs),
-            workers=self.workers,
-            remembered=_remembered(self.commits, owed, first_undelivered(self.directory, self.commits)),
-            commits=self.commits.number,
-            explain=one_line,
+            self.directory,
+            self.commits,
+            owed,
+            self.workers,
         )
-        for query, each in owed.items():
-            if not is_fragment_log(query):
-                sink = str(each.description.get("sink", "parquet"))
-                self.machine.delivery.add_undelivered(query, sink, sizes(each.outputs))
 
     def let_go(self) -> None:
         """Close what is open, as far as that goes."""

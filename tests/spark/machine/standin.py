@@ -14,7 +14,7 @@ from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.arguments import quality
 from headgate.spark.compile.read_sets import sources
-from headgate.spark.engine.engine import _scheduler
+from headgate.spark.engine.initial_state import new_scheduler
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
 from headgate.spark.machine.fragments import Chunks, keyed, query_description
@@ -117,7 +117,7 @@ class StandIn:
     now: float = 1.0
 
     def __post_init__(self) -> None:
-        self.machine = Machine(_scheduler("fcfs", Fuse.OFF, 1, None), NoFacts(), workers=2)
+        self.machine = Machine(new_scheduler("fcfs", Fuse.OFF, 1, None), NoFacts(), workers=2)
         for stream in STREAMS.values():
             self.ask(m.DeclareStream, stream)
         for name, priority in (("low", 1.0), ("high", 10.0)):
@@ -231,7 +231,7 @@ class StandIn:
         return {
             "queries": {name: dict(_of(self, name)) for name in machine.context.lives},
             "network": (dict(scheduler.network.queries), dict(scheduler.network.classes)),
-            "policy": (str(scheduler.policy), scheduler.fuse, machine.preparing.level),
+            "policy": (str(scheduler.policy), scheduler.fuse, machine.preparation.level),
             "steering": (machine.policy_changes.failed, machine.policy_changes._policy, machine.policy_changes._former),
             "streams": (dict(machine.scheduling.ends), dict(machine.commands._relations)),
             "commits": (dict(self.told), dict(self.positions)),

@@ -15,7 +15,7 @@ from headgate.plan.grouping import Fuse
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.read_sets import sources
-from headgate.spark.engine.engine import _scheduler
+from headgate.spark.engine.initial_state import new_scheduler
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
@@ -97,7 +97,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
-        scheduler = _scheduler("fcfs", Fuse.OFF, self.seed, None)
+        scheduler = new_scheduler("fcfs", Fuse.OFF, self.seed, None)
         self.machine = Machine(scheduler, FakeFacts(), workers=2)
         self.commits = 0
 

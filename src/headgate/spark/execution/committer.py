@@ -1,4 +1,4 @@
-"""Commits: several runs that end together share one fsync, and rows that wait inside queries are put there."""
+"""Writing commits: several share one fsync; then intermediate rows go to their fragment logs, results to followers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headgate.spark.store.commits.records import Commit
 
 
 class Committer:
-    """Writes commits; several threads may."""
+    """Writes commits. Thread-safe."""
 
     def __init__(
         self, commits: CommitLog, fragment_logs: FragmentLogs, followers: Followers, now: Callable[[], float]
@@ -22,16 +22,19 @@ class Committer:
         self._fragment_logs, self._followers, self._now = fragment_logs, followers, now
 
     def write(self, tasks: Sequence[WriteCommit]) -> list[WrittenCommit]:
-        """Make runs count: all of them, durable on return, or none."""
+        """Write all commits, durable on return, or none."""
         commits = [self._commit(task) for task in tasks]
         numbers = self.commits.append_all(commits)
         at = self._now()
-        return [self._written(*each, at) for each in zip(tasks, numbers, commits, strict=True)]
+        return [
+            self._written(task, number, commit, at)
+            for task, number, commit in zip(tasks, numbers, commits, strict=True)
+        ]
 
     def _commit(self, task: WriteCommit) -> Commit:
-        otherwise = {query: stream for query, stream, _ in task.failures}
+        default_streams = {query: stream for query, stream, _ in task.failures}
         failures = [(query, failure) for query, _, failure in task.failures]
-        letters = letters_of(failures, otherwise, self._now())
+        letters = letters_of(failures, default_streams, self._now())
         outputs = {**task.outputs, **task.intermediate}
         return Commit(task.run, task.units, task.positions, outputs, task.queries, letters)
 
@@ -40,7 +43,7 @@ class Committer:
         for name, output in task.intermediate.items():
             try:
                 self._fragment_logs.append(name, number, output.table())
-            except Exception as failed:  # it is committed: the rows must be put there before the query goes on
+            except Exception as failed:  # they are committed, so they must be appended before the query runs again
                 unappended[name], error = (number, output), failed
         for query, tables in task.follower_tables.items():
             for table in tables:

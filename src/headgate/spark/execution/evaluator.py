@@ -1,4 +1,4 @@
-"""Evaluation on Spark: queries are checked, cut, and run as jobs."""
+"""Evaluation on Spark: check queries, and run portions of them as Spark jobs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from headgate.spark.sinks.table import check_sink
 
 
 class SparkEvaluator:
-    """Runs portions of queries as Spark jobs; several threads may."""
+    """Runs portions of queries as Spark jobs. Thread-safe."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class SparkEvaluator:
         self.use(spark)
 
     def use(self, spark: SparkSession) -> None:
-        """Run on another Spark from now on: what was made ready for the former one is of no use."""
+        """Use another Spark from now on; what was prepared for the former one is dropped."""
         self.spark = spark
         self._shared_jobs = SharedJobs(self.runner, self._logs, self._aside, self._now)
 
@@ -58,14 +58,14 @@ class SparkEvaluator:
         return self.runner.java
 
     def blame(self, java: Java, error: Exception) -> Exception:
-        """`SparkGoneError` if the Java that something was begun with has died, whatever the error says of it."""
-        found = java.blame(error)
-        if isinstance(found, SparkGoneError) and java is not self.java:
-            return SparkChangedError(found.message, hint=found.hint)
-        return found
+        """`SparkGoneError` if the Java process that was used when the error occurred has died, else the error."""
+        cause = java.blame(error)
+        if isinstance(cause, SparkGoneError) and java is not self.java:
+            return SparkChangedError(cause.message, hint=cause.hint)
+        return cause
 
     def check(self, query: Query) -> tuple[Layout, PreparedQuery]:
-        """Refuse a query that could not run; nothing has been started yet."""
+        """Let Spark analyse a query, and refuse one that could not run; starts no job."""
         checked = prepare_query(self.spark, query.plan, self._streams, self._tables)
         check_sink(self.spark, query.sink, checked.schema)
         return Layout((Fragment((), checked),)), checked
@@ -74,10 +74,10 @@ class SparkEvaluator:
         return QueryCutter(self.spark, self._streams, self._tables, self._waiting)
 
     def evaluate(self, task: Evaluate) -> list[PortionResult]:
-        """Each group in one job, where its queries are of one form."""
+        """Run each group as one job, if its queries have the same form."""
         java = self.java
         results = [result for group in task.groups for result in self._group(group, task.label)]
-        if any(result.error for result in results) and java.dead:  # it is the reason, whatever the errors say
+        if any(result.error for result in results) and java.dead:  # that is the cause, whatever the errors say
             raise java.gone()
         return results
 
@@ -88,10 +88,10 @@ class SparkEvaluator:
                 query_runs[portion] = self.query_run(portion)
             except SparkGoneError:
                 raise
-            except Exception as error:  # its log lacks what it was to read
+            except Exception as error:  # for example, its log lacks tuples that it was to read
                 yield PortionResult(portion, explain(error, f"run {portion.name}"))
         self._shared_jobs.evaluate(list(query_runs.values()), label)
-        # Members of a group have read the same, and to look up a long train takes a while.
+        # Members of a group read the same tuples, and looking up their arrivals in a long train takes a while.
         arrivals = cache(lambda stream, first, last: self._logs[stream].arrivals(first, last))
         for portion, query_run in query_runs.items():
             try:
@@ -101,7 +101,7 @@ class SparkEvaluator:
 
     def query_run(self, portion: Portion) -> QueryRun:
         fragment = cast(Fragment, portion.fragment)
-        if fragment.prepared.catalog.spark is not self.spark:  # its frames are in a Java that has died
+        if fragment.prepared.catalog.spark is not self.spark:  # its frames are in a Java process that has died
             raise SparkChangedError("the query was made ready for a Spark that has died")
         taken = {place: Range(*offsets) for place, offsets in portion.offsets.items()}
         return QueryRun.of(RunningQuery.of(portion.resume_point), fragment, taken, self._logs)

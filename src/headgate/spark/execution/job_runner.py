@@ -1,4 +1,4 @@
-"""One evaluation as Spark jobs: in a job group of its own, within a time limit, tried twice."""
+"""Running Spark jobs in a job group of their own, within a time limit, and a second time if they fail."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ Value = TypeVar("Value")
 
 
 class JobRunner:
-    """Runs prepared_queries; several threads may."""
+    """Runs Spark jobs and counts them. Thread-safe."""
 
     def __init__(self, spark: SparkSession, limit: float, *, ours: bool = False) -> None:
         self.limit = limit
-        self.jobs = 0  # that Spark has run so far
+        self.jobs = 0  # Spark jobs run so far
         self.java = Java(ours=ours)
         self._counting = threading.Lock()
         self._context = spark.sparkContext
 
     def use(self, spark: SparkSession) -> None:
-        """Run on another Spark from now on."""
+        """Use another Spark from now on."""
         self.java = Java(ours=self.java.ours)
         self._context = spark.sparkContext
 
     def run(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
-        """The result and how many Spark jobs it took. A failure that may pass is tried once more.
+        """The result and how many Spark jobs it took. After a failure that may be temporary, tries a second time.
 
-        That Spark has died does not pass: `SparkGoneError`.
+        `SparkGoneError` if Spark has died.
         """
-        result, jobs = self.call(lambda: self._run_twice(group, description, evaluate))
+        result, jobs = self.call(lambda: self._run_with_retry(group, description, evaluate))
         with self._counting:
             self.jobs += jobs
         return result, jobs
 
     def call(self, call_spark: Callable[[], Value]) -> Value:
-        """Ask something of Spark. `SparkGoneError` if it has died by then, whatever else that may look like."""
+        """Call a function that uses Spark. `SparkGoneError` if Spark has died meanwhile, whatever error that caused."""
         java = self.java
         try:
             answer = call_spark()
@@ -54,11 +54,11 @@ class JobRunner:
             if isinstance(blamed := java.blame(error), SparkGoneError):
                 raise blamed from error
             raise
-        if java is not self.java:  # another Spark was started meanwhile, which knows nothing of the answer
+        if java is not self.java:  # Spark was restarted meanwhile, so the answer belongs to the dead one
             raise java.gone()
         return answer
 
-    def _run_twice(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
+    def _run_with_retry(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
         try:
             return self._run(group, description, evaluate)
         except Exception as error:
@@ -78,7 +78,7 @@ class JobRunner:
 
         def expire() -> None:
             expired.set()
-            with suppress(Py4JError):  # Spark has died: then nothing runs
+            with suppress(Py4JError):  # Spark has died: there is nothing to cancel
                 context.cancelJobGroup(group)
 
         limit = threading.Timer(self.limit, expire)

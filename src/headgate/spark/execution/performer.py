@@ -1,4 +1,4 @@
-"""Every kind of task, and how it is carried out. Nothing here changes the engine's state: the answer does."""
+"""How each kind of task is carried out. Nothing here changes the engine's state: the machine does, on the answer."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from headgate.spark.queries.layout import Layout
 from headgate.spark.queries.retention import drop_fragment_rows, droppable
 from headgate.spark.queries.running_query import RunningQuery, stream_leaves
 
-_ON_SPARK = (t.OpenStream, t.CheckQuery, t.Prepare, t.Evaluate, t.Deliver)  # may ask something of Spark
+_ON_SPARK = (t.OpenStream, t.CheckQuery, t.Prepare, t.Evaluate, t.Deliver)  # tasks that may use Spark
 
 
 class Performer:
-    """Carries tasks out, in whatever thread."""
+    """Carries out tasks. Thread-safe."""
 
     def __init__(
         self,
@@ -57,9 +57,9 @@ class Performer:
         }
 
     def perform(self, task: t.Task) -> Any:
-        """Do it, here and now. What goes wrong is told in words, since nobody else may ask Java what it meant.
+        """Carry out a task in this thread. Errors of Java become text here, since later Java may not answer.
 
-        If Spark has died since the task was begun, that is what went wrong.
+        `SparkGoneError` if Spark has died since the task began.
         """
         java = self._evaluator.java
         try:
@@ -98,14 +98,14 @@ class Performer:
 
     def _check_windows(self, task: t.CheckWindows) -> list[Place]:
         running = RunningQuery.of(task.resume_point)
-        found: list[Place] = []
+        leaves: list[Place] = []
         for fragment in running.fragments:
             if fragment.held and running.can_close(fragment, task.ends, self._ingest.logs):
-                found += fragment.held
-        return found
+                leaves += fragment.held
+        return leaves
 
     def _maintain(self, task: t.Maintain) -> dict[str, int]:
-        """Merge small files and shorten the commit log; where streams may begin, for the machine to decide."""
+        """Merge small files and shorten the commit log; returns where streams may start, for the machine to decide."""
         self._sinks.maintain(task.upto)
         self._committer.commits.compact(task.upto)
         if task.resume_points is None:

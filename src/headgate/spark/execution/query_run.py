@@ -1,4 +1,4 @@
-"""One query's share of a run: what it reads, what came of it, and what of that is committed."""
+"""One query's part of a run: what it reads, its result, and the form in which commits store that."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from headgate.spark.sinks.registry import parse_sink
 from headgate.spark.sinks.result_files import load
 from headgate.spark.store.commits.records import Output
 
-LetterRecord = dict[str, Any]  # a dead letter, as a commit tells it
+LetterRecord = dict[str, Any]  # a dead letter, as a commit stores it
 
 
 def letter(query: str, failure: Failure, now: float) -> tuple[str | None, LetterRecord]:
-    """A failure as a dead letter, and the stream whose it is: of a pair that of its first tuple, None if unknown.
+    """A failure as a dead letter, with its stream: that of the first tuple if there are several, None if unknown.
 
     >>> letter("q", Failure((("s", 7),), "division by zero: 1 / k", '{"k":0}'), 2.5)[1]
     {'reason': 'query q: division by zero: 1 / k', 'arrival': 2.5, 'query': 'q', 'offset': 7, 'values': '{"k":0}'}
@@ -34,38 +34,38 @@ def letter(query: str, failure: Failure, now: float) -> tuple[str | None, Letter
     if offsets:
         record["offset"] = offsets[0][1]
     if len(offsets) > 1:
-        record["offsets"] = [list(each) for each in offsets]
+        record["offsets"] = [list(stream_offset) for stream_offset in offsets]
     if closes is not None:
         record["closes"] = closes
     return offsets[0][0] if offsets else None, {**record, "values": failure.row}
 
 
 def letters_of(
-    failures: Iterable[tuple[str, Failure]], otherwise: Mapping[str, str], now: float
+    failures: Iterable[tuple[str, Failure]], default_streams: Mapping[str, str], now: float
 ) -> dict[str, list[LetterRecord]]:
-    """Failures of queries as dead letters by stream; `otherwise` is the stream of a query whose failure names none."""
-    found: dict[str, list[LetterRecord]] = {}
+    """Failures of queries as dead letters by stream; those without a stream go to the query's default stream."""
+    letters: dict[str, list[LetterRecord]] = {}
     for query, failure in failures:
         stream, record = letter(query, failure, now)
-        found.setdefault(stream or otherwise[query], []).append(record)
-    return found
+        letters.setdefault(stream or default_streams[query], []).append(record)
+    return letters
 
 
 @dataclass(slots=True, eq=False)
 class QueryRun:
-    """A piece of a query and the offsets it takes in one run."""
+    """A fragment of a query with the offsets that it takes in one run, and later its result."""
 
     running: RunningQuery
     fragment: Fragment
     ranges: Ranges
     leaves: dict[Place, Leaf]
     whole: Whole | None
-    late: int = 0  # tuples among them that windows pass over
-    executors_write: bool = False  # executors write the results themselves: those of a vast train, into Parquet files
+    late: int = 0  # tuples among them that come too late for their windows
+    executors_write: bool = False  # executors write the results of a very long train to Parquet files themselves
     result: Result = field(init=False)
-    intermediate: pa.Table | None = None  # rows that wait for the next piece
+    intermediate: pa.Table | None = None  # rows for the next fragment
     error: str = ""  # why there is no result
-    jobs: int = 0  # that Spark ran for it
+    jobs: int = 0  # Spark jobs run for it
 
     @classmethod
     def of(cls, running: RunningQuery, fragment: Fragment, ranges: Ranges, logs: Logs) -> QueryRun:
@@ -93,63 +93,63 @@ class QueryRun:
 
     @property
     def chunks(self) -> tuple[tuple[float, int], ...]:
-        """When the tuples that are handed on came."""
+        """When the tuples behind the intermediate rows arrived."""
         return () if self.intermediate is None else fragment_rows.arrivals(self.intermediate)
 
     @property
     def tuples(self) -> int:
-        """How many tuples it takes; leaves with one queue take the same ones."""
-        return sum(each.last - each.first for each in self._by_queue(self.ranges).values())
+        """How many tuples it takes; leaves with the same queue take the same tuples."""
+        return sum(offsets.last - offsets.first for offsets in self._by_queue(self.ranges).values())
 
     @property
     def arrived(self) -> int:
-        """How many of them come from streams."""
-        return sum(each.last - each.first for each in self._by_queue(self._stream_ranges()).values())
+        """How many of them come from streams, not from other fragments."""
+        return sum(offsets.last - offsets.first for offsets in self._by_queue(self._stream_ranges()).values())
 
     @property
     def rows(self) -> pa.Table:
-        """The query's results; none where another piece takes them."""
-        own = self.fragment.prepared.schema
-        return self.result.rows.select(own.names) if self.fragment.feeds is None else own.empty_table()
+        """The query's results; empty if the rows go to another fragment."""
+        schema = self.fragment.prepared.schema
+        return self.result.rows.select(schema.names) if self.fragment.feeds is None else schema.empty_table()
 
     @property
     def streams_read(self) -> dict[Place, Leaf]:
-        """The streams below, as far as the results reach."""
+        """The streams below the fragment, with the offsets that its results cover."""
         return self.leaves if self.whole is None else dict(self.whole.leaves)
 
     def evaluate(self, logs: Logs, aside: Path) -> Result:
-        known = {**logs, **self.running.layout.logs}
-        return self.fragment.prepared.run(self.leaves, known, self.whole, aside if self.executors_write else None)
+        all_logs = {**logs, **self.running.layout.logs}
+        return self.fragment.prepared.run(self.leaves, all_logs, self.whole, aside if self.executors_write else None)
 
     def output(self, aside: Path) -> Output | None:
-        """The query's results as a commit names them; None where there are none."""
+        """The query's results as a commit stores them; None if there are none."""
         if self.result.written is not None:
             return Output.written(aside, self.result.written.files) if self.result.count else None
         return Output.inline(self.rows) if self.rows.num_rows else None
 
     def intermediate_output(self) -> Output | None:
-        """The rows for the next piece as a commit holds them; None where there are none."""
+        """The rows for the next fragment as a commit stores them; None if there are none."""
         return None if self.intermediate is None or self.fragment.feeds is None else Output.inline(self.intermediate)
 
     def tables(self, aside: Path) -> list[pa.Table]:
-        """The query's results for those who follow it; what executors wrote is read back, before it is committed."""
+        """The query's results for followers; results that executors wrote are read back."""
         if self.result.written is None:
             return [self.rows]
         schema = self.fragment.prepared.schema
         return [load(aside / name, schema) for name in self.result.written.files]
 
     def done(self, result: Result, now: float) -> None:
-        """The run has ended: what it leaves for the next piece is known."""
+        """Take the result, and compute the rows for the next fragment."""
         self.result = result
         if (feeds := self.fragment.feeds) is None:
             return
         reached = [self.streams_read[(*self.fragment.place, *local)].range for local in feeds.below]
         if result.rows.num_rows or self._moves_frontier():
-            old, new = [each.first for each in reached], [each.last for each in reached]
+            old, new = [offsets.first for offsets in reached], [offsets.last for offsets in reached]
             self.intermediate = fragment_rows.written(feeds, result.rows, old, new, now)
 
     def _moves_frontier(self) -> bool:
-        """Whether operators above must know how far this run has read, though it gives no rows."""
+        """Whether the run moves the event-time frontier: then fragments above must be told even if it gives no rows."""
         prepared = self.fragment.prepared
         old, new = (prepared.frontiers(self.leaves, self.whole, cut) for cut in (False, True))
         return old != new

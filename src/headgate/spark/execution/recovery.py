@@ -1,4 +1,4 @@
-"""After a crash, or any other start: complete what was committed, remove what was not."""
+"""Recovery at every start: complete what was committed before a crash, and delete what was not."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from headgate.spark.store.directory import DataDirectory
 
 @dataclass(frozen=True, slots=True)
 class UndeliveredResults:
-    """Committed results that a query's sink has not taken, in rising order, and why it did not take the first."""
+    """Committed results that a query's sink has not taken, in ascending order, and why it refused the first."""
 
     outputs: list[tuple[int, Output]]
     error: Exception
-    description: Mapping[str, Any]  # what commits said of the query when it failed: its sink is named there
+    description: Mapping[str, Any]  # of the query in commits at that time; it names the sink
 
 
 def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> dict[str, UndeliveredResults]:
-    """Bring all that the commit log has to where it belongs; gives what sinks did not take, by query.
+    """Roll the commit log forward into sinks, fragment logs and dead-letter files; returns what sinks refused.
 
-    Results go to every durable sink, which takes each once, rows that wait inside a query (names with `#`) to their
-    logs, letters to the files of their streams. `sink_of` opens a query's sink by what the commits had said of it by
-    then; all sinks are closed on return, and what they have taken is on disk. `aside` has then the files of results
-    that are owed, and nothing else. After a sink has failed, all later results of its query are owed too, since they
-    must not overtake.
+    Each durable sink takes each result once; intermediate rows (names with `#`) go to their fragment logs. `sink_of`
+    opens a query's sink from its description at that commit. On return all sinks are closed and synced, and the folder
+    `aside` has only files of undelivered results. After a sink has failed, all later results of its query are
+    undelivered too, so that their order is kept.
     """
     roll_forward = _RollForward(directory, sink_of, commits.base())
     try:
@@ -49,9 +48,9 @@ def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> d
 
 @dataclass(slots=True)
 class _RollForward:
-    """The sinks while commits go there one by one.
+    """The open sinks while commits are delivered to them.
 
-    One by one, not several in a file: after a power cut a later commit may be in place and an earlier one not.
+    Commits are delivered one at a time: after a power cut, a sink may hold a later commit and lack an earlier one.
     """
 
     directory: DataDirectory
@@ -71,7 +70,7 @@ class _RollForward:
         for query, description in commit.queries.items():
             if query in self.sinks and (description is None or description.get("sink") != self._sink(query)):
                 self.sinks[query].sync()
-                self.sinks.pop(query).close()  # another query of this name, or the same started anew, with another one
+                self.sinks.pop(query).close()  # from now on the query of this name has another sink
         self.state.apply(commit)
 
     def _sink(self, query: str) -> Any:
@@ -90,7 +89,7 @@ class _RollForward:
             self.undelivered[query] = UndeliveredResults([(number, output)], error, description)
 
     def sync(self) -> None:
-        """The commit log may be shortened before anybody opens these sinks again."""
+        """Sync all sinks, since the commit log may be shortened before they are opened again."""
         for sink in self.sinks.values():
             sink.sync()
 
@@ -104,7 +103,7 @@ def _files(undelivered: UndeliveredResults) -> list[str]:
 
 
 def _remove_all_but(folder: Path, kept: set[str]) -> None:
-    """Remove all that is in a folder, except some names."""
-    for left in folder.iterdir():
-        if left.name not in kept:
-            disk.rmtree(left) if left.is_dir() else disk.unlink(left)
+    """Delete everything in a folder except some names."""
+    for path in folder.iterdir():
+        if path.name not in kept:
+            disk.rmtree(path) if path.is_dir() else disk.unlink(path)

@@ -1,4 +1,4 @@
-"""Back-pressure: queries that lag too far make their sources wait, or skip to the ends of their streams."""
+"""Back-pressure: a query that lags too far makes its sources wait, or skips to the ends of its streams."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from headgate.spark.machine.scheduling import Scheduling
 
 
 class BackPressure:
-    """The lag limits of queries, of their own or of their class."""
+    """The lag limits of queries; a query without its own has that of its class."""
 
     def __init__(self, context: MachineContext, scheduling: Scheduling) -> None:
         self._context, self._scheduling = context, scheduling
-        self._limits: dict[str, Lag] | None = None  # None: look anew who has one
+        self._limits: dict[str, Lag] | None = None  # by query; None: collect them again
 
     def limits_changed(self) -> None:
-        """Queries or classes are others now."""
+        """Queries or classes have changed: collect the limits again when they are needed."""
         self._limits = None
 
     @property
     def sources_may_wait(self) -> bool:
-        """Whether a source may have to wait at all."""
+        """Whether any query has a limit that makes sources wait."""
         return any(not lag.skips for lag in self._lag_limits().values())
 
     def lagging_query(self, stream: str) -> str | None:
-        """The query that a stream's source must wait for, if there is one."""
+        """The query that the source of a stream must wait for, if any."""
         for life, lag in self._limited():
             if not lag.skips and self._scheduling.lag(life, stream) >= lag.tuples:
                 return life.name
         return None
 
     def must_skip(self, stream: str) -> list[Life]:
-        """The queries that must skip what waits for them in a stream."""
+        """The queries that must skip their backlog of a stream."""
         return [life for life, lag in self._limited() if lag.skips and self._scheduling.lag(life, stream) > lag.tuples]
 
     def _lag_limits(self) -> dict[str, Lag]:

@@ -1,4 +1,4 @@
-"""Commands: what callers ask of queries, classes and streams. Each happens whole, or it is refused."""
+"""Commands of callers about streams, classes and queries. Each is carried out completely or refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from headgate.spark.machine.fragments import StreamFacts, keyed, query_descripti
 from headgate.spark.machine.lifecycle import Life, QueryState, check_possible
 from headgate.spark.machine.preparation import Preparation, RememberedQuery
 from headgate.spark.machine.repositioning import Repositioning
-from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import (
     CheckedQuery,
@@ -28,21 +27,20 @@ from headgate.spark.machine.tasks import (
 
 
 class Commands:
-    """Carries commands out."""
+    """Carries out commands."""
 
     def __init__(
         self,
         scheduling: Scheduling,
-        runs: Runs,
-        preparing: Preparation,
+        preparation: Preparation,
         delivery: Delivery,
         backpressure: BackPressure,
         repositioning: Repositioning,
         facts: StreamFacts,
     ) -> None:
-        self.remembered: dict[str, RememberedQuery] = {}  # queries of former lives that have not come back
+        self.remembered: dict[str, RememberedQuery] = {}  # known from commits, not added again since the start
         self._context = scheduling.context
-        self._scheduling, self._runs, self._preparing = scheduling, runs, preparing
+        self._scheduling, self._preparation = scheduling, preparation
         self._delivery, self._backpressure, self._facts = delivery, backpressure, facts
         self._repositioning = repositioning
         self._relations: dict[str, str] = {}  # streams and tables, by their names as SQL reads them
@@ -59,7 +57,7 @@ class Commands:
             m.SetPriority: self._set_priority,
         }
 
-    # -- what there is -----------------------------------------------------------------------------------------
+    # -- declarations ------------------------------------------------------------------------------------------
 
     def _declare_stream(self, command: m.DeclareStream) -> None:
         stream = command.stream
@@ -70,7 +68,7 @@ class Commands:
             if answer.error is not None:
                 del self._relations[folded(stream.name)]
             else:
-                # Somebody may have appended already; what the owner hears of that later, it knows by then.
+                # Tuples may have been appended already; `Scheduling.appended` ignores news of them that come later.
                 self._scheduling.ends[stream.name] = self._facts.end(stream.name)
                 self._scheduling.tell(Declared(stream=stream))
             self._context.reply(command.ticket, error=answer.error)
@@ -83,13 +81,15 @@ class Commands:
         self._context.reply(command.ticket)
 
     def _declare_class(self, command: m.DeclareClass) -> None:
-        made = command.query_class
-        remembered = self._scheduling.scheduler.network.classes.get(made.name)
-        if remembered is not None and remembered != made:
+        query_class = command.query_class
+        former = self._scheduling.scheduler.network.classes.get(query_class.name)
+        if former is not None and former != query_class:
             hint = "change its priority with set_priority, or choose another name"
-            raise HeadgateError(f"class '{made.name}' exists already, with priority {remembered.priority:g}", hint=hint)
-        if remembered is None:
-            self._scheduling.tell(Declared(query_class=made))
+            raise HeadgateError(
+                f"class '{query_class.name}' exists already, with priority {former.priority:g}", hint=hint
+            )
+        if former is None:
+            self._scheduling.tell(Declared(query_class=query_class))
             self._backpressure.limits_changed()
         self._context.reply(command.ticket)
 
@@ -98,7 +98,7 @@ class Commands:
         self._scheduling.tell(PriorityChanged(command.query_class, command.priority))
         self._context.reply(command.ticket)
 
-    # -- a query begins ----------------------------------------------------------------------------------------
+    # -- starting a query --------------------------------------------------------------------------------------
 
     def _add(self, command: m.AddQuery) -> None:
         query, network = command.query, self._scheduling.scheduler.network
@@ -106,15 +106,8 @@ class Commands:
             raise HeadgateError(f"query '{query.name}' exists already", hint="stop it first, or choose another name")
         check_known("class", query.query_class, network.classes)
         remembered = self.remembered.get(query.name)
-        if remembered is not None and remembered.description.get("sql") != query.sql:
-            raise HeadgateError(
-                f"query '{query.name}' is in the data directory with other SQL",
-                hint="give it another name, replace the SQL after starting it, or choose another directory",
-            )
-        if remembered is not None and ("until" in remembered.description) != query.once:
-            kind = "one-time" if "until" in remembered.description else "continuous"
-            hint = "start it as that, or give it another name"  # windows that the one has closed are open for the other
-            raise HeadgateError(f"query '{query.name}' is in the data directory as a {kind} query", hint=hint)
+        if remembered is not None:
+            _check_same(query, remembered)
         life = Life(query)
         self._context.add(life)
 
@@ -127,11 +120,11 @@ class Commands:
             self._delivery.open(life, query.sink or "parquet", command.lane, command.behind, command.call)
             self._delivery.take_over_undelivered(life)
             if remembered is not None and command.call is not None:
-                self._context.submit(FindUndelivered(query.name, query.sink or "parquet"), recalled)
+                self._context.submit(FindUndelivered(query.name, query.sink or "parquet"), undelivered_found)
             else:
                 start()
 
-        def recalled(answer: m.Answer) -> None:
+        def undelivered_found(answer: m.Answer) -> None:
             if answer.error is not None:
                 self._refused(life, command.ticket, answer.error)
                 return
@@ -158,7 +151,7 @@ class Commands:
         life.reported = set(checked.reported) | life.reported
 
     def _refused(self, life: Life, ticket: int | None, error: Exception) -> None:
-        """A query that could not begin is as if it had never been."""
+        """Remove a query that could not start, as if it had never been added."""
         if life.state is not QueryState.STOPPED:
             self._context.change_state(life, QueryState.STOPPED, "refused", self._context.explain(error))
         if life.outbox is not None:
@@ -168,16 +161,16 @@ class Commands:
         self._context.reply(ticket, error=error)
 
     def _begin(self, life: Life, ticket: int | None = None) -> None:
-        """Start a query where it stood, if the directory knows it."""
-        known = self.remembered.get(life.name)
-        remembered = known or RememberedQuery()
+        """Start a query, at its committed positions if the data directory has any."""
+        remembered = self.remembered.get(life.name)
+        committed = remembered or RememberedQuery()
         try:
             self._check_policy(life.query)
-            self._preparing.place(life, remembered)
+            self._preparation.place(life, committed)
         except HeadgateError as error:
             self._refused(life, ticket, error)
             return
-        if remembered.description.get("done"):
+        if committed.description.get("done"):
             self.remembered.pop(life.name, None)
             self._context.change_state(life, QueryState.DONE, "it was done before")
             self._context.reply(ticket, life.name)
@@ -187,31 +180,29 @@ class Commands:
             if error is None:
                 self.remembered.pop(life.name, None)
                 self._context.reply(ticket, life.name)
-            elif known is not None:
-                self.remembered[life.name] = self._remembered_now(life, known)
+            elif remembered is not None:
+                self.remembered[life.name] = self._remembered_now(life, remembered)
                 self._refused(life, ticket, error)
             else:
-                self._remove(life, ticket, error)  # a commit may have told of it already
+                self._remove(life, ticket, error)  # a commit may describe it already
 
-        now = query_description(life.resume_point())
-        told = known is not None and all(
-            known.description.get(each) == now.get(each) for each in ("sink", "starts", "until")
+        description = query_description(life.resume_point())
+        unchanged = remembered is not None and all(
+            remembered.description.get(entry) == description.get(entry) for entry in ("sink", "starts", "until")
         )
-        self._preparing.prepare(life, "begins", ended, remembered=remembered, commit_description=not told)
+        self._preparation.prepare(life, "begins", ended, remembered=committed, commit_description=not unchanged)
 
     @staticmethod
     def _remembered_now(life: Life, before: RememberedQuery) -> RememberedQuery:
-        """What is known of a query that could not be started again.
+        """What to remember of a query that could not be started again.
 
-        On the way it may have run and committed what waited inside: from there it begins the next time. If not even its
-        pieces could be opened, it is in them still.
+        Joining its fragments may have committed runs: the next start continues from there. If its fragments could not
+        be opened at all, its committed description and positions still hold.
         """
-        owed = tuple(life.unappended)
+        before = replace(before, unappended=tuple(life.unappended))
         if "cut" in before.description and life.layout is life.unfragmented and not life.description_committed:
-            return replace(before, unappended=owed)
-        return replace(
-            before, description=query_description(life.resume_point()), positions=keyed(life.positions), unappended=owed
-        )
+            return before
+        return replace(before, description=query_description(life.resume_point()), positions=keyed(life.positions))
 
     def _check_policy(self, query: Query) -> None:
         """Refuse a query that the policy cannot schedule."""
@@ -222,20 +213,20 @@ class Commands:
         scheduler.policy.check(network.add(query))
 
     def _begin_if_there(self, life: Life) -> None:
-        if self._context.lives.get(life.name) is life:  # Spark may be checking it again: then it begins after that
+        if self._context.lives.get(life.name) is life:  # if Spark is checking it again, it starts after that
             self._context.when_settled(life, lambda: self._begin(life) if life.state is QueryState.SCHEDULED else None)
 
-    # -- a query is steered ------------------------------------------------------------------------------------
+    # -- pausing, resuming, moving -----------------------------------------------------------------------------
 
     def _when_settled(self, command: Any, act: Callable[[Life], None]) -> None:
-        """Do something with a query once nothing of it is under way; it may be gone by then."""
+        """Act on a query once it is settled; it may have been removed by then, which is an error."""
 
         def late() -> None:
             try:
                 act(self._context.life(command.name))
             except HeadgateError as error:
                 self._context.reply(command.ticket, error=error)
-            except Exception as error:  # a fault of ours: whoever waits hears of it, though the message is another's
+            except Exception as error:  # a bug; `Machine.failed` would answer another command
                 self._context.reply(
                     command.ticket, error=HeadgateError(f"internal error: {error}", hint="please report it")
                 )
@@ -246,7 +237,7 @@ class Commands:
     def _pause(self, command: m.Pause) -> None:
         life = self._context.life(command.name)
         if life.busy and life.state is QueryState.RUNNING and not life.deferred:
-            self._pause_now(command, life)  # the run that is under way still counts
+            self._pause_now(command, life)  # the active run is still committed
         else:
             self._when_settled(command, lambda life: self._pause_now(command, life))
 
@@ -264,8 +255,8 @@ class Commands:
             if life.state is QueryState.SCHEDULED:
                 self._begin(life, command.ticket)
             elif life.state in (QueryState.RUNNING, QueryState.DONE):
-                self._delivery.offer_again(life)  # its sink may not have taken all
-                self._context.reply(command.ticket)  # it does, or it has nothing left to do
+                self._delivery.offer_again(life)  # its sink may have refused results
+                self._context.reply(command.ticket)  # it is running already, or has nothing left to do
             elif self._delivery.offer_again(life):
                 life.failures = 0
                 if life.state is not QueryState.WAITING:
@@ -273,7 +264,7 @@ class Commands:
                 self._context.reply(command.ticket)
             else:
                 life.failures = 0
-                self._preparing.prepare(life, "resumed", lambda error: self._resumed(life, command.ticket, error))
+                self._preparation.prepare(life, "resumed", lambda error: self._resumed(life, command.ticket, error))
 
         self._when_settled(command, resume)
 
@@ -298,12 +289,12 @@ class Commands:
         else:
             self._when_settled(command, move)
 
-    # -- a query gets other SQL --------------------------------------------------------------------------------
+    # -- replacing a query's SQL -------------------------------------------------------------------------------
 
     def _replace(self, command: m.Replace) -> None:
         life = self._context.life(command.query.name)
         check_possible_later("replace", life)
-        by_name = m.Stop(command.ticket, command.query.name)  # it has a name and a ticket, which is all that is needed
+        by_name = m.Stop(command.ticket, command.query.name)  # `_when_settled` needs a ticket and a name
 
         def checked(answer: m.Answer) -> None:
             if answer.error is not None:
@@ -311,7 +302,7 @@ class Commands:
                 return
             try:
                 self._when_settled(by_name, lambda life: self._replace_now(command, life, answer.value))
-            except HeadgateError as error:  # it has been stopped meanwhile
+            except HeadgateError as error:  # it was stopped meanwhile
                 self._context.reply(command.ticket, error=error)
 
         self._context.submit(CheckQuery(command.query), checked)
@@ -326,7 +317,7 @@ class Commands:
         query = replace(command.query, query_class=life.query.query_class, sink=life.query.sink)
         self._check_policy(query)
         if life.state is QueryState.SCHEDULED:
-            if life.name in self.remembered:  # where it stands is known by the leaves of the SQL that it has
+            if life.name in self.remembered:  # its committed positions belong to leaves of the SQL that it has
                 hint = "resume it, then replace its SQL"
                 raise HeadgateError(f"query '{life.name}' goes on from before, and has not begun yet", hint=hint)
             life.query, life.unfragmented = query, checked.unfragmented
@@ -336,7 +327,7 @@ class Commands:
             life, query, checked, lambda error: self._context.reply(command.ticket, error=error)
         )
 
-    # -- a query ends ------------------------------------------------------------------------------------------
+    # -- stopping a query --------------------------------------------------------------------------------------
 
     def _stop(self, command: m.Stop) -> None:
         def stop(life: Life) -> None:
@@ -351,7 +342,7 @@ class Commands:
             self._stop(m.Stop(0, life.name))
 
     def _remove(self, life: Life, ticket: int | None, refused: Exception | None = None) -> None:
-        """Let a commit forget a query; `refused` is why, if it is one that could not begin."""
+        """Write a commit that removes a query; `refused` is the reason if the query could not start."""
         former, error = life.state, life.error
         self._context.change_state(life, QueryState.STOPPED, "stopped" if refused is None else "refused")
 
@@ -359,7 +350,7 @@ class Commands:
             if answer.error is not None and refused is None:
                 self._context.reply(ticket, error=answer.error)
                 if former is QueryState.RUNNING:
-                    self._preparing.prepare(life, "could not be stopped")
+                    self._preparation.prepare(life, "could not be stopped")
                 else:
                     self._context.change_state(life, former, "could not be stopped", error)
                 return
@@ -378,8 +369,21 @@ class Commands:
         self._context.submit(WriteCommit(queries={life.name: None}, ended_queries=(life.name,)), written)
 
 
+def _check_same(query: Query, remembered: RememberedQuery) -> None:
+    """Refuse a query that is not the one that commits describe under its name."""
+    if remembered.description.get("sql") != query.sql:
+        raise HeadgateError(
+            f"query '{query.name}' is in the data directory with other SQL",
+            hint="give it another name, replace the SQL after starting it, or choose another directory",
+        )
+    if ("until" in remembered.description) != query.once:
+        kind = "one-time" if "until" in remembered.description else "continuous"
+        hint = "start it as that, or give it another name"  # the two kinds close windows at different times
+        raise HeadgateError(f"query '{query.name}' is in the data directory as a {kind} query", hint=hint)
+
+
 def check_possible_later(command: str, life: Life) -> None:
-    """Refuse a command that will not fit either once what is under way has ended."""
+    """Refuse a command now if the query's state, which nothing under way will change, does not allow it."""
     if life.settled:
         check_possible(command, life.name, life.state)
 

@@ -1,4 +1,4 @@
-"""Delivery: what is committed goes to the sinks, each at its own pace; one that fails holds back its own query only."""
+"""Delivery of committed results to sinks, each at its own pace; a sink that fails stops only its own query."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ LETTERS = "letters"
 
 
 class Delivery:
-    """The outlets of all queries, and of streams' dead letters."""
+    """The outboxes of all queries, and those of the streams' dead letters."""
 
     def __init__(self, context: MachineContext) -> None:
         self.outboxes: dict[int, Outbox] = {}
         self.suspend: Callable[[Life, str], None]  # set by the machine, as are the next two
-        self.wait_for_sink: Callable[[Life], None]  # let a query wait, since its sink has too much
+        self.wait_for_sink: Callable[[Life], None]  # stop running a query whose outbox is full
         self.go_on: Callable[[Life], None]
         self._letters: dict[str, Outbox] = {}
         self._context = context
 
     def open(self, life: Life, sink: str, lane: str, behind: float, call: Any = None) -> Outbox:
-        """A way to the sink of a query."""
+        """Open an outbox for the sink of a query."""
         outbox = Outbox(self._context.new_id(), life.name, sink, behind, lane, call)
         self.outboxes[outbox.id] = outbox
         life.outbox = outbox
         return outbox
 
     def add_undelivered(self, query: str, sink: str, results: Sequence[tuple[int, Any, int]]) -> None:
-        """Results of a former life that the sink of a query has not taken: its files, since nobody is there to call."""
+        """Add committed results from before the start that recovery could not deliver; only file sinks have such."""
         outbox = Outbox(self._context.new_id(), query, sink, query_gone=True)
         self.outboxes[outbox.id] = outbox
         for commit, output, size in results:
             outbox.put(commit, output, size, self._context.now)
 
     def take_over_undelivered(self, life: Life) -> None:
-        """A query comes back: what its sink did not take in a former life is its own affair now."""
+        """Move results from before the start to the outbox of a query that has been added again."""
         assert life.outbox is not None
         for outbox in list(self.outboxes.values()):
             if (
@@ -56,7 +56,7 @@ class Delivery:
                 del self.outboxes[outbox.id]
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
-        """A commit has results for a query's sink."""
+        """Add the results of a commit to a query's outbox."""
         self._context.newest_commit = max(self._context.newest_commit, commit)
         assert life.outbox is not None
         life.outbox.put(commit, results, size, self._context.now)
@@ -67,7 +67,7 @@ class Delivery:
             self.wait_for_sink(life)
 
     def put_letters(self, commit: int, letters: Mapping[str, Any]) -> None:
-        """A commit has dead letters for streams."""
+        """Add the dead letters of a commit to the outboxes of their streams."""
         self._context.newest_commit = max(self._context.newest_commit, commit)
         for stream, stream_letters in letters.items():
             if stream not in self._letters:
@@ -76,7 +76,7 @@ class Delivery:
             self.pump(self._letters[stream])
 
     def pump(self, outbox: Outbox) -> None:
-        """Give a sink what waits for it, if it is time."""
+        """Start a delivery if one is due; otherwise set a timer for it."""
         if outbox.due(self._context.now):
             batch = outbox.take()
             task: Task = (
@@ -105,19 +105,19 @@ class Delivery:
         self._close_if_empty(outbox)
 
     def _suspend(self, life: Life, outbox: Outbox) -> None:
-        """Suspend a query whose results a sink did not take; one in a passing state after that, if it still holds."""
+        """Suspend a query whose sink failed; if its state is transient, once it is settled and if the error remains."""
         if self._context.lives.get(life.name) is not life or not outbox.error:
             return
         if life.state in TRANSIENT:
             self._context.when_settled(life, lambda: self._suspend(life, outbox))
         elif not outbox.awaits_spark:
             self.suspend(life, outbox.error)
-        elif life.state in (QueryState.RUNNING, QueryState.WAITING):  # others wait until Spark is back, as they are
+        elif life.state in (QueryState.RUNNING, QueryState.WAITING):  # others keep their state until Spark is back
             life.awaits_spark = True
             self.suspend(life, outbox.error)
 
     def _affected(self, outbox: Outbox) -> Iterable[Life]:
-        """Whose results or letters they are that a sink did not take."""
+        """The queries whose results or dead letters were not taken."""
         if outbox.sink != LETTERS:
             life = self._life(outbox)
             return () if life is None else (life,)
@@ -129,7 +129,7 @@ class Delivery:
         return life if life is not None and life.outbox is outbox else None
 
     def offer_again(self, life: Life) -> bool:
-        """Offer a sink what it refused. Whether there is something to wait for."""
+        """Deliver again what a sink refused. True if a delivery has started."""
         for letters in self._letters.values():
             letters.error = ""
             self.pump(letters)
@@ -141,14 +141,14 @@ class Delivery:
         return bool(outbox.in_delivery)
 
     def offer_after_restart(self) -> None:
-        """Offer sinks again what they did not take because Spark had died."""
+        """Deliver again what sinks refused because Spark had died."""
         for outbox in list(self.outboxes.values()):
             if outbox.awaits_spark:
                 outbox.error, outbox.awaits_spark, outbox.at_once = "", False, True
                 self.pump(outbox)
 
     def close(self, life: Life) -> None:
-        """A query is gone; what it has produced still goes to its sink."""
+        """Close the outbox of a removed query once its results are delivered."""
         if life.outbox is not None:
             life.outbox.query_gone = True
             self.pump(life.outbox)
@@ -156,15 +156,15 @@ class Delivery:
 
     def _close_if_empty(self, outbox: Outbox) -> None:
         if outbox.query_gone and outbox.error and outbox.call is not None:
-            commits = outbox.drop()  # there is no query that could be resumed to offer them again
+            commits = outbox.drop()  # no query is left whose resume would deliver them again
             self._context.log("warning", "results of a stopped query were dropped", query=outbox.query, commits=commits)
         if outbox.query_gone and not outbox.waiting and self.outboxes.pop(outbox.id, None) is not None:
             if outbox.lane == FILES and any(other.query == outbox.query for other in self.outboxes.values()):
-                return  # another query of that name goes on with its files
+                return  # a new query of that name uses the same files
             self._context.submit(CloseSink(outbox.id, outbox.query, outbox.lane), lambda answer: None)
 
     def flush(self) -> None:
-        """Let nothing wait for the sake of larger files."""
+        """Deliver everything now, even if files get small."""
         for outbox in self._all():
             if outbox.waiting:
                 outbox.at_once = True
@@ -172,17 +172,17 @@ class Delivery:
 
     @property
     def empty(self) -> bool:
-        """Whether every sink has all that it is ready to take."""
+        """Whether nothing waits for a sink, except for those that have failed."""
         return not any(outbox.waiting and not outbox.error for outbox in self._all())
 
     @property
     def oldest_commit(self) -> float:
-        """The oldest commit that a sink still needs; infinity if none."""
+        """The number of the oldest commit that a sink still needs; infinity if none."""
         return min((outbox.oldest_commit for outbox in self._all()), default=inf)
 
     @property
     def in_delivery(self) -> list[Outbox]:
-        """Sinks that are being given something."""
+        """Outboxes whose sink is taking results at the moment."""
         return [outbox for outbox in self._all() if outbox.in_delivery]
 
     def _all(self) -> list[Outbox]:

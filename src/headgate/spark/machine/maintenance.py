@@ -1,4 +1,4 @@
-"""Retention: every so many commits small files are merged, the commit log is shortened, old tuples are dropped."""
+"""Maintenance: every 200 runs, merge result files, shorten the commit log and drop old tuples in the background."""
 
 from __future__ import annotations
 
@@ -12,24 +12,22 @@ from headgate.spark.machine.preparation import Preparation, RememberedQuery
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.tasks import DropTuples, Maintain
 
-EVERY = 200  # runs between two times
-_NOT_PLACED = TRANSIENT | {QueryState.SCHEDULED}  # where such a query will stand is not certain: it may be put back
+EVERY = 200  # runs from one maintenance to the next
+_NOT_PLACED = TRANSIENT | {QueryState.SCHEDULED}  # the positions of such a query may still go back
 
 
 class Maintenance:
-    """Decides when to tidy up, and what no query will read again."""
+    """Decides when maintenance is due and which tuples no query will read again."""
 
-    def __init__(self, context: MachineContext, runs: Runs, delivery: Delivery, preparing: Preparation) -> None:
-        self._context, self._runs, self._delivery, self._preparing = context, runs, delivery, preparing
+    def __init__(self, context: MachineContext, runs: Runs, delivery: Delivery, preparation: Preparation) -> None:
+        self._context, self._runs, self._delivery, self._preparation = context, runs, delivery, preparation
         self.busy = False
-        self.remembered: Mapping[
-            str, RememberedQuery
-        ] = {}  # queries of a former life that have not come back; set by the machine
+        self.remembered: Mapping[str, RememberedQuery] = {}  # not added again since the start; set by the machine
         self._last = 0
 
     @property
     def newest_unneeded(self) -> int:
-        """The newest commit that nobody needs any more, nor any before it: no sink, no query for its rows inside."""
+        """The newest commit such that no sink and no fragment log needs it or any commit before it."""
         needed = [self._context.certain_commit + 1, self._delivery.oldest_commit]
         for remembered in self.remembered.values():
             needed += [number for _, number, _ in remembered.unappended]
@@ -38,11 +36,12 @@ class Maintenance:
         return int(min(needed)) - 1
 
     def watch(self) -> None:
+        """Start maintenance if it is due."""
         if self._runs.runs - self._last < EVERY or self.busy or self._runs.closing or self._runs.restart_reason:
             return
         self._last = self._runs.runs
         self.busy = True
-        placements = self._preparing.placements
+        placements = self._preparation.placements
         lives = self._context.lives.values()
         resume_points = None
         unclaimed = any(not remembered.description.get("done") for remembered in self.remembered.values())
@@ -59,9 +58,9 @@ class Maintenance:
         if answer.error is not None:
             self._context.log("error", "tidying up failed", why=self._context.explain(answer.error))
             return
-        if answer.value and placements == self._preparing.placements:
-            # A query that starts from now on does not begin before this, though it may still be there for a while.
-            self._preparing.stream_starts.update(answer.value)
+        if answer.value and placements == self._preparation.placements:
+            # A query that starts from now on must not read tuples that are about to be dropped.
+            self._preparation.stream_starts.update(answer.value)
             self._context.submit(DropTuples(dict(answer.value)), self._dropped)
 
     def _dropped(self, answer: Answer) -> None:

@@ -1,4 +1,4 @@
-"""Preparing: a query is placed in its streams, brought into the form that the policy asks for, and let run."""
+"""Preparing a query to run: set its positions, cut or join it as the policy demands, and add it to the scheduler."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import BACKGROUND, WORKER, Prepare, Prepared
 from headgate.spark.machine.window_clocks import streams_of
 
-Ended = Callable[[Exception | None], None]  # what went wrong, or None
+Ended = Callable[[Exception | None], None]  # gets the error, or None
 
 
 @dataclass(frozen=True, slots=True)
 class RememberedQuery:
-    """What commits of a former life say of a query, and where it stood."""
+    """What commits from before the start say about a query."""
 
     description: Mapping[str, Any] = field(default_factory=dict)
     positions: Mapping[str, int] = field(default_factory=dict)
-    unappended: tuple[Any, ...] = ()  # (name, commit, rows): committed rows that could not be put inside yet
-    first_undelivered: int | None = None  # the first commit whose results its callback may not have been given
+    unappended: tuple[Any, ...] = ()  # (fragment log, commit, rows) that are not in the log yet
+    first_undelivered: int | None = None  # the first commit whose results its callback may lack
 
 
 class Preparation:
-    """Lets queries begin and go on."""
+    """Starts and restarts queries."""
 
     def __init__(self, context: MachineContext, scheduling: Scheduling, runs: Runs, facts: StreamFacts) -> None:
-        self.level: Level | None = None  # at which queries are cut; None: each is whole
-        self.stream_starts: dict[str, int] = {}  # where streams start, or will when what is being dropped is gone
-        self.placements = 0  # how often a query has been placed in its streams
+        self.level: Level | None = None  # at which queries are cut; None: each is one fragment
+        self.stream_starts: dict[str, int] = {}  # where streams start once tuples being dropped are gone
+        self.placements = 0  # how many times `place` was called
         self._context, self._scheduling, self._runs, self._facts = context, scheduling, runs, facts
 
     def place(self, life: Life, remembered: RememberedQuery) -> None:
-        """Put a query where it stood; a new one at the ends of its streams, or at their starts."""
+        """Set a query's positions: those of commits, or for a new query the ends or starts of its streams."""
         assert life.unfragmented is not None
         ends, query = self._scheduling.ends, life.query
         positions, starts, until = {}, {}, {}
@@ -56,7 +56,7 @@ class Preparation:
         self.placements += 1
 
     def start(self, stream: str) -> int:
-        """The smallest offset of a stream that can still be read."""
+        """The smallest offset of a stream that a new query can read."""
         return max(self._facts.start(stream), self.stream_starts.get(stream, 0))
 
     def prepare(
@@ -69,7 +69,7 @@ class Preparation:
         commit_description: bool = False,
         discard: LayoutView | None = None,
     ) -> None:
-        """Let a query run, in whatever form the policy's level asks for; `ended` hears how that went."""
+        """Bring a query to the level of the policy and let it run; `ended` is called with the error, or None."""
         assert life.layout is not None
         remembered, life.reopen_from = remembered or life.reopen_from, None
         if life.state is not QueryState.CUTTING:
@@ -102,41 +102,22 @@ class Preparation:
     def _prepared(self, life: Life, task: Prepare, answer: Answer, ended: Ended | None) -> None:
         prepared: Prepared | None = answer.value
         if prepared is not None:
-            life.layout, life.positions, life.fragment_log_ends = (
-                prepared.layout,
-                prepared.positions,
-                prepared.fragment_log_ends,
-            )
-            life.description_committed = life.description_committed or prepared.description_committed
-            life.report(prepared.keys)
-            for result, written in prepared.steps:
-                self._runs.note(life, result, written)
-            for written in [*(each for _, each in prepared.steps), *prepared.letters]:
-                self._runs.put_letters(written)
-            life.unappended = prepared.unappended
+            self._apply(life, prepared)
         error = answer.error or (prepared.error if prepared is not None else None)
-        if error is None and life.layout is not None and life.layout.level != self.level:
-            self.prepare(life, "", ended)  # another policy has come meanwhile
+        if error is not None:
+            self._failed(life, task, error, ended)
             return
-        refusal = "" if life.outbox is None else life.outbox.error  # of its sink, while it was being prepared
-        if error is None and not refusal:
+        if life.layout is not None and life.layout.level != self.level:
+            self.prepare(life, "", ended)  # the policy has changed meanwhile
+            return
+        refusal = "" if life.outbox is None else life.outbox.error  # its sink has failed meanwhile
+        if not refusal:
             assert prepared is not None
             try:
                 self._scheduling.enter(life, prepared.backlog)
-            except HeadgateError as refused:  # a policy that has come meanwhile cannot schedule it
+            except HeadgateError as refused:  # the policy has changed meanwhile, and cannot schedule it
                 refusal = self._context.explain(refused)
         life.arrived_meanwhile = {}
-        if error is not None:
-            life.awaits_spark = isinstance(error, SparkGoneError)
-            if task.reopen is not None and life.layout is task.resume_point.layout and not life.description_committed:
-                life.reopen_from = RememberedQuery(
-                    task.reopen, task.reopen_at
-                )  # its pieces could not be opened: it is in them still
-            if ended is None:
-                self._context.change_state(life, QueryState.SUSPENDED, "could not go on", self._context.explain(error))
-            else:
-                ended(error)
-            return
         if refusal:
             life.awaits_spark = life.outbox is not None and life.outbox.awaits_spark
             self._context.change_state(life, QueryState.SUSPENDED, "failed", refusal)
@@ -145,3 +126,26 @@ class Preparation:
             self._runs.conclude(life)
         if ended is not None:
             ended(None)
+
+    def _apply(self, life: Life, prepared: Prepared) -> None:
+        """Take over the layout and positions of a prepared query, and what was committed meanwhile."""
+        life.layout, life.positions = prepared.layout, prepared.positions
+        life.fragment_log_ends = prepared.fragment_log_ends
+        life.description_committed = life.description_committed or prepared.description_committed
+        life.report(prepared.keys)
+        for result, commit in prepared.steps:
+            self._runs.note(life, result, commit)
+        for commit in [*(commit for _, commit in prepared.steps), *prepared.letters]:
+            self._runs.put_letters(commit)
+        life.unappended = prepared.unappended
+
+    def _failed(self, life: Life, task: Prepare, error: Exception, ended: Ended | None) -> None:
+        life.arrived_meanwhile = {}
+        life.awaits_spark = isinstance(error, SparkGoneError)
+        if task.reopen is not None and life.layout is task.resume_point.layout and not life.description_committed:
+            # Its fragments could not be opened: the next preparation must open them.
+            life.reopen_from = RememberedQuery(task.reopen, task.reopen_at)
+        if ended is None:
+            self._context.change_state(life, QueryState.SUSPENDED, "could not go on", self._context.explain(error))
+        else:
+            ended(error)

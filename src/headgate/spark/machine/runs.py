@@ -1,4 +1,4 @@
-"""Runs: decided by the scheduler, evaluated by workers, committed, and told to the scheduler."""
+"""Runs: the scheduler decides them, workers evaluate them, then results are committed and costs are reported back."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ from headgate.spark.machine.tasks import (
 )
 from headgate.spark.machine.window_clocks import streams_of
 
-TRIES = 5  # times that a run is done again because its commit failed, before its queries are suspended
-FIRST_WAIT = 0.1  # seconds before the first of them; each further one waits twice as long
+TRIES = 5  # how often a run is repeated after its commit failed, before its queries are suspended
+FIRST_WAIT = 0.1  # seconds before the first repetition; each further one waits twice as long
 
 
 class Runs:
-    """The runs under way. A worker is free as soon as it has handed its results over."""
+    """The active runs. A worker is free again as soon as it has handed over its results, before they are committed."""
 
     def __init__(self, context: MachineContext, scheduling: Scheduling, delivery: Delivery, workers: int) -> None:
         self.workers = workers
-        self.runs = 0  # that have been committed
+        self.runs = 0  # committed so far
         self.jobs = 0  # that Spark has run for them
         self.active_runs: dict[WorkerId, ActiveRun] = {}
-        self.closing = False  # nothing new is begun
-        self.restart_reason = ""  # why Spark is away, while it is started again: nothing new is begun either
-        self.restart_error = ""  # why it could not be started again
-        self.prepare: Callable[[Life], None]  # lets a query go on; set by the machine
+        self.closing = False  # if set, no run is started
+        self.restart_reason = ""  # why Spark is being restarted; while it is, no run is started
+        self.restart_error = ""  # why Spark could not be restarted
+        self.prepare: Callable[[Life], None]  # prepares a query to run again; set by the machine
         self._free = workers
-        self._ask_again_at = inf  # when the policy wants to be asked again, though nothing has happened
+        self._ask_again_at = inf  # when the policy wants to be asked again, even without a message
         self._tasks: deque[tuple[Task, Then]] = deque()  # that wait for a worker
         self._context, self._scheduling, self._delivery = context, scheduling, delivery
 
     # -- workers -----------------------------------------------------------------------------------------------
 
     def submit_when_free(self, task: Task, then: Then) -> None:
-        """Let a worker carry out a task as soon as one is free, before it asks the scheduler."""
+        """Submit a task as soon as a worker is free; such tasks come before new runs."""
         self._tasks.append((task, then))
 
     def assign(self) -> None:
-        """Give every free worker something to do, if there is anything."""
+        """Give every free worker a waiting task or a new run."""
         while self._free:
             if not self._tasks and (self.closing or self.restart_reason or not self._begin()):
                 return
@@ -74,7 +74,7 @@ class Runs:
         self._context.submit(task, done)
 
     def _begin(self) -> bool:
-        """Ask the scheduler for a run; False: there is none."""
+        """Start a run if the scheduler has one."""
         slot = next(number for number in range(len(self.active_runs) + 1) if number not in self.active_runs)
         run = self._scheduling.scheduler.next(slot, self._context.now)
         if not isinstance(run, Run):
@@ -89,7 +89,7 @@ class Runs:
         return True
 
     def _ask_again(self) -> None:
-        """The policy wanted to be asked again now; it is, as after every message."""
+        """The policy wanted to be asked again now; `assign` does so after every message."""
         self._ask_again_at = inf
 
     # -- one run -----------------------------------------------------------------------------------------------
@@ -130,13 +130,13 @@ class Runs:
             self._go_on(active_run)
 
     def _commit(self, run: Run, results: list[PortionResult]) -> WriteCommit:
-        """What a commit says of the results of one step."""
+        """The commit of the results of one step."""
         lives = self._context.lives
-        fresh: dict[tuple[str, Any], Any] = {}
+        unreported: dict[tuple[str, Any], Any] = {}
         for result in results:
             for failure in result.failures:
                 if failure.key not in lives[result.portion.name].reported:
-                    fresh.setdefault((result.portion.name, failure.key), failure)
+                    unreported.setdefault((result.portion.name, failure.key), failure)
         return WriteCommit(
             run=run.id,
             units=tuple(map(str, run.units)),
@@ -150,7 +150,7 @@ class Runs:
                 for result in results
                 if (name := result.portion.fragment.feeds_name) is not None and result.intermediate is not None
             },
-            failures=tuple((name, min(streams_of(lives[name])), failure) for (name, _), failure in fresh.items()),
+            failures=tuple((name, min(streams_of(lives[name])), failure) for (name, _), failure in unreported.items()),
             follower_tables={
                 result.portion.name: result.follower_tables for result in results if result.follower_tables
             },
@@ -181,12 +181,12 @@ class Runs:
                     life,
                     self._context.explain(written.error)
                     if written.error is not None
-                    else "rows could not be put inside",
+                    else "rows could not be appended to a fragment log",
                 )
         self._go_on(active_run)
 
     def note(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
-        """What is committed counts, and its results go to the sink. How long each took, if the policy asks."""
+        """Count what was committed and put results into the outbox. Returns response times if the policy wants them."""
         tally, gives = life.tally, result.portion.fragment.feeds_name is None
         times = np.maximum(0.0, written.at - np.asarray(result.arrivals, dtype=float))
         tally.runs += 1
@@ -201,11 +201,11 @@ class Runs:
         return tuple(times.tolist()) if self._scheduling.scheduler.policy.wants_answers else ()
 
     def put_letters(self, written: WrittenCommit) -> None:
-        """Dead letters of a commit go to their streams."""
+        """Put the dead letters of a commit into the outboxes of their streams."""
         self._delivery.put_letters(written.number, written.letters)
 
     def _finish(self, active_run: ActiveRun, error: str | None = None) -> None:
-        """All of a run is committed, or none of what is left will be."""
+        """End a run: everything is committed, or the rest has failed."""
         scheduler = self._scheduling.scheduler
         outcome = Outcome(active_run.run, self._context.now - active_run.run.began, error)
         if error is None:
@@ -225,16 +225,16 @@ class Runs:
         for life in active_run.members:
             self._context.settle(life)
 
-    # -- what goes wrong ---------------------------------------------------------------------------------------
+    # -- failures ----------------------------------------------------------------------------------------------
 
     def _fail(self, active_run: ActiveRun, error: str) -> None:
-        """A run has failed for all: its queries are suspended, the others go on."""
+        """End a run that failed, and suspend all its queries."""
         for life in active_run.members:
             self.suspend(life, error)
         self._finish(active_run, error)
 
     def _spark_died(self, active_run: ActiveRun, error: str) -> None:
-        """Spark died in a run: its queries go on when Spark is back, those that ran."""
+        """End a run during which Spark died; its queries continue when Spark is back."""
         for life in active_run.members:
             if life.state is QueryState.RUNNING:
                 life.awaits_spark = True
@@ -242,7 +242,7 @@ class Runs:
         self._finish(active_run, error)
 
     def _try_again(self, active_run: ActiveRun, error: str) -> None:
-        """A commit failed: nothing of it counts, and it is done again after a while."""
+        """End a run whose commit failed: nothing of it counts, and it is repeated after a while."""
         for life in active_run.members:
             life.failures += 1
             if life.failures > TRIES:
@@ -259,7 +259,7 @@ class Runs:
             self._context.when_settled(life, lambda: self.prepare(life) if life.state is QueryState.WAITING else None)
 
     def give_up(self, task: Task, error: str) -> None:
-        """Suspend the queries that a task was for, and end their run, as far as there is one."""
+        """Suspend the queries that a task was for, and end their active runs."""
         portions = [portion for group in task.groups for portion in group] if isinstance(task, Evaluate) else []
         names = {portion.name for portion in portions} | set(task.positions if isinstance(task, WriteCommit) else ())
         if isinstance(task, Prepare | CheckWindows):
@@ -273,17 +273,17 @@ class Runs:
             self.suspend(life, error)
 
     def suspend(self, life: Life, error: str) -> None:
-        """Take a query out until somebody resumes it; one that is done, if its sink does not take its results."""
+        """Stop running a query until it is resumed; a done query is suspended if its sink fails."""
         if life.state in (QueryState.RUNNING, QueryState.WAITING, QueryState.PAUSED, QueryState.DONE):
             self._scheduling.leave(life)
             self._context.change_state(life, QueryState.SUSPENDED, "failed", error)
 
     def _concluded(self, answer: Answer) -> None:
-        if answer.error is not None:  # it ends again after a restart
+        if answer.error is not None:  # the next start finds nothing left to read, and ends it again
             self._context.log("warning", "that a query is done could not be committed", error=answer.error)
 
     def conclude(self, life: Life) -> None:
-        """End a one-time query that has read all; its results stay, and it is not run again."""
+        """End a one-time query that has read everything; its results stay, and it never runs again."""
         if life.state is not QueryState.RUNNING or not life.has_read_all or life.busy:
             return
         self._scheduling.leave(life)

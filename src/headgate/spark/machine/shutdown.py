@@ -1,4 +1,4 @@
-"""Closing: what is under way ends, results go to their sinks, and nothing more is taken."""
+"""Shutdown: active runs end, sinks take what waits for them, and no further commands are accepted."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from headgate.spark.machine.views import Views
 
 
 class Shutdown:
-    """The end of an engine, in three steps: runs end, sinks take what waits, the commit log is shortened.
+    """Closes an engine in three steps: runs end, sinks take what waits, the commit log is shortened.
 
-    A sink that takes longer than the caller's patience is left behind; the answer names it.
+    A sink that takes longer than the caller's patience is abandoned; the reply names its query.
     """
 
     def __init__(
@@ -26,12 +26,12 @@ class Shutdown:
         self._maintenance, self._views = maintenance, views
         self._tickets: list[int] = []
         self._patience = 0.0
-        self._deadline: float | None = None  # set when the sinks begin to take what is left
+        self._deadline: float | None = None  # for the sinks; set once all runs have ended
         self._maintaining = False
         self._answer: tuple[list[str], Exception | None] | None = None
 
     def refuses(self, message: Command) -> bool:
-        """Whether a command comes too late. How everything stood can still be asked."""
+        """Whether a command comes too late. The state of the engine can still be asked for."""
         return bool(self._tickets) and not isinstance(message, Close | DescribeAll | CancelWait)
 
     def begin(self, command: Close) -> None:
@@ -43,7 +43,7 @@ class Shutdown:
             self._reply()
 
     def watch(self) -> None:
-        """Take the next step if it is time."""
+        """Take the next step if the one before it is complete."""
         if not self._tickets or self._maintaining or self._answer is not None:
             return
         if self._deadline is None:
@@ -69,4 +69,4 @@ class Shutdown:
         assert self._answer is not None
         for ticket in self._tickets:
             self._context.reply(ticket, *self._answer)
-        self._tickets = [0]  # still closed, but nobody waits
+        self._tickets = [0]  # still closing, but no caller waits

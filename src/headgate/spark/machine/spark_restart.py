@@ -1,4 +1,4 @@
-"""When Spark dies: it is started again, queries are checked anew, and those that ran go on from their last commit."""
+"""When Spark dies: restart it, check all queries again, and let those that ran continue from their last commit."""
 
 from __future__ import annotations
 
@@ -13,29 +13,27 @@ from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, Prepared, RestartSpark
 
-_RAN = (QueryState.RUNNING, QueryState.WAITING)  # a query in one of these goes on by itself when Spark is back
+_RAN = (QueryState.RUNNING, QueryState.WAITING)  # a query in one of these states continues when Spark is back
 _AGAIN = "Spark was started again"
 
 
 class SparkRestart:
-    """Nothing is begun while Spark is away. What Spark had checked before is of no use afterwards."""
+    """Restarts Spark. No run starts until it is back, and then queries must be checked again by the new Spark."""
 
     def __init__(
-        self, context: MachineContext, scheduling: Scheduling, runs: Runs, preparing: Preparation, delivery: Delivery
+        self, context: MachineContext, scheduling: Scheduling, runs: Runs, preparation: Preparation, delivery: Delivery
     ) -> None:
         self._context, self._scheduling, self._runs = context, scheduling, runs
-        self._preparing, self._delivery = preparing, delivery
-        self._unchecked: list[
-            tuple[Life, QueryState]
-        ] = []  # Spark died while it checked them; in which state they were
+        self._preparation, self._delivery = preparation, delivery
+        self._unchecked: list[tuple[Life, QueryState]] = []  # Spark died while checking them; with their former states
 
     def died(self, message: SparkDied) -> None:
-        """Somebody has seen that Spark is dead; known already, if it could not be started again."""
+        """Restart Spark after a message that it is dead, unless that has failed before."""
         if not self._runs.restart_error:
             self._restart(message.reason)
 
     def watch(self, answer: Answer) -> None:
-        """After a task that failed because Spark had died: start it again, or let the queries follow that are late."""
+        """After a task that failed because Spark had died: restart it or, if it is back, check queries again."""
         if isinstance(answer.task, RestartSpark):
             return
         failed = answer.value.error if isinstance(answer.value, Prepared) else answer.error
@@ -48,8 +46,8 @@ class SparkRestart:
             self._restart(str(failed))
 
     def _restart(self, reason: str) -> None:
-        """Start Spark again, if nobody does yet."""
-        if self._runs.closing:  # the engine is being closed: what is left is done when it is opened again
+        """Submit a restart, unless one is under way."""
+        if self._runs.closing:  # queries continue when the engine is opened again
             self._leave_unchecked(reason)
         if self._runs.restart_reason or self._runs.closing:
             return
@@ -76,12 +74,12 @@ class SparkRestart:
                 self._recheck(life)
 
     def _restart_failed(self, error: str) -> None:
-        """Spark does not come back: everything that runs is suspended."""
+        """Suspend all running queries, since Spark could not be restarted."""
         self._runs.restart_error = error
         self._context.log("error", "Spark does not come back", why=error)
         for life in list(self._context.lives.values()):
             if life.state is QueryState.SUSPENDED and life.awaits_spark:
-                life.error = error  # until now it said that Spark would come back
+                life.error = error  # so far its error said that Spark is being restarted
             elif life.state not in (QueryState.PAUSED, QueryState.DONE) or _has_undelivered(
                 life
             ):  # those need no Spark
@@ -89,7 +87,7 @@ class SparkRestart:
         self._leave_unchecked(error)
 
     def _leave_unchecked(self, error: str) -> None:
-        """Nobody checks these queries: they do not run, and else are as they were."""
+        """Return queries that cannot be checked to their former states; those that ran are suspended."""
         unchecked, self._unchecked = self._unchecked, []
         for life, former in unchecked:
             if former in _RAN:
@@ -97,14 +95,14 @@ class SparkRestart:
             else:
                 self._context.change_state(life, former, "as before", life.error)
 
-    # -- queries come back -------------------------------------------------------------------------------------
+    # -- checking queries again --------------------------------------------------------------------------------
 
     def _recheck(self, life: Life) -> None:
-        """Check a query again; after what is under way, of which it will turn out that Spark was gone."""
+        """Check a query again once it is settled: what is under way for it will fail, since Spark has died."""
         self._context.when_settled(life, lambda: self._check(life))
 
     def _check(self, life: Life) -> None:
-        if self._context.lives.get(life.name) is not life:  # it has been stopped meanwhile
+        if self._context.lives.get(life.name) is not life:  # it was stopped meanwhile
             return
         former = life.state
         life.awaits_spark = life.awaits_spark or former in _RAN
@@ -133,7 +131,7 @@ class SparkRestart:
 
     def _go_on(self, life: Life, former: QueryState, checked: CheckedQuery) -> None:
         whole = life.layout is None or life.layout.whole or former in (QueryState.SCHEDULED, QueryState.DONE)
-        if not whole:  # it is opened again in the pieces that it was in
+        if not whole:  # its fragments are opened again
             life.reopen_from = RememberedQuery(query_description(life.resume_point()), keyed(life.positions))
         life.unfragmented = checked.unfragmented
         if whole:
@@ -143,11 +141,11 @@ class SparkRestart:
         if lost and outbox is not None and outbox.error and not outbox.awaits_spark:
             self._context.change_state(life, QueryState.SUSPENDED, "its sink failed meanwhile", outbox.error)
         elif lost:
-            self._preparing.prepare(life, "goes on from its last commit")
+            self._preparation.prepare(life, "goes on from its last commit")
         else:
             self._context.change_state(life, former, "as before", life.error)
 
 
 def _has_undelivered(life: Life) -> bool:
-    """Whether a query that is done has results for a sink that needs Spark; `resume` offers them again."""
+    """Whether a done query has results for a sink that needs Spark; `resume` delivers them again."""
     return life.state is QueryState.DONE and life.outbox is not None and life.outbox.awaits_spark

@@ -1,4 +1,4 @@
-"""Views: what callers want to know, now or when it is so."""
+"""Answers about the engine: snapshots of it and its queries, and waiting until it is drained or a source may go on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNDER_WAY = (QueryState.CHECKING, QueryState.CUTTING, QueryState.WAITING, QueryS
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """One query at one moment."""
+    """A snapshot of one query."""
 
     query: Query
     columns: Any
@@ -42,13 +42,13 @@ class QueryView:
 
     @property
     def responses(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Seconds from each of its newest results' last tuple to its commit."""
+        """Response times of its newest results: seconds from the arrival of the last tuple needed to the commit."""
         return np.concatenate(self.times) if self.times else np.empty(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The engine at one moment."""
+    """A snapshot of the engine."""
 
     policy: str
     policy_error: str
@@ -59,8 +59,8 @@ class Overview:
     classes: Mapping[str, QueryClass]
     queries: tuple[QueryView, ...]
     doing: tuple[str, ...]
-    newest: tuple[Transition, ...]  # changes of queries' states
-    costs: Mapping[str, tuple[float, float]]  # of each query: seconds for a tuple, seconds for a run
+    newest: tuple[Transition, ...]  # the newest state transitions
+    costs: Mapping[str, tuple[float, float]]  # by query: seconds per tuple, seconds per run
     run_overhead: float
     train: Any
     rates: Mapping[str, float]
@@ -68,12 +68,14 @@ class Overview:
 
 @dataclass(slots=True)
 class _Waiting:
-    drains: list[int] = field(default_factory=list)
-    for_room: list[tuple[int, str]] = field(default_factory=list)
+    """The tickets of callers who wait."""
+
+    for_drain: list[int] = field(default_factory=list)
+    for_room: list[tuple[int, str]] = field(default_factory=list)  # with the stream
 
 
 class Views:
-    """Answers questions, some of them later."""
+    """Answers questions, at once or when a condition has come true."""
 
     def __init__(
         self,
@@ -90,7 +92,7 @@ class Views:
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.Describe: self._describe,
             m.DescribeAll: self._describe_all,
-            m.Drain: lambda command: self._waiting.drains.append(command.ticket),
+            m.Drain: lambda command: self._waiting.for_drain.append(command.ticket),
             m.IsDrained: lambda command: self._context.reply(command.ticket, self.drained),
             m.WaitForRoom: self._wait_for_room,
             m.FindLaggingQuery: lambda command: self._context.reply(
@@ -101,7 +103,7 @@ class Views:
 
     @property
     def drained(self) -> bool:
-        """Nothing waits and nothing runs, and the sinks have what they can take. Open windows may hold tuples."""
+        """Whether no tuple waits, no run is active, and sinks have taken all they can. Open windows may hold tuples."""
         lives = self._context.lives.values()
         if self._runs.restart_reason or self._runs.active_runs or not self._scheduling.scheduler.idle:
             return False
@@ -113,19 +115,19 @@ class Views:
         return self._delivery.empty
 
     def watch(self) -> None:
-        """Answer what has come true."""
-        if self._waiting.drains and self.drained:
-            for ticket in self._waiting.drains:
+        """Answer callers whose condition has come true."""
+        if self._waiting.for_drain and self.drained:
+            for ticket in self._waiting.for_drain:
                 self._context.reply(ticket, True)
-            self._waiting.drains.clear()
+            self._waiting.for_drain.clear()
         for ticket, stream in list(self._waiting.for_room):
             if self._backpressure.lagging_query(stream) is None:
                 self._waiting.for_room.remove((ticket, stream))
                 self._context.reply(ticket)
 
     def refuse_all(self, error: Exception) -> None:
-        """Nothing that somebody waits for will come true."""
-        for ticket in [*self._waiting.drains, *(ticket for ticket, _ in self._waiting.for_room)]:
+        """Answer all waiting callers with an error."""
+        for ticket in [*self._waiting.for_drain, *(ticket for ticket, _ in self._waiting.for_room)]:
             self._context.reply(ticket, error=error)
         self._waiting = _Waiting()
 
@@ -135,8 +137,8 @@ class Views:
         self._waiting.for_room.append((command.ticket, command.stream))
 
     def _cancel_wait(self, command: m.CancelWait) -> None:
-        self._waiting.drains = [ticket for ticket in self._waiting.drains if ticket != command.ticket]
-        self._waiting.for_room = [each for each in self._waiting.for_room if each[0] != command.ticket]
+        self._waiting.for_drain = [ticket for ticket in self._waiting.for_drain if ticket != command.ticket]
+        self._waiting.for_room = [wait for wait in self._waiting.for_room if wait[0] != command.ticket]
 
     def _describe(self, command: m.Describe) -> None:
         self._context.reply(command.ticket, self._view(self._context.life(command.name)))
