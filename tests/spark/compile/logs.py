@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from headgate.model import Operator, Stream
 from headgate.plan.sharing import Place, below_window
-from headgate.spark.compile.leaf_rows import Leaf, LogPart, Range, Rows
+from headgate.spark.compile.leaf_rows import Leaf, Range, ReadableLog, ReadableSegment
 from headgate.spark.compile.prepared_query import PreparedQuery
 from headgate.spark.compile.read_sets import sources
 
@@ -75,7 +75,7 @@ class MemoryLog:
         wanted = [time is not None and low <= time <= high for time in times.to_pylist()]
         return rows.filter(pa.array(wanted, pa.bool_())).filter(pc.invert(pc.field("_late")))
 
-    def segments(self, first: int, last: int) -> Sequence[LogPart]:
+    def segments(self, first: int, last: int) -> Sequence[ReadableSegment]:
         return ()
 
     def misses(self, first: int, lows: Mapping[str, float]) -> bool:
@@ -113,7 +113,7 @@ def results(
     prepared: PreparedQuery, logs: Mapping[str, MemoryLog], cuts: Sequence[Sequence[float]]
 ) -> list[Counter[Row]]:
     """The results of each run, with their multiplicity."""
-    rows: Mapping[str, Rows] = logs
+    rows: Mapping[str, ReadableLog] = logs
     return [
         counted(prepared.run(leaves, rows).rows.drop_columns(["_arrival", "_closes"]))
         for leaves in run_leaves(prepared.plan, logs, cuts)

@@ -13,8 +13,8 @@ from tests.spark.compile.logs import MemoryLog, Row, counted, run_leaves
 from headgate.model import Stream
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
-from headgate.spark.compile.fused import Member, fused
-from headgate.spark.compile.prepared_query import Care, Failure, PreparedQuery, Result, prepare_query
+from headgate.spark.compile.fused import Member, fuse
+from headgate.spark.compile.prepared_query import Failure, Isolation, PreparedQuery, Result, prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 
 COLUMNS = (("id", "bigint"), ("k", "int"), ("s", "string"), ("arr", "array<int>"), ("ts", "timestamp"))
@@ -169,11 +169,11 @@ OTHERS = {
 def test_a_group_in_which_expressions_fail(spark: SparkSession, name: str) -> None:
     cases, given = [{**TUPLES, **OTHERS}[one] for one in GROUPS[name]], logs(spark)
     members = [checked(spark, case.sql) for case in cases]
-    group = fused(members[0].catalog, [Member(template(one.plan), one) for one in members])  # type: ignore[arg-type]
+    group = fuse(members[0].catalog, [Member(template(one.plan), one) for one in members])  # type: ignore[arg-type]
     found, failures = [Counter[Row]() for _ in cases], [dict[object, Failure]() for _ in cases]
     cut = [run_leaves(one.plan, given, [[0.3] * 2, [0.45 + n / 20] * 2]) for n, one in enumerate(members)]
     for leaves in zip(*cut, strict=True):
-        for n, (rows, failed) in enumerate(group.run_careful(leaves, given)):
+        for n, (rows, failed) in enumerate(group.run_isolating(leaves, given)):
             found[n] += counted(rows.drop_columns(["_arrival", "_closes"]))
             failures[n].update({one.key: one for one in failed})
     for n, case in enumerate(cases):
@@ -190,19 +190,19 @@ def pairs(spark: SparkSession, given: dict[str, MemoryLog], condition: str) -> t
     return rows, dead
 
 
-@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("as_group", [False, True])
 @pytest.mark.parametrize(
     "sql",
     [f"SELECT x.id, 100 / (x.k - y.k) AS q {JOINED}", f"SELECT x.id, 1 AS q {JOINED} AND 100 / (x.k - y.k) > 3"],
     ids=["computed", "condition"],
 )
-def test_a_pair_that_an_expression_fails_on(spark: SparkSession, sql: str, fuse: bool) -> None:
+def test_a_pair_that_an_expression_fails_on(spark: SparkSession, sql: str, as_group: bool) -> None:
     given, made = logs(spark), checked(spark, sql)
-    if fuse:
-        group = fused(made.catalog, [Member(template(made.plan), made)] * 2)  # type: ignore[arg-type]
+    if as_group:
+        group = fuse(made.catalog, [Member(template(made.plan), made)] * 2)  # type: ignore[arg-type]
         found, failures = Counter[Row](), dict[object, Failure]()
         for leaves in run_leaves(made.plan, given, [[0.3, 0.6], [0.7, 0.6]]):
-            rows, failed = group.run_careful([leaves] * 2, given)[1]
+            rows, failed = group.run_isolating([leaves] * 2, given)[1]
             found += counted(rows.drop_columns(["_arrival", "_closes"]))
             failures.update({one.key: one for one in failed})
     else:
@@ -214,7 +214,7 @@ def test_a_pair_that_an_expression_fails_on(spark: SparkSession, sql: str, fuse:
     assert found == counted(spark.sql(without).toArrow())
 
 
-@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("as_group", [False, True])
 @pytest.mark.parametrize(
     ("what", "dead"),
     [
@@ -224,7 +224,7 @@ def test_a_pair_that_an_expression_fails_on(spark: SparkSession, sql: str, fuse:
     ],
     ids=["overflow", "computed", "having"],
 )
-def test_a_group_that_an_expression_fails_on(spark: SparkSession, what: str, dead: str, fuse: bool) -> None:
+def test_a_group_that_an_expression_fails_on(spark: SparkSession, what: str, dead: str, as_group: bool) -> None:
     having = " HAVING 100 / (count(*) - 8) < 1000" if what == "count(*)" else ""
     if "sum" in what:
         dead = f"try_{what} IS NULL AND count(k) > 0"
@@ -232,9 +232,9 @@ def test_a_group_that_an_expression_fails_on(spark: SparkSession, what: str, dea
     made = checked(spark, sql)
     ends = set()
     found: Counter[Row] = Counter()
-    group = fused(made.catalog, [Member(template(made.plan), made)] * 2)  # type: ignore[arg-type]
+    group = fuse(made.catalog, [Member(template(made.plan), made)] * 2)  # type: ignore[arg-type]
     for leaves in run_leaves(made.plan, given, [[0.3], [0.55]]):
-        result = Result(*group.run_careful([leaves] * 2, given)[1]) if fuse else made.run(leaves, given)
+        result = Result(*group.run_isolating([leaves] * 2, given)[1]) if as_group else made.run(leaves, given)
         found += counted(result.rows.drop_columns(["_arrival", "_closes"]))
         ends |= {one.closes for one in result.failures}
     spark.createDataFrame(given["a"].table).createOrReplaceTempView("a")
@@ -249,7 +249,7 @@ def test_a_key_that_hides_a_cast(spark: SparkSession) -> None:
     """Guarded, the equality is not hashed: only when nothing else helps."""
     made, given = checked(spark, f"SELECT x.id AS i FROM a x JOIN b y ON x.k = y.s AND {WITHIN}"), logs(spark)
     found, failures = runs(made, given, 3)
-    assert made.care is Care.JOIN_KEYS
+    assert made.isolation is Isolation.JOIN_KEYS
     assert failures
     assert {dict(one.offsets)["b"] for one in failures} <= {n for n, row in enumerate(given["b"].rows) if row[2] == "x"}
     for name in "ab":
@@ -264,19 +264,19 @@ def test_groups_of_the_same_first_member(spark: SparkSession) -> None:
     case, given = TUPLES["filter"], logs(spark)
     members = [checked(spark, sql) for sql in (case.sql, "SELECT id FROM a WHERE 100 / k > 9", case.sql)]
     for size in (2, 3):
-        group = fused(members[0].catalog, [Member(template(one.plan), one) for one in members[:size]])  # type: ignore[arg-type]
+        group = fuse(members[0].catalog, [Member(template(one.plan), one) for one in members[:size]])  # type: ignore[arg-type]
         cut = [list(run_leaves(one.plan, given, [[0.2 + 0.3 * n]])) for n, one in enumerate(members[:size])]
         for number in range(size):
             total: Counter[Row] = Counter()
             for leaves in zip(*cut, strict=True):
-                total += counted(group.run_careful(leaves, given)[number][0].drop_columns(["_arrival", "_closes"]))
+                total += counted(group.run_isolating(leaves, given)[number][0].drop_columns(["_arrival", "_closes"]))
             wanted = Case(case.sql.replace("3", "9") if number == 1 else case.sql, "k = 0")
             assert total == batch(spark, wanted, given)
     sides = [f"SELECT x.id {JOINED} WHERE 100 / {side}.k > 3" for side in ("x", "y")]
     joins = [checked(spark, sql) for sql in sides]
-    group = fused(joins[0].catalog, [Member(template(one.plan), one) for one in joins])  # type: ignore[arg-type]
+    group = fuse(joins[0].catalog, [Member(template(one.plan), one) for one in joins])  # type: ignore[arg-type]
     found = [Counter[Row](), Counter[Row]()]
     for leaves in zip(*(run_leaves(one.plan, given, [[0.5, 0.5]]) for one in joins), strict=True):
-        for number, (rows, _) in enumerate(group.run_careful(leaves, given)):
+        for number, (rows, _) in enumerate(group.run_isolating(leaves, given)):
             found[number] += counted(rows.drop_columns(["_arrival", "_closes"]))
     assert found == [batch(spark, Case(sides[0], "k = 0"), given), batch(spark, Case(sides[1], b="k = 0"), given)]

@@ -12,7 +12,7 @@ from tests.spark.compile.test_oracle import STREAMS, drawn_rows
 
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
-from headgate.spark.compile.fused import Member, fused
+from headgate.spark.compile.fused import Member, fuse
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 
@@ -69,7 +69,7 @@ def test_each_member_gets_what_a_job_of_its_own_gives(
     templates = [template(one.plan) for one in members]
     assert all(one is not None for one in templates)
     assert len({one.form for one in templates if one is not None}) == 1
-    group = fused(members[0].catalog, [Member(t, one) for t, one in zip(templates, members, strict=True) if t])
+    group = fuse(members[0].catalog, [Member(t, one) for t, one in zip(templates, members, strict=True) if t])
     logs, random = logs_of(seed), Random(seed)
     turns = []
     for one in members:  # at different offsets, unless alike

@@ -125,7 +125,7 @@ def test_a_row_that_fails_gives_no_result_and_its_reason(spark: SparkSession) ->
     result = made.run({_place(made): leaf(0, 12)}, log(spark))
     found = sorted(zip(*(result.rows[name].to_pylist() for name in ("id", "n")), strict=True))
     assert found == [(1, 1), (1, 9), (2, 2), (2, 6), (2, 10)]
-    assert made.careful
+    assert made.isolating
     reasons = {failure.offsets: failure.reason for failure in result.failures}
     assert set(reasons) == {(("s", offset),) for offset in (0, 4, 5, 8)}
     assert reasons[("s", 0),] == "division by zero: 12 / id > 4"

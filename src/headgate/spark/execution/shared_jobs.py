@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from headgate.plan.template import template
 from headgate.spark.compile.executor_writes import Written
-from headgate.spark.compile.fused import Fused, Member, fused
-from headgate.spark.compile.prepared_query import Care, PreparedQuery, Result
+from headgate.spark.compile.fused import FusedJob, Member, fuse
+from headgate.spark.compile.prepared_query import Isolation, PreparedQuery, Result
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
@@ -31,7 +31,7 @@ class SharedJobs:
 
     def __init__(self, runner: JobRunner, logs: Mapping[str, StreamLog], aside: Path, now: Now) -> None:
         self._runner, self._logs, self._aside, self._now = runner, logs, aside, now
-        self._groups: OrderedDict[tuple[int, ...], tuple[Fused, list[PreparedQuery]]] = OrderedDict()
+        self._groups: OrderedDict[tuple[int, ...], tuple[FusedJob, list[PreparedQuery]]] = OrderedDict()
 
     def evaluate(self, query_runs: Sequence[QueryRun], label: str) -> None:
         """Run all; afterwards each share has its result or its error."""
@@ -45,7 +45,7 @@ class SharedJobs:
 
     def _stays_alone(self, query_run: QueryRun) -> bool:
         """It is in pieces, or even the equalities of its join may fail: those are the same for a whole group."""
-        return query_run.fragment.prepared.care is Care.JOIN_KEYS or not query_run.running.layout.whole
+        return query_run.fragment.prepared.isolation is Isolation.JOIN_KEYS or not query_run.running.layout.whole
 
     def _done(self, query_run: QueryRun, result: Result, jobs: int) -> None:
         query_run.done(result, self._now())
@@ -79,7 +79,7 @@ class SharedJobs:
     def _results(self, query_runs: Sequence[QueryRun]) -> list[Result] | None:
         """What one job gives each share; None: each needs its own."""
         group, leaves = self._group(query_runs), [query_run.leaves for query_run in query_runs]
-        if not any(query_run.fragment.prepared.careful for query_run in query_runs):
+        if not any(query_run.fragment.prepared.isolating for query_run in query_runs):
             try:
                 apart = query_runs[0].apart
                 found = group.write(leaves, self._logs, self._aside) if apart else group.run(leaves, self._logs)
@@ -94,12 +94,12 @@ class SharedJobs:
                 )
         return None if query_runs[0].apart else self._careful_results(query_runs, group)
 
-    def _careful_results(self, query_runs: Sequence[QueryRun], group: Fused) -> list[Result]:
+    def _careful_results(self, query_runs: Sequence[QueryRun], group: FusedJob) -> list[Result]:
         """The same where an expression fails on a row; members for which one did are careful from now on."""
-        told = group.run_careful([query_run.leaves for query_run in query_runs], self._logs)
+        told = group.run_isolating([query_run.leaves for query_run in query_runs], self._logs)
         for query_run, (_, failures) in zip(query_runs, told, strict=True):
-            if failures and not query_run.fragment.prepared.careful:
-                query_run.fragment.prepared.care = Care.EXPRESSIONS
+            if failures and not query_run.fragment.prepared.isolating:
+                query_run.fragment.prepared.isolation = Isolation.EXPRESSIONS
         return [Result(rows, failures) for rows, failures in told]
 
     def _single(self, query_run: QueryRun, label: str) -> None:
@@ -116,13 +116,13 @@ class SharedJobs:
         else:
             self._done(query_run, result, jobs)
 
-    def _group(self, query_runs: Sequence[QueryRun]) -> Fused:
+    def _group(self, query_runs: Sequence[QueryRun]) -> FusedJob:
         prepared_queries = [query_run.fragment.prepared for query_run in query_runs]
         key = tuple(map(id, prepared_queries))
         if key not in self._groups:
             members = [Member(found, one) for one in prepared_queries if (found := template(one.plan)) is not None]
             assert len(members) == len(query_runs), "the plan groups only queries of one form"
-            made = fused(prepared_queries[0].catalog, members)
+            made = fuse(prepared_queries[0].catalog, members)
             self._groups[key] = made, prepared_queries  # kept with them, since the key is their place in memory
             if len(self._groups) > KEPT:
                 self._groups.popitem(last=False)

@@ -12,7 +12,7 @@ from headgate.plan.sharing import Place, below_window
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.fragment_stream import FragmentStream
 from headgate.spark.compile.fragments import Fragment
-from headgate.spark.compile.frames import Whole
+from headgate.spark.compile.frames import WholeQuery
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import node_at, sources
 from headgate.spark.machine.fragments import ResumePoint
@@ -64,7 +64,7 @@ class RunningQuery:
     def log(self, stream: str, logs: Logs) -> StreamLog:
         return self.layout.logs[stream] if stream in self.layout.logs else logs[stream]
 
-    def read(self, fragment: Fragment, taken: Taken, logs: Logs) -> tuple[dict[Place, Leaf], Whole | None]:
+    def read(self, fragment: Fragment, taken: Taken, logs: Logs) -> tuple[dict[Place, Leaf], WholeQuery | None]:
         """A run's leaves as its piece knows them and, of a query in pieces, the whole at the cut they stand for."""
         if self.layout.whole:
             return {fragment.local(place): self.leaf(place, taken[place], logs) for place in taken}, None
@@ -74,7 +74,7 @@ class RunningQuery:
         }
         reached = self._reached(fragment, taken, logs)
         whole = {place: self.leaf(place, offsets, logs) for place, offsets in reached.items()}
-        return leaves, Whole(self.query.plan, fragment.place, whole)
+        return leaves, WholeQuery(self.query.plan, fragment.place, whole)
 
     def late(self, taken: Taken, logs: Logs) -> int:
         """How many of the tuples that a run takes came too late for the windows above them."""
