@@ -21,7 +21,7 @@ _PATTERN = re.compile(r"[\\*?\[\]{}]")  # what Spark takes for a pattern in the 
 LARGE = 50_000  # rows that executors read faster than the driver ships them, if nothing else is to be shared
 VAST = 500_000  # rows of a train that executors alone read and write; fewer go through the driver, in half the time
 HEAVY = 32 << 20  # bytes of files that count as vast, however few rows they hold
-_FEW = 1_000  # rows for which nobody asks how large the files are
+_FEW = 1_000  # fewer rows than these are never vast: the sizes of their files are not looked up
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,7 @@ class Fragment:
     prepared: PreparedQuery
     feeds: FragmentStream | None = None  # the stream that its results go to; None: they are the query's results
     leaves: dict[Place, Source] = field(init=False)  # what it reads, by place in the query's plan
-    held: tuple[Place, ...] = field(
-        init=False
-    )  # leaves whose tuples wait below a window operator for a window to close
+    held: tuple[Place, ...] = field(init=False)  # leaves below a window operator: tuples wait for a window to close
 
     def __post_init__(self) -> None:
         leaves = {(*self.place, *local): source for local, source in sources(self.plan)}

@@ -55,9 +55,7 @@ _WINDOW = "_window"
 _LONG = (1 << 63) - 1
 
 ConstantColumns = Mapping[str, EventTime]  # hidden columns with one value for all rows of a run
-Finish = Callable[
-    [DataFrame, Sequence[str]], DataFrame
-]  # orders a frame's columns; takes the names of extra hidden ones
+Finish = Callable[[DataFrame, Sequence[str]], DataFrame]  # puts columns in order; the names are extra hidden ones
 RowsOf = Callable[[Reading], LogRows]  # the rows of a leaf
 MakeBuilder = Callable[["Catalog", RowsOf], "Builder"]
 

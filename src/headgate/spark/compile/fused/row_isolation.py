@@ -127,7 +127,7 @@ def rows_with_outputs(
         row = F.when(F.expr(f"{BAD} != 0") | outputs.fails(), row_as_json(spark, refs)).alias(ROW)
         return [*(F.col(f"_e{n}") for n in range(len(outputs.bits))), *map(F.col, (*keep, TAGS, BAD)), row]
 
-    return select(rows, columns.several(("told", key, *keep), selected))
+    return select(rows, columns.several(("rows with outputs", key, *keep), selected))
 
 
 def collect_union(frames: Sequence[DataFrame]) -> pa.Table:
