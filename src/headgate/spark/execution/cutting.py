@@ -10,7 +10,7 @@ from headgate.plan.network import Network
 from headgate.plan.sharing import Place
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.fragments import Fragment
-from headgate.spark.compile.frames import Whole
+from headgate.spark.compile.frames import WholeQuery
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.prepared_query import Failure
 from headgate.spark.execution.job_runner import JobRunner
@@ -69,7 +69,7 @@ def _fill(
         offsets = Range(past[place], layout.base[place]) if log is None else Range(0, log.end)
         leaves[fragment.local(place)] = Leaf(source.stream, offsets, start=offsets.first)
     below = {place: running.leaf(place, Range(past[place], at), logs) for place, at in layout.base.items()}
-    whole = Whole(
+    whole = WholeQuery(
         running.query.plan, fragment.place, {place: replace(leaf, frontier_old=None) for place, leaf in below.items()}
     )
     all_logs = {**logs, **layout.logs}

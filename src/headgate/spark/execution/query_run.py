@@ -12,7 +12,7 @@ import pyarrow as pa
 from headgate.plan.sharing import Place
 from headgate.spark.compile import executor_reads, fragment_rows
 from headgate.spark.compile.fragments import Fragment
-from headgate.spark.compile.frames import Whole
+from headgate.spark.compile.frames import WholeQuery
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.prepared_query import Failure, Result
 from headgate.spark.queries.running_query import Logs, Ranges, RunningQuery
@@ -59,7 +59,7 @@ class QueryRun:
     fragment: Fragment
     ranges: Ranges
     leaves: dict[Place, Leaf]
-    whole: Whole | None
+    whole: WholeQuery | None
     late: int = 0  # tuples among them that come too late for their windows
     executors_write: bool = False  # executors write the results of a very long train to Parquet files themselves
     result: Result = field(init=False)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from headgate.plan.template import template
 from headgate.spark.compile.executor_writes import Written
-from headgate.spark.compile.fused import Fused, Member, fused
-from headgate.spark.compile.prepared_query import Care, PreparedQuery, Result
+from headgate.spark.compile.fused import FusedJob, Member, fuse
+from headgate.spark.compile.prepared_query import Isolation, PreparedQuery, Result
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
@@ -32,7 +32,7 @@ class SharedJobs:
 
     def __init__(self, runner: JobRunner, logs: Mapping[str, StreamLog], aside: Path, now: Now) -> None:
         self._runner, self._logs, self._aside, self._now = runner, logs, aside, now
-        self._groups: OrderedDict[tuple[int, ...], tuple[Fused, list[PreparedQuery]]] = OrderedDict()
+        self._groups: OrderedDict[tuple[int, ...], tuple[FusedJob, list[PreparedQuery]]] = OrderedDict()
 
     def evaluate(self, query_runs: Sequence[QueryRun], label: str) -> None:
         """Evaluate all; afterwards each query run has its result or its error."""
@@ -46,7 +46,7 @@ class SharedJobs:
 
     def _stays_alone(self, query_run: QueryRun) -> bool:
         """True if the query is fragmented, or needs row-level error isolation for join keys, which a group shares."""
-        return query_run.fragment.prepared.care is Care.JOIN_KEYS or not query_run.running.layout.whole
+        return query_run.fragment.prepared.isolation is Isolation.JOIN_KEYS or not query_run.running.layout.whole
 
     def _finish(self, query_run: QueryRun, result: Result, jobs: int) -> None:
         query_run.done(result, self._now())
@@ -80,7 +80,7 @@ class SharedJobs:
     def _results(self, query_runs: Sequence[QueryRun]) -> list[Result] | None:
         """The results of one job for all query runs; None if each needs its own job."""
         group, leaves = self._group(query_runs), [query_run.leaves for query_run in query_runs]
-        if not any(query_run.fragment.prepared.careful for query_run in query_runs):
+        if not any(query_run.fragment.prepared.isolating for query_run in query_runs):
             try:
                 if query_runs[0].executors_write:
                     outputs = group.write(leaves, self._logs, self._aside)
@@ -93,14 +93,14 @@ class SharedJobs:
                 if outputs is None:
                     return None
                 return [_result(query_run, output) for query_run, output in zip(query_runs, outputs, strict=True)]
-        return None if query_runs[0].executors_write else self._careful_results(query_runs, group)
+        return None if query_runs[0].executors_write else self._isolated_results(query_runs, group)
 
-    def _careful_results(self, query_runs: Sequence[QueryRun], group: Fused) -> list[Result]:
+    def _isolated_results(self, query_runs: Sequence[QueryRun], group: FusedJob) -> list[Result]:
         """The same with row-level error isolation; query runs with failures use it from now on."""
-        outcomes = group.run_careful([query_run.leaves for query_run in query_runs], self._logs)
+        outcomes = group.run_isolating([query_run.leaves for query_run in query_runs], self._logs)
         for query_run, (_, failures) in zip(query_runs, outcomes, strict=True):
-            if failures and not query_run.fragment.prepared.careful:
-                query_run.fragment.prepared.care = Care.EXPRESSIONS
+            if failures and not query_run.fragment.prepared.isolating:
+                query_run.fragment.prepared.isolation = Isolation.EXPRESSIONS
         return [Result(rows, failures) for rows, failures in outcomes]
 
     def _run_alone(self, query_run: QueryRun, label: str) -> None:
@@ -117,7 +117,7 @@ class SharedJobs:
         else:
             self._finish(query_run, result, jobs)
 
-    def _group(self, query_runs: Sequence[QueryRun]) -> Fused:
+    def _group(self, query_runs: Sequence[QueryRun]) -> FusedJob:
         prepared_queries = [query_run.fragment.prepared for query_run in query_runs]
         key = tuple(map(id, prepared_queries))
         if key not in self._groups:
@@ -127,7 +127,7 @@ class SharedJobs:
                 if (query_template := template(prepared.plan)) is not None
             ]
             assert len(members) == len(query_runs), "the plan groups only queries of one form"
-            group = fused(prepared_queries[0].catalog, members)
+            group = fuse(prepared_queries[0].catalog, members)
             self._groups[key] = group, prepared_queries  # keeps them alive, since the key has their addresses
             if len(self._groups) > KEPT:
                 self._groups.popitem(last=False)

@@ -12,7 +12,7 @@ from headgate.plan.sharing import Place, below_window
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.fragment_stream import FragmentStream
 from headgate.spark.compile.fragments import Fragment
-from headgate.spark.compile.frames import Whole
+from headgate.spark.compile.frames import WholeQuery
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import node_at, sources
 from headgate.spark.machine.fragments import ResumePoint
@@ -64,7 +64,7 @@ class RunningQuery:
     def log(self, stream: str, logs: Logs) -> StreamLog:
         return self.layout.logs[stream] if stream in self.layout.logs else logs[stream]
 
-    def read(self, fragment: Fragment, ranges: Ranges, logs: Logs) -> tuple[dict[Place, Leaf], Whole | None]:
+    def read(self, fragment: Fragment, ranges: Ranges, logs: Logs) -> tuple[dict[Place, Leaf], WholeQuery | None]:
         """The leaves of a run by their places in the fragment, and for a fragmented query the whole plan around it."""
         if self.layout.whole:
             return {fragment.local(place): self.leaf(place, ranges[place], logs) for place in ranges}, None
@@ -74,7 +74,7 @@ class RunningQuery:
         }
         reached = self._reached(fragment, ranges, logs)
         whole = {place: self.leaf(place, offsets, logs) for place, offsets in reached.items()}
-        return leaves, Whole(self.query.plan, fragment.place, whole)
+        return leaves, WholeQuery(self.query.plan, fragment.place, whole)
 
     def late(self, ranges: Ranges, logs: Logs) -> int:
         """How many of the tuples that a run takes came too late for the windows above them."""
