@@ -12,7 +12,7 @@ from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.recovery import complete
 from headgate.spark.machine.tasks import Deliver, LetGo
 from headgate.spark.queries.fragment_logs import FragmentLogs
-from headgate.spark.sinks.registry import Call, SinkOf
+from headgate.spark.sinks.base import Call, SinkOf
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, Output
 from headgate.spark.store.dead_letters import DeadLetters

@@ -15,9 +15,9 @@ from tests.spark.store.steps import Died, Steps, aside, plainly, table, watched
 from headgate.model import HeadgateError
 from headgate.spark.sinks import committed_results
 from headgate.spark.sinks import files as file_sinks
+from headgate.spark.sinks.base import deliver
 from headgate.spark.sinks.committed_results import count_committed, known_queries, read_committed
 from headgate.spark.sinks.files import FileSink
-from headgate.spark.sinks.registry import deliver
 from headgate.spark.sinks.result_files import ResultFile, listed, load, read
 from headgate.spark.store.commits import records
 from headgate.spark.store.commits.commit_log import CommitLog

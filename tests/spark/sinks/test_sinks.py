@@ -14,7 +14,8 @@ from headgate.model import HeadgateError
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks import result_files
 from headgate.spark.sinks.files import FAN, FileSink
-from headgate.spark.sinks.registry import MemorySink, behind_of, is_file, open_sink, parse_sink
+from headgate.spark.sinks.memory import MemorySink
+from headgate.spark.sinks.registry import behind_of, is_file, open_sink, parse_sink
 from headgate.spark.sinks.result_files import read
 
 KINDS = pytest.mark.parametrize("kind", ["parquet", "jsonl"])
@@ -128,13 +129,13 @@ def test_newer_results_come_while_files_are_merged(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(FileSink, "_merge", meanwhile)
     sink.compact(FAN)
-    assert [(part.first, part.last) for part in sink._parts] == [(1, FAN), *((n, n) for n in range(FAN + 1, FAN + 4))]
-    assert sink._parts == result_files.parts(tmp_path)
+    assert [(part.first, part.last) for part in sink._files] == [(1, FAN), *((n, n) for n in range(FAN + 1, FAN + 4))]
+    assert sink._files == result_files.all_files(tmp_path)
     sink.roll_forward_all([(number, table(number)) for number in range(1, FAN + 4)])
     assert found(tmp_path) == list(range(1, FAN + 4))
     sink.close()
     sink.compact()  # nothing: the folder may be another's
-    assert len(sink._parts) == 4
+    assert len(sink._files) == 4
 
 
 @KINDS

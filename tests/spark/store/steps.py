@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.spark.sinks import files as file_sinks
-from headgate.spark.sinks.registry import Sink, deliver, open_sink
+from headgate.spark.sinks.base import Sink, deliver
+from headgate.spark.sinks.registry import open_sink
 from headgate.spark.store import atomic_files as files
 from headgate.spark.store import frame_file as frames
 from headgate.spark.store.commits import commit_log as commit

@@ -19,7 +19,7 @@ from headgate.spark.compile.event_times import quoted
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.frames import literal
 from headgate.spark.compile.safe_expressions import tried
-from headgate.spark.jvm.errors import told
+from headgate.spark.jvm.errors import spark_message
 
 LONGEST = 4_000  # characters of a failing row that are kept
 LOOKUPS = 8  # failing rows of a run for which Spark is asked why: each takes milliseconds
@@ -110,7 +110,7 @@ class Sites:
                 computed: Any = self.spark.sql(f"SELECT {expression} FROM ({given})")
                 computed._jdf.queryExecution().optimizedPlan()
             except PySparkException as error:
-                return f"{told(error)}: {shortened(expression)}"
+                return f"{spark_message(error)}: {shortened(expression)}"
         return f"{site.text()} failed"
 
 
