@@ -107,7 +107,7 @@ def test_a_large_log_is_put_aside_at_the_start(tmp_path: Path, monkeypatch: pyte
     log = tmp_path / "spark.log"
     for text, kept in (("short", False), ("longer than that", True)):
         log.write_text(text)
-        assert settings._begin(log) == (0 if kept else len(text))
+        assert settings._prepare_log(log) == (0 if kept else len(text))
         assert (tmp_path / "spark.log.1").exists() == kept
     assert (tmp_path / "spark.log.1").read_text() == "longer than that"
 

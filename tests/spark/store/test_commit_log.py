@@ -98,7 +98,7 @@ def test_groups_and_single_commits_count_whole_or_not_at_all(groups: list[tuple[
         log = CommitLog(Path(folder))
         count = 0
         for size, refused, stuck in groups:
-            commits = [commit(count + place) for place in range(1, size + 1)]
+            commits = [commit(count + step) for step in range(1, size + 1)]
             disk = Disk(refused, stuck)
             with disk:
                 try:
@@ -128,7 +128,7 @@ def test_a_group_that_is_torn_leaves_its_whole_commits(tmp_path: Path) -> None:
     log.append_all([commit(number) for number in (2, 3, 4)])
     (path,) = tmp_path.iterdir()
     data = path.read_bytes()
-    ends = [place.position - 16 for place in FrameFile(path, point="commit.append").places[3:]] + [len(data)]
+    ends = [location.start - 16 for location in FrameFile(path, point="commit.append").frames[3:]] + [len(data)]
     for end in range(before, len(data) + 1):
         path.write_bytes(data[:end])
         assert len(list(read_frames(path))) == 2 + sum(each <= end for each in ends)  # of the state and commit 1

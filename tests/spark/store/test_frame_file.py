@@ -19,18 +19,18 @@ def file(tmp_path: Path) -> FrameFile:
 
 
 def test_a_closed_file_refuses_and_leaves_others_alone(file: FrameFile, tmp_path: Path) -> None:
-    place = file.append(b"one")
+    location = file.append(b"one")
     file.close()
     file.close()
     victims = [os.open(tmp_path / f"victim{n}", os.O_RDWR | os.O_CREAT) for n in range(20)]  # one has its descriptor
-    for act in (lambda: file.append(b"two"), lambda: file.read(place), lambda: file.raw(place)):
+    for act in (lambda: file.append(b"two"), lambda: file.read(location), lambda: file.raw(location)):
         with pytest.raises(HeadgateError, match="the file is closed"):
             act()
     for number, victim in enumerate(victims):
         os.close(victim)
         assert (tmp_path / f"victim{number}").read_bytes() == b""
     again = FrameFile(tmp_path / "frames", point="log.append")
-    assert [again.read(each) for each in again.places] == [b"one"]
+    assert [again.read(location) for location in again.frames] == [b"one"]
 
 
 def test_an_append_under_way_ends_before_the_file_is_let_go(file: FrameFile, monkeypatch: pytest.MonkeyPatch) -> None:
