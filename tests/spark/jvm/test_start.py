@@ -1,4 +1,4 @@
-"""What a Spark of Headgate's own prints and logs is in a file."""
+"""The output and the log of a Spark that Headgate has started go to a file."""
 
 from __future__ import annotations
 

@@ -45,10 +45,10 @@ changes = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 2
 
 
 def flipped(data: bytes, first: int, changes: list[tuple[float, int]]) -> bytes:
-    found = bytearray(data)
+    changed = bytearray(data)
     for share, by in changes:
-        found[first + int(share * (len(data) - first))] ^= by
-    return bytes(found)
+        changed[first + int(share * (len(data) - first))] ^= by
+    return bytes(changed)
 
 
 def copied(folder: Path, target: str, pattern: str) -> Path:

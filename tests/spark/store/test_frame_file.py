@@ -1,4 +1,4 @@
-"""A file of frames that is closed: it never touches a descriptor that is another file's by now."""
+"""Closing a frame file: afterwards it never touches its descriptor, whose number may belong to another file."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def test_an_append_under_way_ends_before_the_file_is_let_go(file: FrameFile, mon
         sync(descriptor)  # fails if it has been closed
 
     monkeypatch.setattr(os, "fsync", slow)
-    places: list[object] = []
-    thread = threading.Thread(target=lambda: places.append(file.append(b"one")))
+    locations: list[object] = []
+    thread = threading.Thread(target=lambda: locations.append(file.append(b"one")))
     thread.start()
     assert begun.wait(30)
     file.close()
     go.set()
     thread.join(30)
-    assert len(places) == 1
+    assert len(locations) == 1
     with pytest.raises(HeadgateError, match="the file is closed"):
         file.append(b"two")
