@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo picture test check format fuzz chaos kill soak versus benchmark clean
+.PHONY: help setup java demo picture quick test long check format fuzz chaos kill soak versus benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -32,8 +32,15 @@ picture: setup  ## Compare policies on a three-class sensor workload in the simu
 	@$(BIN)/headgate simulate examples/sensors.toml --policy rr --policy fcfs --policy hnr --policy bsd \
 		--policy weighted-hr --plot out/sensors.png
 
+quick: $(STAMP)  ## The tests that need neither Spark nor Java nor many seconds, in a minute and a half; a test that starts Java fails
+	@JAVA_HOME=$(CURDIR)/tests/no_java HYPOTHESIS_PROFILE=quick \
+		$(BIN)/python -m pytest -n 2 -m "not spark and not slow"
+
 test: setup  ## Run every test (the README's test command)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+long: $(STAMP)  ## The tests that need no Spark, with twenty times as many Hypothesis examples
+	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n 2 -m "not spark"
 
 check: setup  ## Lint, types, layers
 	@$(BIN)/ruff check .

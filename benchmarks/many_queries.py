@@ -247,11 +247,11 @@ def headgate(questions: Sequence[Question], fuse: str, setting: Setting) -> dict
         found = Latencies()
         with Feed(send, streams, setting) as feed:
             time.sleep(setting.warm_up)
-            seen = {one.name: len(session.engine.query(one.name).responses) for one in questions}
+            seen = {one.name: len(session.engine.query(one.name).results.took) for one in questions}
             sent, cpu = feed.sent, cpu_seconds(spark)
             time.sleep(setting.seconds)
             for one in questions:
-                found.add(one.query_class, session.engine.query(one.name).responses[seen[one.name] :].tolist())
+                found.add(one.query_class, session.engine.query(one.name).results.took[seen[one.name] :].tolist())
             return found.summary(cpu_seconds(spark) - cpu, feed.sent - sent, len(questions))
 
 

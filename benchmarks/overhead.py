@@ -19,7 +19,7 @@ from typing import Any
 
 from headgate.metrics import Report, measure
 from headgate.sim import Simulation
-from headgate.sim.varying import varied
+from headgate.sweep.varied_settings import varied
 from headgate.workload import Workload, read_workload
 
 FILE = Path(__file__).parents[1] / "workloads" / "carney-4.4.toml"

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from headgate.metrics import Records, Report, measure
-from headgate.metrics.confidence import Band
-from headgate.metrics.curves import Curve, Labels, draw
+from headgate.metrics.measures.confidence import Band
+from headgate.metrics.pictures.curves import Curve, Labels, draw
 from headgate.sim import simulate
-from headgate.sim.varying import varied
+from headgate.sweep.varied_settings import varied
 from headgate.workload import Workload, read_workload
 
 ROOT = Path(__file__).parents[1]

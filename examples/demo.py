@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
+from headgate.metrics.report.run_report import Report
 from headgate.spark.session import Session
 from headgate.spark.workload import open_workload
 from headgate.workload import read_workload
@@ -40,21 +38,17 @@ def main() -> None:
 class Half(NamedTuple):
     """What was seen while one policy decided."""
 
-    times: dict[str, list[float]]  # response times by class, the most important first
+    report: Report  # by the measures of the simulator
     longest: tuple[float, str]  # the longest that a tuple waited for its query, and which
 
 
 def half(session: Session, seconds: float) -> Half:
     """Watch for some seconds."""
-    seen = {view.query.name: len(view.responses) for view in session.engine.overview().queries}
-    longest, end = (0.0, ""), time.monotonic() + seconds
-    while time.monotonic() < end:
+    longest, began = (0.0, ""), time.monotonic()
+    while time.monotonic() < began + seconds:
         time.sleep(0.5)
         longest = max(longest, *((line.oldest_wait, line.name) for line in session.status().queries))
-    times: dict[str, list[float]] = {line.name: [] for line in session.status().classes}
-    for view in session.engine.overview().queries:
-        times[view.query.query_class] += list(view.responses[seen[view.query.name] :])
-    return Half(times, longest)
+    return Half(session.report(last=time.monotonic() - began), longest)
 
 
 def show(before: Half, after: Half, jobs: int) -> None:
@@ -62,21 +56,21 @@ def show(before: Half, after: Half, jobs: int) -> None:
     print(f"\nresponse time in seconds, from arrival to durable commit ({jobs} Spark jobs)\n")
     print(f"{'class':12}{title(FIRST):>32}{title(SECOND):>32}")
     print(f"{'':12}" + f"{'p50':>16}{'p95':>16}" * 2)
-    for name in before.times:
-        cells = [f"{value:>16.3f}" for each in (before, after) for value in percentiles(each.times[name])]
-        print(f"{name:12}" + "".join(cells))
+    for name in before.report.classes:
+        times = [half.report.classes[name].response_time for half in (before, after)]
+        print(f"{name:12}" + "".join(cell(seconds) for time in times for seconds in (time.p50, time.p95)))
     print()
-    for each, told in ((before, FIRST), (after, SECOND)):
-        seconds, query = each.longest
-        print(f"{title(told)}: {inversions(each)}; no tuple waited longer than {seconds:.1f} s (for {query})")
+    for half, policy in ((before, FIRST), (after, SECOND)):
+        seconds, query = half.longest
+        print(f"{title(policy)}: {judged(half.report)}; no tuple waited longer than {seconds:.1f} s (for {query})")
     print("\nNext: .venv/bin/headgate run examples/plant.toml · .venv/bin/headgate compare examples/sensors.toml")
 
 
-def inversions(half: Half) -> str:
-    """Classes that were served later than a less important one, by the median."""
-    medians = {name: percentiles(times)[0] for name, times in half.times.items()}
-    found = [f"{name} after {lower}" for name, lower in pairwise(medians) if medians[name] > medians[lower]]
-    return f"inverted: {', '.join(found)}" if found else "no class inverted"
+def judged(report: Report) -> str:
+    """Classes that were served later than a less important one, by the median, and classes that starve."""
+    inverted = [f"{pair.above} after {pair.below}" for pair in report.inversion.levels["p50"] if pair.ratio]
+    starving = f"; starving: {', '.join(report.starvation.rising)}" if report.starvation.rising else ""
+    return (f"inverted: {', '.join(inverted)}" if inverted else "no class inverted") + starving
 
 
 def title(half: tuple[str, str]) -> str:
@@ -84,12 +78,9 @@ def title(half: tuple[str, str]) -> str:
     return f"{half[0]}, fuse={half[1]}"
 
 
-def percentiles(times: list[float]) -> tuple[float, float]:
-    """Median and 95th percentile; nan where there is no result."""
-    if not times:
-        return float("nan"), float("nan")
-    p50, p95 = np.percentile(times, [50, 95])
-    return float(p50), float(p95)
+def cell(seconds: float | None) -> str:
+    """A number of the table; empty where there is no result."""
+    return " " * 16 if seconds is None else f"{seconds:>16.3f}"
 
 
 if __name__ == "__main__":

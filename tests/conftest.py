@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +28,37 @@ LONG = (
     "freshness/",
 )  # first, so that none is last
 
+# Examples per Hypothesis test, as a multiple of what the test asks for (100 if it asks for nothing).
+PROFILES = {"quick": 0.1, "ci": 1.0, "long": 20.0}
+FEWEST = 10  # examples, also in the profile quick
+
+
+def load_hypothesis_profile() -> float:
+    """Load the profile that HYPOTHESIS_PROFILE names; the multiple that it has in `PROFILES`."""
+    for name in PROFILES:
+        settings.register_profile(name, deadline=None)  # the machine may be busy with other tests
+    profile = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+    if profile not in PROFILES:
+        raise pytest.UsageError(f"HYPOTHESIS_PROFILE is {profile!r}, not one of {', '.join(PROFILES)}")
+    settings.load_profile(profile)
+    return PROFILES[profile]
+
+
+EXAMPLES = load_hypothesis_profile()
+
+
+def scale_examples(test: Any) -> None:
+    """Multiply a Hypothesis test's number of examples, whether its own or the profile's, by what the profile says."""
+    own: settings = test._hypothesis_internal_use_settings  # the decorator cannot be applied a second time
+    examples = max(min(FEWEST, own.max_examples), round(own.max_examples * EXAMPLES))
+    test._hypothesis_internal_use_settings = settings(own, max_examples=examples)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark tests that use the fixture `spark`, directly or through other fixtures; before `-m` selects by marks."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.spark)
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,6 +68,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((n for n, name in enumerate(LONG) if f"tests/{name}" in item.nodeid), len(LONG))
 
     items.sort(key=place)
+    functions = {item.function for item in items if isinstance(item, pytest.Function)}
+    for test in filter(is_hypothesis_test, functions):
+        scale_examples(test)
 
 
 @pytest.fixture(scope="module")

@@ -25,10 +25,10 @@ _root = logging.getLogger(NAME)
 _root.addHandler(logging.NullHandler())  # without one, Python prints warnings that no handler takes
 
 
-class Event:
+class LogEvent:
     """What happened, with its fields; it becomes text only when some handler asks for it.
 
-    >>> str(Event("run ended", {"run": 12, "seconds": 0.08123456, "reason": "two words", "error": ValueError("no")}))
+    >>> str(LogEvent("run ended", {"run": 12, "seconds": 0.08123456, "reason": "two words", "error": ValueError("no")}))
     'run ended run=12 seconds=0.081235 reason="two words" error="ValueError: no"'
     """
 
@@ -71,7 +71,7 @@ class Logger:
         if self.plain.isEnabledFor(logging.DEBUG):
             cause = next((value for value in fields.values() if isinstance(value, BaseException)), None)
         # The stack level makes the record name the line that logged, not this one.
-        self.plain.log(level, Event(event, fields), exc_info=cause, extra={"fields": fields}, stacklevel=3)
+        self.plain.log(level, LogEvent(event, fields), exc_info=cause, extra={"fields": fields}, stacklevel=3)
 
 
 def logger(name: str) -> Logger:
@@ -97,7 +97,7 @@ def configure_from_environment() -> None:
     if not word:
         return
     level = _level(word, VARIABLE)
-    if not any(isinstance(one, _Lines) and one.asked for one in _root.handlers):
+    if not any(isinstance(handler, _Lines) and handler.asked for handler in _root.handlers):
         _install(level, None if _program_listens() else _Lines(None, asked=False))
 
 
@@ -128,7 +128,7 @@ class _Format(logging.Formatter):
 
 
 def _install(level: int, handler: _Lines | None) -> None:
-    for former in [one for one in _root.handlers if isinstance(one, _Lines)]:
+    for former in [handler for handler in _root.handlers if isinstance(handler, _Lines)]:
         _root.removeHandler(former)
     if handler is not None:
         _root.addHandler(handler)
@@ -137,17 +137,17 @@ def _install(level: int, handler: _Lines | None) -> None:
 
 def _program_listens() -> bool:
     ours = (_Lines, logging.NullHandler)
-    return any(not isinstance(one, ours) for one in (*_root.handlers, *logging.getLogger().handlers))
+    return any(not isinstance(handler, ours) for handler in (*_root.handlers, *logging.getLogger().handlers))
 
 
 def _level(word: str, what: str) -> int:
-    found = LEVELS.get(word.strip().lower())
-    if found is None:
+    level = LEVELS.get(word.strip().lower())
+    if level is None:
         example = f"{VARIABLE}=info" if what == VARIABLE else "info"
         raise HeadgateError(
             f"{what} must be debug, info, warning or error, found '{word}'", hint=f"write for example {example}"
         )
-    return found
+    return level
 
 
 def _value(value: object) -> str:

@@ -7,8 +7,8 @@ import pytest
 from tests.cli.conftest import FIXTURES, Headgate
 
 from headgate.cli.compare import rank
-from headgate.cli.fitting import misfit
-from headgate.cli.pool import Finished, run_all
+from headgate.cli.parallel_simulations import Finished, run_all
+from headgate.cli.policy_fit import misfit
 from headgate.metrics import QueryRecords, Records, Report, measure
 from headgate.policies.baseline.fcfs import FirstComeFirstServed
 from headgate.policies.contract import Policy
@@ -53,10 +53,12 @@ def test_the_table_is_numbered_and_the_measure_comes_first(headgate: Headgate, s
     assert [line.split()[:2] for line in lines if line[:1].isdigit()] == [["1.", "hnr"], ["2.", "rr"]]
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_said_with_its_reason(headgate: Headgate, two: Path) -> None:
     assert "left out weighted-hr: all classes have the same priority" in headgate("compare", two).stderr
 
 
+@pytest.mark.slow
 def test_a_picture_of_a_comparison(headgate: Headgate, two: Path, tmp_path: Path) -> None:
     result = headgate("compare", two, "-p", "hr", "-p", "hnr", "--plot", tmp_path / "p.svg")
     assert (tmp_path / "p.svg").exists()

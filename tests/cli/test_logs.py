@@ -86,7 +86,7 @@ def test_fields_become_text_only_when_somebody_reads_them() -> None:
 
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,8}", fullmatch=True), st.text(), max_size=4))
 def test_any_text_stays_on_one_line_and_is_found_again(fields: dict[str, str]) -> None:
-    line = str(logs.Event("event", fields))
+    line = str(logs.LogEvent("event", fields))
     assert line.isprintable()
     found = {}
     for name, quoted, plain in re.findall(r' ([a-z_]+)=(?:("(?:[^"\\]|\\.)*")|([^ "]+))', line):

@@ -67,6 +67,7 @@ def long(sensors: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_ctrl_c_ranks_what_is_finished(long: Path) -> None:
     code, stdout, stderr = interrupted("2/", "compare", long, "--jobs", "1")
     assert code == 130
@@ -75,6 +76,7 @@ def test_ctrl_c_ranks_what_is_finished(long: Path) -> None:
     assert "Traceback" not in stdout + stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_simulation(long: Path) -> None:
     code, stdout, stderr = interrupted("0/1 policies", "simulate", long, "--duration", "20 min", "-p", "hr")
     assert (code, stdout) == (130, "")
@@ -106,6 +108,7 @@ def test_a_terminal_without_our_letters(sensors: Path) -> None:
     assert b"stream s" in done.stdout
 
 
+@pytest.mark.slow
 def test_no_progress_bar_without_a_terminal(sensors: Path) -> None:
     done = run("compare", sensors, "-p", "hr", "-p", "hnr")
     assert done.returncode == 0

@@ -12,19 +12,21 @@ import pytest
 from tests.cli.conftest import Headgate
 
 import headgate.cli.run
-import headgate.spark.sweep
-from headgate.spark.sweep import Done, Task, run_task
+import headgate.sweep.spark_tasks
+from headgate.sweep.spark_tasks import SweepResult, SweepTask, run_task
 from headgate.workload import Workload
 
 OPTIONS = ("-p", "hr", "-p", "hnr", "--duration", "500 ms", "--json")
 
 
-class Runs(list[Task]):
+class Runs(list[SweepTask]):
     """Stands for Spark: runs tasks one after the other, and remembers them."""
 
     stop_after: int | None = None
 
-    def __call__(self, context: object, workload: Workload, tasks: Sequence[Task], bin: float) -> Iterator[Done]:
+    def __call__(
+        self, context: object, workload: Workload, tasks: Sequence[SweepTask], bin: float
+    ) -> Iterator[SweepResult]:
         for number, task in enumerate(tasks):
             if number == self.stop_after:
                 raise KeyboardInterrupt
@@ -35,7 +37,7 @@ class Runs(list[Task]):
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runs:
     made = Runs()
-    monkeypatch.setattr(headgate.spark.sweep, "run_tasks", made)
+    monkeypatch.setattr(headgate.sweep.spark_tasks, "run_tasks", made)
     monkeypatch.setattr(headgate.cli.run, "start_spark", Mock())
     monkeypatch.chdir(tmp_path)
     return made
@@ -76,6 +78,7 @@ def test_a_load_is_the_files(headgate: Headgate, sensors: Path, runs: Runs, tmp_
         assert row["measures"]["response_time.mean"] == alone[row["policy"]]["response_time"]["mean"]
 
 
+@pytest.mark.slow
 def test_only_what_is_missing_is_run(headgate: Headgate, sensors: Path, runs: Runs) -> None:
     first = headgate("sweep", sensors, *OPTIONS, "--vary", "load=0.5")
     runs.clear()
@@ -85,6 +88,7 @@ def test_only_what_is_missing_is_run(headgate: Headgate, sensors: Path, runs: Ru
     assert json.loads(second.stdout)["results"][:2] == json.loads(first.stdout)["results"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [("--duration", "400 ms"), ("--bin", "0.2")])
 def test_what_was_made_otherwise_is_run_again(
     headgate: Headgate, sensors: Path, runs: Runs, other: tuple[str, ...]
@@ -95,6 +99,7 @@ def test_what_was_made_otherwise_is_run_again(
     assert len(runs) == 2
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_goes_on(headgate: Headgate, sensors: Path, runs: Runs) -> None:
     runs.stop_after = 3
     stopped = headgate("sweep", sensors, *OPTIONS, "--vary", "load=0.5,0.9", "--seeds", "2")
@@ -109,6 +114,7 @@ def test_an_interrupted_sweep_goes_on(headgate: Headgate, sensors: Path, runs: R
     assert json.loads(result.stdout)["unfinished"] == 0
 
 
+@pytest.mark.slow
 def test_half_a_file_is_not_taken_for_a_result(headgate: Headgate, sensors: Path, runs: Runs) -> None:
     headgate("sweep", sensors, *OPTIONS, "--vary", "load=0.5")
     next(Path("out/sensors-sweep/finished").iterdir()).write_text('{"slowdown.me', encoding="utf-8")
@@ -124,6 +130,7 @@ def test_a_setting_of_the_policy(headgate: Headgate, sensors: Path, runs: Runs) 
     assert (tree["failed"], tree["unfinished"]) == ([], 0)
 
 
+@pytest.mark.slow
 def test_what_fails_is_told_and_tried_again(headgate: Headgate, sensors: Path, runs: Runs) -> None:
     options = ("-p", "fixed-priority", "-p", "hr", "--vary", "load=0.5", "--duration", "500 ms")
     result = headgate("sweep", sensors, *options)

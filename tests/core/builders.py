@@ -9,7 +9,7 @@ from headgate.core import Arrived, Scheduler
 from headgate.model import Idle, Level, Outcome, QoS, Query, QueryClass, Run, Source, Split, Stream, Unit, streams
 from headgate.model import Union as Merge
 from headgate.plan.network import Network
-from headgate.policies.checks.short import Short, plan
+from headgate.policies.checks.short_plans import ShortPlan, build_plan
 from headgate.policies.contract import Policy
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line
@@ -23,7 +23,7 @@ GRAPHS = (
     QoS.of([[0.0, 1.0], [0.5, 1.0], [2.0, 0.0]]),
     QoS.of([[0.0, 1.0]]),
 )
-SHORTS: Mapping[str, tuple[str, Short]] = {
+SHORTS: Mapping[str, tuple[str, ShortPlan]] = {
     "one": ("gold", "select, cost=5ms"),
     "two": ("silver", ["select, cost=2ms, selectivity=0.5", "project, cost=1ms, bytes=7"]),
     "three": ("tin", ["select, cost=1ms", "table-join, cost=3ms, selectivity=0.5", "select, cost=2ms"]),
@@ -34,14 +34,14 @@ SHORTS: Mapping[str, tuple[str, Short]] = {
 }
 
 
-def query(name: str, short: Short, query_class: str = "gold") -> Query:
-    return Query(name=name, query_class=query_class, plan=plan(short), qos=GRAPHS[len(name) % len(GRAPHS)])
+def query(name: str, short: ShortPlan, query_class: str = "gold") -> Query:
+    return Query(name=name, query_class=query_class, plan=build_plan(short), qos=GRAPHS[len(name) % len(GRAPHS)])
 
 
 def _forked() -> Query:
     """One operator that feeds two others of the same query."""
     fork = Split(inputs=(Source("s"),), name="fork")
-    a, b = plan("select, cost=1ms, name=fork-a"), plan("select, cost=2ms, name=fork-b")
+    a, b = build_plan("select, cost=1ms, name=fork-a"), build_plan("select, cost=2ms, name=fork-b")
     branches = tuple(type(each)(inputs=(fork,), name=each.name, given=each.given) for each in (a, b))
     return Query(name="forked", query_class="silver", plan=Merge(inputs=branches), qos=GRAPHS[0])
 
@@ -53,7 +53,7 @@ def network(*queries: Query) -> Network:
     return Network.of(queries or QUERIES, STREAMS, CLASSES)
 
 
-def chains(**shorts: Short) -> Network:
+def chains(**shorts: ShortPlan) -> Network:
     """Queries of one class, given in the short form."""
     made = [query(name, short) for name, short in shorts.items()]
     names = dict.fromkeys(name for each in made for name in streams(each.plan))

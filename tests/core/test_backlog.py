@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
-from headgate.core import Arrived, Declared, QueryAdded, QueryRemoved, RecordingScheduler, Scheduler, replay
+from headgate.core import Arrived, Declared, QueryAdded, QueryRemoved, RecordingScheduler, Scheduler, replay_trace
 from headgate.model import WHOLE_QUEUE, Given, Outcome, Produced, Query, QueryClass, Run, Select, Source, Stream
 from headgate.plan.network import Network
 
@@ -64,4 +64,4 @@ def test_declarations_and_backlogs_replay() -> None:
     scheduler = declared(RecordingScheduler(empty(), "fcfs", write=lines.write, train=WHOLE_QUEUE))
     scheduler.event(QueryAdded(query("q"), (Produced(0, ((0.5, 4),)),)), 1.0)
     assert len(list(runs(scheduler, 2.0))) == 1
-    assert replay(lines.getvalue().splitlines()).same
+    assert replay_trace(lines.getvalue().splitlines()).same

@@ -6,7 +6,7 @@ import pytest
 from tests.core.builders import arrive, chains
 
 from headgate.core import Scheduler, StatisticsChanged
-from headgate.core.scheduler import LOOK
+from headgate.core.unit_formation import REGROUP_INTERVAL
 from headgate.model import WHOLE_QUEUE, Idle, OperatorOutcome, Outcome, Run
 from headgate.plan.grouping import Fuse
 from headgate.stats.measured import WARM, Measured
@@ -66,8 +66,8 @@ def test_groups_come_together_again_when_they_cost_less() -> None:
     learned(core, 1e-6, 100)
     arrive(core, 5)
     assert sizes(core) == [1, 1, 1, 1], "not before it is time to look again"
-    learned(core, 1e-6, now=LOOK)
-    arrive(core, 5, at=LOOK)
+    learned(core, 1e-6, now=REGROUP_INTERVAL)
+    arrive(core, 5, at=REGROUP_INTERVAL)
     assert sizes(core) == [4]
 
 

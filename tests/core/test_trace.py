@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.sim.builders import traced, workload
 
-from headgate.core import explain_decision, replay
+from headgate.core import explain_decision, replay_trace
 from headgate.model import HeadgateError, Why
 from headgate.policies.registry import policies
 from headgate.sim import simulate
@@ -55,10 +55,12 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 
 
 @pytest.mark.parametrize("policy", sorted(policies()))
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize(
+    "name", ["changes", *(pytest.param(name, marks=pytest.mark.slow) for name in WORKLOADS if name != "changes")]
+)
 def test_every_policy_repeats_its_decisions(policy: str, name: str) -> None:
     records, lines = traced(WORKLOADS[name](), policy)
-    found = replay(lines)
+    found = replay_trace(lines)
     assert found.same, found.differences[:3]
     assert (found.runs, found.decisions, found.calls) == (records.runs, records.decisions, len(lines) - 1)
 
@@ -68,7 +70,7 @@ def test_every_policy_repeats_its_decisions(policy: str, name: str) -> None:
     ["hr, level=operator, schedule=3", "wrr, quantum=5ms", "random, train=0.5", "mtiq, ratio=0.3, threshold=4"],
 )
 def test_settings_are_repeated_too(policy: str) -> None:
-    assert replay(traced(plant(cores=2), policy)[1]).same
+    assert replay_trace(traced(plant(cores=2), policy)[1]).same
 
 
 def test_recording_changes_nothing() -> None:
@@ -114,7 +116,7 @@ def idle(line: dict[str, Any]) -> None:
 @pytest.mark.parametrize("tamper", [other_unit, other_take, idle])
 def test_a_tampered_decision_is_found_at_its_line(lines: list[str], tamper: Callable[[dict[str, Any]], None]) -> None:
     number = numbers_of(lines, "run")[7]
-    found = replay(changed(lines, number, tamper))
+    found = replay_trace(changed(lines, number, tamper))
     assert not found.same
     assert len(found.differences) == 1
     assert found.differences[0].startswith(f"line {number + 1}: recorded ")
@@ -122,13 +124,13 @@ def test_a_tampered_decision_is_found_at_its_line(lines: list[str], tamper: Call
 
 def test_a_tampered_arrival_is_found_where_it_matters(lines: list[str]) -> None:
     number = numbers_of(lines, "stream")[5]
-    found = replay(changed(lines, number, lambda line: line.update(tuples=5)))
+    found = replay_trace(changed(lines, number, lambda line: line.update(tuples=5)))
     assert not found.same
     assert int(found.differences[0].split()[1].rstrip(":")) > number
 
 
 def test_another_policy_decides_otherwise(lines: list[str]) -> None:
-    found = replay(changed(lines, 0, lambda line: line.update(policy="hr")))
+    found = replay_trace(changed(lines, 0, lambda line: line.update(policy="hr")))
     assert not found.same
 
 
@@ -137,7 +139,7 @@ def test_another_policy_decides_otherwise(lines: list[str]) -> None:
 
 def refused(lines: list[str]) -> str:
     with pytest.raises(HeadgateError) as error:
-        replay(lines)
+        replay_trace(lines)
     message = str(error.value)
     assert "\n" not in message
     return message
@@ -148,7 +150,7 @@ def test_a_trace_cut_in_a_line_is_refused_there(lines: list[str]) -> None:
 
 
 def test_a_trace_cut_between_lines_is_a_shorter_trace(lines: list[str]) -> None:
-    assert replay(lines[:41]).same
+    assert replay_trace(lines[:41]).same
 
 
 @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ def test_a_decision_is_explained_as_recorded_and_by_replay(policy: str, name: st
 
 
 def test_a_trace_without_explanations_repeats_too(lines: list[str]) -> None:
-    assert replay(stripped(lines)).same
+    assert replay_trace(stripped(lines)).same
 
 
 @pytest.mark.parametrize("number", [0, -1, 10**6])

@@ -16,7 +16,8 @@ from headgate.cli.main import app
 from headgate.metrics import MEASURES
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+AT_THE_TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = [*AT_THE_TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -79,6 +80,7 @@ def test_every_python_block_runs(text: str, tmp_path: Path) -> None:
     subprocess.run([sys.executable, script], cwd=ROOT, check=True, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_generated_parts_and_output_are_current(page: Path) -> None:
     fresh = generator.refreshed(page)

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.freshness import Elements, plan
-from headgate.freshness.columns import Columns
+from headgate.freshness.column_names import ColumnNames
 from headgate.freshness.frames.logs import profile_frame, rates_frame
 from headgate.freshness.frames.plan import FramePlan, plan_frame
 from headgate.freshness.profiles import master_profile
@@ -89,7 +89,7 @@ def test_small_and_strange_problems(spark: SparkSession) -> None:
 
 def test_columns_by_name(spark: SparkSession) -> None:
     frame = frame_of(spark, url=["a", "b"], λ=[1, 2], hits=[3, 1])
-    found = plan_frame(frame, 2.0, columns=Columns(id="url", change_rate="λ", access="hits"))
+    found = plan_frame(frame, 2.0, columns=ColumnNames(id="url", change_rate="λ", access="hits"))
     expected = plan(Elements.of([1, 2], [3, 1]), 2.0)
     assert dict(map(tuple, found.frame.select("id", "frequency").collect())) == pytest.approx(
         dict(zip("ab", expected.frequency.tolist(), strict=True))

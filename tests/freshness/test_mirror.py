@@ -24,6 +24,7 @@ def test_the_simulation_agrees_with_the_formula(alignment: Alignment, theta: flo
         assert abs(seen.perceived_freshness - found.perceived_freshness) <= 1.5 * seen.half_width
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_formula_nineteen_times_of_twenty() -> None:
     elements = Setup(objects=50, updates=100, syncs=25).elements()
     frequency = even_frequency(elements, 25)

@@ -16,7 +16,7 @@ import pytest
 
 from headgate.freshness import Elements
 from headgate.freshness.refresher.loop import Refresher
-from headgate.freshness.refresher.sources import Fetched, FunctionSource, HttpSource, Known, SourceError
+from headgate.freshness.refresher.sources import CopyVersion, Fetched, FunctionSource, HttpSource, SourceError
 from headgate.freshness.refresher.store import Store
 from headgate.model import HeadgateError
 
@@ -98,15 +98,15 @@ class Clock:
 def test_conditional_requests(marks: str) -> None:
     site = Site(marks)
     try:
-        source, known = HttpSource(), Known()
-        first = source.fetch(site.url("a"), known)
-        again = source.fetch(site.url("a"), first.known)
+        source, version = HttpSource(), CopyVersion()
+        first = source.fetch(site.url("a"), version)
+        again = source.fetch(site.url("a"), first.version)
         site.versions["a"] += 1
-        other = source.fetch(site.url("a"), again.known)
+        other = source.fetch(site.url("a"), again.version)
     finally:
         site.close()
     assert (first.body, other.body) == (b"a 0", b"a 1")
-    assert [first.changed(known), again.changed(first.known), other.changed(again.known)] == [True, False, True]
+    assert [first.changed(version), again.changed(first.version), other.changed(again.version)] == [True, False, True]
     assert site.answers == ({200: 3} if marks == "none" else {200: 2, 304: 1})
 
 
@@ -117,13 +117,13 @@ def test_what_cannot_be_fetched(site: Site) -> None:
         ("http://127.0.0.1:1/", "refused"),
     ):
         with pytest.raises(SourceError, match=message):
-            HttpSource().fetch(url, Known())
+            HttpSource().fetch(url, CopyVersion())
 
 
 def test_functions() -> None:
-    assert FunctionSource(str.upper).fetch("a", Known()).body == b"A"
+    assert FunctionSource(str.upper).fetch("a", CopyVersion()).body == b"A"
     with pytest.raises(SourceError, match="ZeroDivisionError"):
-        FunctionSource(lambda key: str(1 / 0)).fetch("a", Known())
+        FunctionSource(lambda key: str(1 / 0)).fetch("a", CopyVersion())
     with pytest.raises(HeadgateError, match=r"there is no function 'no\.module:f'"):
         FunctionSource.named("no.module:f")
 
@@ -171,9 +171,9 @@ def test_a_change_is_not_lost_when_the_record_is(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.enter(Elements.of([1.0], [1], ids=["k"]))
     store.path("k").write_bytes(b"new")
-    fetched = FunctionSource(lambda key: "new").fetch("k", store.known(0))
+    fetched = FunctionSource(lambda key: "new").fetch("k", store.version(0))
     assert isinstance(fetched, Fetched)
-    assert fetched.changed(store.known(0))
+    assert fetched.changed(store.version(0))
     store.close()
 
 
@@ -196,6 +196,7 @@ def test_names_of_copies(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path: Path, site: Site) -> None:
     table = tmp_path / "pages.csv"
     table.write_text(f"id,change_rate,access\n{site.url('a')},1,1\n{site.url('b')},1,1\n", encoding="utf-8")

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from tests.metrics.builders import query, responses
 
-from headgate.metrics import Records, inversion, qos, response, slowdown, starvation, throughput
-from headgate.metrics.overtime import Bins, OverTime, over_time
-from headgate.metrics.response import Distribution
+from headgate.metrics import Records
+from headgate.metrics.measures import inversion, qos, response, slowdown, starvation, throughput
+from headgate.metrics.measures.over_time import Bins, OverTime, over_time
+from headgate.metrics.measures.response import Distribution
 from headgate.model import HeadgateError, QoS
 
 
@@ -41,7 +42,7 @@ def test_qos_averages_over_queries_and_over_tuples() -> None:
         query("b", [(0.0, 2.0), (0.0, 2.0), (0.0, 5.0)], qos=graph),  # 0.5, 0.5, 0
         query("c", [(0.0, 9.0)]),  # no graph: does not count
     ]
-    found = qos.summarise(Records(queries, {"only": 1.0}).pieces())
+    found = qos.summarise(Records(queries, {"only": 1.0}).class_results())
     assert found.mean == pytest.approx((1 + 1 / 3) / 2)
     assert found.per_tuple == pytest.approx(0.5)
     assert found.missed == 3
@@ -56,9 +57,9 @@ def test_a_rounding_error_misses_no_deadline() -> None:
 
 
 def test_no_graph_has_no_deadline_and_no_quality() -> None:
-    assert qos.summarise(Records([query("a", [(0.0, 1.0)])], {"only": 1.0}).pieces()) == qos.Quality()
+    assert qos.summarise(Records([query("a", [(0.0, 1.0)])], {"only": 1.0}).class_results()) == qos.Quality()
     flat = QoS.of([[0.0, 1.0]])
-    assert qos.summarise(Records([query("a", [], qos=flat)], {"only": 1.0}).pieces()) == qos.Quality(missed=0)
+    assert qos.summarise(Records([query("a", [], qos=flat)], {"only": 1.0}).class_results()) == qos.Quality(missed=0)
     assert qos.missed(flat, np.array([1e9])) == 0
 
 

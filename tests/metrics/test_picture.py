@@ -4,11 +4,12 @@ import pytest
 from tests.metrics.builders import query, random_records
 
 from headgate.metrics import Records
-from headgate.metrics.panels import MOST_BINS, panels, unit
-from headgate.metrics.picture import compose, draw
+from headgate.metrics.pictures.comparison import compose, draw
+from headgate.metrics.pictures.panels import MAX_BINS, panels, unit
 from headgate.model import HeadgateError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("policies", "classes"), [(1, 1), (2, 3), (5, 5), (12, 9)])
 def test_a_picture_is_written(tmp_path: Path, policies: int, classes: int) -> None:
     runs = {f"policy-{number}": random_records(number, 900, classes) for number in range(policies)}
@@ -66,7 +67,7 @@ def test_small_multiples_show_every_class_in_full() -> None:
 def test_lines_have_few_points_and_classes_fall_in_priority() -> None:
     shown = panels({"hr": random_records(1, 30_000, classes=9)}, 0.01, at_most=8)
     assert [panel.name for panel in shown] == [f"class-{number}" for number in range(8)]
-    assert all(len(line.time) <= MOST_BINS for panel in shown for line in panel.lines.values())
+    assert all(len(line.time) <= MAX_BINS for panel in shown for line in panel.lines.values())
 
 
 def test_units() -> None:

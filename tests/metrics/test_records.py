@@ -55,8 +55,8 @@ def test_a_path_that_cannot_be_written_is_told(tmp_path: Path, name: str) -> Non
 def test_a_result_belongs_to_the_class_at_its_emission() -> None:
     moving = query("q", [(0.0, 1.0), (0.0, 2.0), (0.0, 3.0), (0.0, 4.0)])
     moving.classes = [(float("-inf"), "a"), (2.0, "b"), (3.5, "a")]
-    pieces = {piece.query_class: piece.columns.emission.tolist() for piece in moving.pieces()}
-    assert pieces == {"a": [1.0, 4.0], "b": [2.0, 3.0]}
+    class_results = {results.query_class: results.columns.emission.tolist() for results in moving.class_results()}
+    assert class_results == {"a": [1.0, 4.0], "b": [2.0, 3.0]}
     assert moving.query_class == "a"
 
 

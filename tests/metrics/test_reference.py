@@ -8,8 +8,8 @@ from hypothesis import given
 from tests.metrics.strategies import any_records
 
 from headgate.metrics import QueryRecords, Records, measure
-from headgate.metrics.order import neighbours
-from headgate.metrics.response import PERCENTILES
+from headgate.metrics.measures.response import PERCENTILES
+from headgate.metrics.records.class_order import neighbours
 
 
 def results_of(query: QueryRecords) -> list[tuple[str, float, float]]:

@@ -8,7 +8,7 @@ from tests.metrics.builders import query, random_records
 from tests.metrics.strategies import any_records
 
 from headgate.metrics import MEASURES, QueueSeries, Records, measure, smaller_is_better
-from headgate.metrics.plain import flatten
+from headgate.metrics.report.json_tree import flatten
 from headgate.model import HeadgateError, QoS
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.core.builders import arrive, chains, finish, must_run
 from tests.sim.builders import EXAMPLES, emissions, results, workload
 
-from headgate.core import Scheduler, replay
+from headgate.core import Scheduler, replay_trace
 from headgate.metrics import Records, measure
 from headgate.model import IDLE, Choice, HeadgateError, Idle, Level, Unit, WorkerId
 from headgate.policies import registry
@@ -24,7 +24,7 @@ from headgate.policies.adaptive.adaptive import Adaptive
 from headgate.policies.adaptive.requirements import TEMPLATES, Requirement
 from headgate.policies.adaptive.scoring import History, Selector, normalized, score, spin
 from headgate.policies.adaptive.statistics import Interval, statistic
-from headgate.policies.checks import Play, Situation
+from headgate.policies.checks import RandomRun, Situation
 from headgate.policies.contract import Policy, View
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line
@@ -91,7 +91,7 @@ def test_who_ran_keeps_its_score_decayed_and_the_others_are_scored_anew() -> Non
     selector.sample(0, Interval(1.0, waiting=0), 3.0)
     selector.rate(ran=0, now=3.0)
     assert selector.scores[0] == pytest.approx(first[0] * 0.5**2)
-    own, union = selector.each[1]["queue"], selector.overall["queue"]
+    own, union = selector.by_candidate[1]["queue"], selector.overall["queue"]
     assert selector.scores[1] == pytest.approx(1 - min(1.0, normalized(own, union, 0.5 ** (3.0 - 1.0))))
 
 
@@ -101,7 +101,7 @@ def test_age_may_be_the_number_of_other_choices() -> None:
         selector.chosen(candidate)
         selector.sample(candidate, Interval(1.0, waiting=waiting), 100.0)
     selector.rate(ran=1, now=100.0)
-    own, union = selector.each[0]["queue"], selector.overall["queue"]
+    own, union = selector.by_candidate[0]["queue"], selector.overall["queue"]
     assert selector.scores[0] == pytest.approx(1 - normalized(own, union, 0.5**3))
 
 
@@ -200,7 +200,10 @@ def test_with_one_candidate_it_is_that_candidate(name: str) -> None:
         alone, wrapped = create(name), create(f"adaptive, candidates={name}")
         for policy in (alone, wrapped):
             policy.seed(3)
-        assert Play(alone, seed=seed).on(150).drain().decisions == Play(wrapped, seed=seed).on(150).drain().decisions
+        assert (
+            RandomRun(alone, seed=seed).step(150).drain().decisions
+            == RandomRun(wrapped, seed=seed).step(150).drain().decisions
+        )
 
 
 @pytest.mark.parametrize("text", ["segment", "hnr, sharing=pdt", "random", "bsd, clusters=3, batch=cluster", "rr-rb"])
@@ -384,7 +387,7 @@ def test_candidates_of_all_levels_lose_and_double_nothing(cores: int) -> None:
 def test_a_recorded_run_is_repeated() -> None:
     trace = StringIO()
     simulate(busy(10), MIXED.format(CANDIDATES), trace=trace)
-    assert replay(trace.getvalue().splitlines()).same
+    assert replay_trace(trace.getvalue().splitlines()).same
 
 
 def test_users_add_statistics() -> None:
@@ -395,7 +398,7 @@ def test_users_add_statistics() -> None:
     try:
         assert runs(Interval(2.0, runs=6)) == 3.0
         policy = made("adaptive, candidates=[rr, fifo], requirements=[[runs, minimize, 1]], warmup=0s")
-        Play(policy, Situation({"p": "select"})).on(400).drain()
+        RandomRun(policy, Situation({"p": "select"})).step(400).drain()
         assert policy._selector.overall["runs"].mean is not None
         with pytest.raises(ValueError, match="there is a statistic 'runs' already"):
             statistic("runs")(runs)

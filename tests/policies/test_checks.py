@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model import Level
-from headgate.policies.checks import CHECKS, Play
+from headgate.policies.checks import CHECKS, RandomRun
 from headgate.policies.registry import create, policies
 
 NAMES = tuple(policies())
@@ -49,7 +49,9 @@ VARIANTS = (
 )
 
 
-@pytest.mark.parametrize("text", [*NAMES, *OTHER_LEVELS, *VARIANTS])
+@pytest.mark.parametrize(
+    "text", [*NAMES, *(pytest.param(text, marks=pytest.mark.slow) for text in (*OTHER_LEVELS, *VARIANTS))]
+)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_check(check: Callable[[str], None], text: str) -> None:
     check(text)
@@ -58,8 +60,8 @@ def test_check(check: Callable[[str], None], text: str) -> None:
 @given(st.sampled_from([*NAMES, *OTHER_LEVELS, *VARIANTS]), st.integers(0), st.integers(1), st.integers(1, 120))
 def test_any_course_of_events(text: str, seed: int, shuffle: int, steps: int) -> None:
     """Never idle while something can run, nothing lost, and the order of telling does not matter."""
-    told = Play(create(text), seed=seed).on(steps).drain()
-    mixed = Play(create(text), seed=seed, shuffle=shuffle).on(steps).drain()
+    told = RandomRun(create(text), seed=seed).step(steps).drain()
+    mixed = RandomRun(create(text), seed=seed, shuffle=shuffle).step(steps).drain()
     assert told.decisions == mixed.decisions
 
 

@@ -16,7 +16,7 @@ from headgate.model import Choice, HeadgateError, Idle, Level, Outcome, Run
 from headgate.plan.network import Network
 from headgate.plan.units import units
 from headgate.policies.checks import Situation
-from headgate.policies.checks.moment import Moment
+from headgate.policies.checks.simple_view import SimpleView
 from headgate.policies.classes.abd import AdaptiveBroadcastDisks
 from headgate.policies.classes.cqc import Account, ContinuousQueryClasses
 from headgate.policies.classes.mbd import MultiCoreBroadcastDisks
@@ -35,7 +35,7 @@ def one_each(priorities: Mapping[str, float], waiting: int = 99, operator: str =
     )
 
 
-def of_classes(policy: Policy, view: Moment, turns: int, seconds: float | Mapping[str, float] = 1.0) -> str:
+def of_classes(policy: Policy, view: SimpleView, turns: int, seconds: float | Mapping[str, float] = 1.0) -> str:
     """Whose turns they are, by the first letters of their units."""
     seen = ""
     for _ in range(turns):
@@ -108,7 +108,7 @@ def test_debts_pass_while_nothing_waits() -> None:
 ABCDE = dict(zip("ABCDE", [5.0, 4.0, 3.0, 2.0, 1.0], strict=True))
 
 
-def abd(situation: Situation, text: str = "abd, slice=1s") -> tuple[AdaptiveBroadcastDisks, Moment]:
+def abd(situation: Situation, text: str = "abd, slice=1s") -> tuple[AdaptiveBroadcastDisks, SimpleView]:
     policy, view = started(text, situation)
     assert isinstance(policy, AdaptiveBroadcastDisks)
     return policy, view
@@ -198,13 +198,13 @@ def test_abd_repairs_an_inversion_at_the_end_of_a_round(priorities: dict[str, fl
 # -- mbd ---------------------------------------------------------------------------------------------------------
 
 
-def mbd(situation: Situation, text: str = "mbd") -> tuple[MultiCoreBroadcastDisks, Moment]:
+def mbd(situation: Situation, text: str = "mbd") -> tuple[MultiCoreBroadcastDisks, SimpleView]:
     policy, view = started(text, situation)
     assert isinstance(policy, MultiCoreBroadcastDisks)
     return policy, view
 
 
-def slots(policy: MultiCoreBroadcastDisks, view: Moment) -> dict[str, int]:
+def slots(policy: MultiCoreBroadcastDisks, view: SimpleView) -> dict[str, int]:
     return Counter(str(view.units[number]) for number in policy.round)
 
 
@@ -316,7 +316,7 @@ def test_affinity_prefers_what_the_worker_ran_last() -> None:
     assert with_affinity == [(0, "a"), (1, "b"), (1, "c"), (0, "a"), (1, "d"), (0, "b")]
 
 
-def play_round(policy: MultiCoreBroadcastDisks, view: Moment, late: Mapping[str, float]) -> None:
+def play_round(policy: MultiCoreBroadcastDisks, view: SimpleView, late: Mapping[str, float]) -> None:
     for _ in range(len(policy.round)):
         run = begin(policy, view)
         end(policy, view, run, 1.0, answers=late[run.units[0].payer])

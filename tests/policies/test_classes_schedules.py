@@ -157,7 +157,7 @@ def test_equal_priorities_and_unknown_times_are_no_inversion() -> None:
 def test_response_times_are_judged_where_it_is_asked(at: str, value: float) -> None:
     seen = Responses(at)
     seen.add("c", [3.0, 4.0, 5.0, 100.0] if at == "mean" else [2.0, 100.0, 3.0, 4.0])
-    assert seen.known() == {"c": value}
+    assert seen.means() == {"c": value}
 
 
 def test_an_inversion_that_stays_does_not_lengthen_the_schedule_for_ever() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headgate.core import Arrived, Scheduler
 from headgate.model import Choice, Idle, Outcome, Produced, QoS, Query, QueryClass, Run, Stream
 from headgate.plan.network import Network
-from headgate.policies.checks.short import Short, plan
+from headgate.policies.checks.short_plans import ShortPlan, build_plan
 from headgate.policies.contract import View
 from headgate.policies.kept import Kept
 from headgate.policies.registry import create
@@ -58,7 +58,7 @@ def test_the_kept_order_is_that_of_a_search(text: str, seed: int, workers: int) 
     chance = Random(seed)
     streams = [Stream(name="s"), Stream(name="t")]
     queries = [
-        Query(name=f"q{number}", query_class="c", plan=plan(shape(chance)), qos=QoS.of(chance.choice(GRAPHS)))
+        Query(name=f"q{number}", query_class="c", plan=build_plan(shape(chance)), qos=QoS.of(chance.choice(GRAPHS)))
         for number in range(chance.randint(1, 6))
     ]
     policy = create(text)
@@ -81,7 +81,7 @@ def test_the_kept_order_is_that_of_a_search(text: str, seed: int, workers: int) 
     assert not wrong
 
 
-def shape(chance: Random) -> Short:
+def shape(chance: Random) -> ShortPlan:
     """A chain over one stream, or a join of two."""
     if chance.random() < 0.2:
         return ["join, from=[s, t], window=1s, cost=0.25s", "select, cost=0.5s"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headgate.model import Level, Unit, UnitId
 from headgate.policies.baseline.fifo import FirstInFirstOut
 from headgate.policies.checks import Situation
-from headgate.policies.checks.moment import Moment
+from headgate.policies.checks.simple_view import SimpleView
 from headgate.policies.contract import Tally
 from headgate.policies.order import Heap, Line, Order, Ranks, Scan, order, settled
 
@@ -37,23 +37,23 @@ class Naive:
     lines: dict[UnitId, Line]
     heads: dict[UnitId, float] = field(default_factory=dict)
 
-    def add(self, view: Moment, unit: Unit) -> None:
+    def add(self, view: SimpleView, unit: Unit) -> None:
         self.heads[unit.id] = view.oldest(unit)
 
-    def pop(self, view: Moment) -> Unit | None:
+    def pop(self, view: SimpleView) -> Unit | None:
         for _, head, _, number in sorted(self._rank(view, number) for number in self.heads):
             assert self.heads.pop(number) == head
             if number in view.ready:
                 return view.units[number]
         return None
 
-    def _rank(self, view: Moment, number: UnitId) -> tuple[float, float, int, UnitId]:
+    def _rank(self, view: SimpleView, number: UnitId) -> tuple[float, float, int, UnitId]:
         intercept, slope = self.lines[number]
         head = self.heads[number]
         return -(intercept + slope * (view.now - head)), head, -view.units[number].depth, number
 
 
-def agree(kept: Order, lines: dict[UnitId, Line], view: Moment, acts: list[tuple[str, int, int]]) -> None:
+def agree(kept: Order, lines: dict[UnitId, Line], view: SimpleView, acts: list[tuple[str, int, int]]) -> None:
     naive = Naive(lines)
     for act, number, amount in acts:
         unit = view.units[number]
@@ -73,7 +73,7 @@ def agree(kept: Order, lines: dict[UnitId, Line], view: Moment, acts: list[tuple
     assert kept.pop(view) is None
 
 
-def nothing_waits() -> Moment:
+def nothing_waits() -> SimpleView:
     view = CHAINS.view(FirstInFirstOut())
     assert [unit.level for unit in view.units.values()] == [Level.OPERATOR] * UNITS
     for queue in view.queues.values():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headgate.model import Choice, HeadgateError, Unit
 from headgate.policies.checks import Situation
-from headgate.policies.checks.moment import Moment
+from headgate.policies.checks.simple_view import SimpleView
 from headgate.policies.contract import Tally
 from headgate.policies.linear import Linear
 from headgate.policies.registry import create
@@ -20,7 +20,7 @@ from headgate.policies.slowdown.clusters import Clusters, cluster_of, edges
 Positive = st.floats(1e-6, 1e6)
 
 
-def many(number: int, **heads: float) -> Moment:
+def many(number: int, **heads: float) -> SimpleView:
     return Situation({f"q{place}": "select" for place in range(number)}, heads=heads).view(create("bsd"))
 
 
@@ -73,7 +73,9 @@ Act = st.one_of(
 )
 
 
-def play(clusters: Clusters, view: Moment, acts: Iterable[tuple[str, int, int]]) -> list[tuple[int | None, str | None]]:
+def play(
+    clusters: Clusters, view: SimpleView, acts: Iterable[tuple[str, int, int]]
+) -> list[tuple[int | None, str | None]]:
     """The cluster chosen and the unit taken at every pop, in some course of events."""
     now, found = 0.0, []
     view.taken = set(view.units)
@@ -231,5 +233,5 @@ def test_window_join_as_paths(name: str) -> None:
     assert [intercept + slope for intercept, slope in found] == pytest.approx(expected)
 
 
-def by_stream(view: Moment) -> list[Unit]:
+def by_stream(view: SimpleView) -> list[Unit]:
     return sorted(view.units.values(), key=str)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from headgate.model import Level, Unit
 from headgate.plan.units import units
-from headgate.policies.checks import Play, Situation
-from headgate.policies.checks.short import Short
+from headgate.policies.checks import RandomRun, Situation
+from headgate.policies.checks.short_plans import ShortPlan
 from headgate.policies.registry import create
 from headgate.policies.slowdown.rate_based import RateBased
 from headgate.policies.slowdown.sharing import priority_tree
@@ -124,17 +124,17 @@ def test_remainders_that_share_again_are_cut_again() -> None:
 def test_a_query_that_the_tree_covers_comes_for_nothing() -> None:
     hot = "select, cost=1ms, name=hot"
     # alone the bare one is the better; the other has it inside
-    queries: dict[str, Short] = {"inner": hot, "outer": [hot, "select, cost=1ms, name=more"]}
+    queries: dict[str, ShortPlan] = {"inner": hot, "outer": [hot, "select, cost=1ms, name=more"]}
     (unit, rest) = drawn("hnr, sharing=pdt", Situation(queries))
     assert (unit.queries, unit.calls, rest.queries, rest.calls) == (("inner",), (0,), ("outer",), (1,))
-    both: dict[str, Short] = {"inner": hot, "outer": [hot, "table-join, cost=1ms, selectivity=9"]}
+    both: dict[str, ShortPlan] = {"inner": hot, "outer": [hot, "table-join, cost=1ms, selectivity=9"]}
     (unit,) = drawn("hnr, sharing=pdt", Situation(both))
     assert set(unit.queries) == {"inner", "outer"}
 
 
 def test_queries_in_a_row_grow_the_tree_around_the_best() -> None:
     a, b = "select, from=l, cost=1ms, name=a", "select, from=r, cost=1ms, name=b"
-    queries: dict[str, Short] = {
+    queries: dict[str, ShortPlan] = {
         "p": [a, "select, cost=1ms"],
         "q": [[a], [b], "join, cost=1s, window=1s, selectivity=0.001"],
         "r": [b, "select, cost=2ms"],
@@ -153,7 +153,7 @@ def test_without_sharing_nothing_is_regrouped() -> None:
 @given(st.sampled_from(list(POLICIES)), st.integers(0), st.integers(1, 80))
 def test_trees_lose_nothing(name: str, seed: int, steps: int) -> None:
     rests = [(1.0, 1.0), (1.0, 0.9), (97.0, 0.1), (5.0, 0.5)]
-    Play(create(f"{name}, sharing=pdt"), situation(rests), seed=seed).on(steps).drain()
+    RandomRun(create(f"{name}, sharing=pdt"), situation(rests), seed=seed).step(steps).drain()
 
 
 def count_better_prefixes(trials: int = 20_000) -> tuple[int, int, float]:

@@ -7,7 +7,7 @@ import pytest
 from headgate.model import HeadgateError
 from headgate.policies.baseline.fifo import FirstInFirstOut
 from headgate.policies.checks import Situation
-from headgate.policies.checks.short import plan
+from headgate.policies.checks.short_plans import build_plan
 
 
 def test_what_waits_and_since_when() -> None:
@@ -49,4 +49,4 @@ def test_sizes_and_classes() -> None:
 )
 def test_mistakes_are_told(short: str | list[str], told: str) -> None:
     with pytest.raises(HeadgateError, match=told):
-        plan(short)
+        build_plan(short)

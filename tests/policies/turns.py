@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from headgate.model import Answered, Choice, Outcome, Run, WorkerId
 from headgate.policies.checks import Situation
-from headgate.policies.checks.moment import Moment
+from headgate.policies.checks.simple_view import SimpleView
 from headgate.policies.contract import Policy
 from headgate.policies.registry import create
 
 
-def started(text: str, situation: Situation) -> tuple[Policy, Moment]:
+def started(text: str, situation: Situation) -> tuple[Policy, SimpleView]:
     policy = create(text)
     view = situation.view(policy)
     renew(policy, view)
     return policy, view
 
 
-def renew(policy: Policy, view: Moment) -> None:
+def renew(policy: Policy, view: SimpleView) -> None:
     policy.changed(view)
     for unit in view.ready.values():
         policy.ready(view, unit)
 
 
-def chosen(policy: Policy, view: Moment, worker: WorkerId = 0) -> Choice:
+def chosen(policy: Policy, view: SimpleView, worker: WorkerId = 0) -> Choice:
     choice = policy.choose(view, worker)
     assert isinstance(choice, Choice)
     return choice
 
 
-def begin(policy: Policy, view: Moment, worker: WorkerId = 0) -> Run:
+def begin(policy: Policy, view: SimpleView, worker: WorkerId = 0) -> Run:
     """One decision, its run under way on one tuple."""
     choice = chosen(policy, view, worker)
     (unit,) = choice.units
@@ -37,7 +37,7 @@ def begin(policy: Policy, view: Moment, worker: WorkerId = 0) -> Run:
     return run
 
 
-def end(policy: Policy, view: Moment, run: Run, seconds: float = 1.0, answers: float | None = None) -> None:
+def end(policy: Policy, view: SimpleView, run: Run, seconds: float = 1.0, answers: float | None = None) -> None:
     """The run has taken so long; its results, if any, came after so many seconds."""
     del view.running[run.worker]
     (unit,) = run.units
@@ -47,7 +47,7 @@ def end(policy: Policy, view: Moment, run: Run, seconds: float = 1.0, answers: f
         policy.ready(view, unit)
 
 
-def turn(policy: Policy, view: Moment, seconds: float = 1.0, answers: float | None = None) -> str:
+def turn(policy: Policy, view: SimpleView, seconds: float = 1.0, answers: float | None = None) -> str:
     """One decision carried out on one tuple."""
     run = begin(policy, view)
     end(policy, view, run, seconds, answers)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from headgate.metrics import Records, measure
-from headgate.metrics.report import Report
+from headgate.metrics.report.run_report import Report
 from headgate.sim import Simulation, simulate
 from headgate.workload import Workload, parse_workload
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.sim.builders import judged, workload
 
-from headgate.core.trace import replay
+from headgate.core.trace import replay_trace
 from headgate.policies.registry import create
 from headgate.sim import Simulation, simulate
 from headgate.workload import Workload
@@ -57,6 +57,7 @@ def means(given: Workload, policy: str) -> list[float]:
     return [mean for mean in found if mean is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["abd", "mbd", "mbd, inversion=dsp", "mprr", "lottery"])
 @pytest.mark.parametrize("cores", [1, 3])
 def test_important_classes_answer_first(policy: str, cores: int) -> None:
@@ -64,6 +65,7 @@ def test_important_classes_answer_first(policy: str, cores: int) -> None:
     assert found == sorted(found)
 
 
+@pytest.mark.slow
 def test_cqc_inverts_a_small_important_class_and_abd_does_not() -> None:
     """One turn a round is long to wait for, however much time it is (Al Moakar 2013, section 5.3.2, workload E)."""
     given = three_classes((14, 21, 28), (30, 20, 10))
@@ -72,6 +74,7 @@ def test_cqc_inverts_a_small_important_class_and_abd_does_not() -> None:
     assert found == sorted(found)
 
 
+@pytest.mark.slow
 def test_the_first_slice_does_not_matter() -> None:
     """It adapts (Al Moakar 2013: about 2 % between 20 and 1000 µs)."""
     given = three_classes((7, 7, 7), (30, 20, 10), duration="5 s")
@@ -80,6 +83,7 @@ def test_the_first_slice_does_not_matter() -> None:
     assert weighted == pytest.approx([weighted[0]] * 3, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["dvp", "ivp", "dsp", "isp"])
 def test_modules_remove_an_inversion(module: str) -> None:
     """The second class has many tuples for few queries; the third few tuples, and answers too soon."""
@@ -95,6 +99,7 @@ def test_modules_remove_an_inversion(module: str) -> None:
     assert repaired[1] - repaired[2] < without[1] - without[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", CLASS_POLICIES)
 @pytest.mark.parametrize("cores", [1, 3])
 def test_everything_is_answered_and_can_be_replayed(policy: str, cores: int) -> None:
@@ -102,7 +107,7 @@ def test_everything_is_answered_and_can_be_replayed(policy: str, cores: int) -> 
     given = three_classes((3, 2, 4), (6, 3, 1), cores=cores, duration="500 ms")
     assert simulate(given, policy, trace=trace).unfinished == 0
     trace.seek(0)
-    assert replay(trace).same
+    assert replay_trace(trace).same
 
 
 def test_response_times_are_told_only_where_they_are_wanted() -> None:

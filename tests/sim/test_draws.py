@@ -55,6 +55,7 @@ def test_one_more_stream_changes_nothing_for_the_others() -> None:
     assert results(simulate(workload(BASE, more), "fcfs")) == results(simulate(workload(BASE, STREAMS), "fcfs"))
 
 
+@pytest.mark.slow
 def test_a_seed_gives_one_simulation() -> None:
     given = workload(BASE, STREAMS, noise=0.1, cores=2)
     for policy in ("random", "bsd, level=operator"):

@@ -71,15 +71,18 @@ def judgements() -> dict[str, dict[str, float]]:
     return found
 
 
+@pytest.mark.slow
 def test_mean_slowdown_of_500_queries(judgements: dict[str, dict[str, float]]) -> None:
     means = [judgements[policy]["mean"] for policy in ("hnr", "hr", "srpt", "rr, unit=query")]
     assert means == sorted(means)
     assert min(judgements, key=lambda policy: judgements[policy]["mean"]) == "hnr"
 
 
+@pytest.mark.slow
 def test_lsf_has_the_least_largest_slowdown(judgements: dict[str, dict[str, float]]) -> None:
     assert min(judgements, key=lambda policy: judgements[policy]["max"]) == "lsf"
 
 
+@pytest.mark.slow
 def test_bsd_has_the_least_l2_norm(judgements: dict[str, dict[str, float]]) -> None:
     assert min(judgements, key=lambda policy: judgements[policy]["l2"]) == "bsd"

@@ -8,6 +8,8 @@ import pytest
 from experiments.almoakar.inversion import Run, run
 from experiments.almoakar.published import MBD, MBD_DSP, MORR, MRR, PCT, PCT_S
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 0.15
 
 

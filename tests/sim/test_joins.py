@@ -162,6 +162,7 @@ def test_waiting_for_the_partner_is_not_charged() -> None:
     assert measure(simulate(given, "fcfs")).slowdown.mean == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["random, level=operator", "hr, level=operator", "mtiq", "rr"])
 def test_a_join_of_tuples_that_come_out_of_order(policy: str) -> None:
     """One branch of the union is far behind, so old tuples stand behind young ones."""

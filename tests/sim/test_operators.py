@@ -9,7 +9,7 @@ from tests.sim.builders import counts, traced, workload
 
 from headgate.model import Aggregate, Source, Window
 from headgate.sim import Simulation, simulate
-from headgate.sim.operators import Item, WindowAggregate
+from headgate.sim.operators import SimulatedTuple, WindowAggregate
 
 POLICIES = ["fcfs", "fcfs, train=all", "hr, level=operator", "rr", "mtiq, train=all", "path-capacity"]
 
@@ -41,7 +41,7 @@ def test_a_tuple_on_the_border_belongs_to_one_of_two_windows(slide: float) -> No
     operator = Aggregate(inputs=(Source("s"),), window=Window(slide))
     effect = WindowAggregate(operator, key=1)
     moments = [number * slide for number in range(500)]
-    found = [effect.results(Item(0, moment, moment), 0) for moment in moments]
+    found = [effect.results(SimulatedTuple(0, moment, moment), 0) for moment in moments]
     assert [len(each) for each in found] == [0] + [1] * 499
 
 
@@ -50,7 +50,7 @@ def test_a_tuple_on_the_border_belongs_to_one_of_two_windows(slide: float) -> No
 def test_tuples_in_any_order_never_close_a_window_twice(ticks: list[int], cut: tuple[float, float]) -> None:
     """A tuple that comes after its window has closed is late and opens nothing."""
     effect = WindowAggregate(Aggregate(inputs=(Source("s"),), window=Window(*cut)), key=1)
-    found = [result for tick in ticks for result in effect.results(Item(0, tick / 8, tick / 8), 0)]
+    found = [result for tick in ticks for result in effect.results(SimulatedTuple(0, tick / 8, tick / 8), 0)]
     assert len({result.identity for result in found}) == len(found)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.sim.builders import EXAMPLES, counts, emissions, intervals, results, traced, workload
 
-from headgate.core.trace import replay
+from headgate.core.trace import replay_trace
 from headgate.model import Level
 from headgate.plan.grouping import Fuse
 from headgate.plan.units import units
@@ -125,6 +125,7 @@ def test_an_unread_tuple_waits_once_and_a_read_one_for_every_query() -> None:
 # -- what no policy can change -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [*LEVELS, *VARIANTS, "adaptive"])
 @pytest.mark.parametrize("cores", [1, 2])
 def test_every_policy_gives_the_results_that_source_cores_give(policy: str, cores: int) -> None:
@@ -132,7 +133,7 @@ def test_every_policy_gives_the_results_that_source_cores_give(policy: str, core
     records, lines = traced(given, policy)
     assert results(records) == results(simulate(small(1, cores=cores), "fcfs"))
     assert records.unfinished == 0
-    assert replay(lines).same
+    assert replay_trace(lines).same
 
 
 @pytest.mark.parametrize("policy", ["hr, level=operator", "cqc", "mbd", "rr", "chain", "segment", "hnr, level=path"])
@@ -187,7 +188,7 @@ def test_queries_come_and_go_with_what_is_read_for_them() -> None:
     given = workload(queries, reading("constant, rate=50", "1 ms"), source_cores=0, duration="2 s")
     records, lines = traced(given, "hr, level=operator")
     assert counts(records) == {"always": 100, "later": 50, "early": 50}
-    assert replay(lines).same
+    assert replay_trace(lines).same
 
 
 def test_a_stream_that_takes_no_time_to_read_has_no_source() -> None:

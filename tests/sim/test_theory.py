@@ -14,6 +14,8 @@ from tests.sim.builders import workload
 from headgate.sim import simulate
 from headgate.workload import Workload
 
+pytestmark = pytest.mark.slow
+
 
 def mean_waits(given: Workload, policy: str, costs: dict[str, float], seeds: Sequence[int]) -> dict[str, list[float]]:
     """The mean wait of each query's tuples before their run, one number per seed."""

@@ -62,6 +62,7 @@ def test_the_unfinished_work_is_the_same_under_every_policy(policy: str, fcfs: l
     assert records.busy == pytest.approx(sum(end - start for start, end in expected))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", AT_OPERATOR_LEVEL)
 def test_idle_periods_are_the_same_at_operator_level(policy: str, fcfs: list[str]) -> None:
     found, expected = busy_periods(traced(MIXED, f"{policy}, level=operator")[1]), busy_periods(fcfs)

@@ -9,7 +9,7 @@ from headgate.model import Level, Query, QueryClass, Stream, Unit, streams
 from headgate.plan.grouping import Fuse
 from headgate.plan.network import Network
 from headgate.plan.units import units
-from headgate.policies.checks.short import Short, plan
+from headgate.policies.checks.short_plans import ShortPlan, build_plan
 from headgate.stats import Measured, Stats
 
 
@@ -24,13 +24,13 @@ class Scene:
 
 
 def scene(
-    queries: Mapping[str, Short],
+    queries: Mapping[str, ShortPlan],
     rates: Mapping[str, float] | None = None,
     *,
     run_overhead: float = 0.0,
     train: float = 1.0,
 ) -> Scene:
-    made = [Query(name=name, query_class="all", plan=plan(short)) for name, short in queries.items()]
+    made = [Query(name=name, query_class="all", plan=build_plan(short)) for name, short in queries.items()]
     return of_queries(made, rates, run_overhead=run_overhead, train=train)
 
 

@@ -36,19 +36,19 @@ def test_an_average_starts_with_its_first_value_and_forgets_it() -> None:
     st.floats(0.001, 10.0),
     st.lists(st.integers(1, 500), min_size=5, max_size=30).filter(lambda sizes: max(sizes[-3:]) > 2 * min(sizes[-3:])),
 )
-def test_a_line_recovers_overhead_and_cost(fixed: float, each: float, sizes: list[int]) -> None:
+def test_a_line_recovers_overhead_and_cost(fixed: float, slope: float, sizes: list[int]) -> None:
     line = ExponentialLine()
     for size in sizes:
-        line.add(size, fixed + each * size)
+        line.add(size, fixed + slope * size)
     assert line.fixed == pytest.approx(fixed, abs=1e-5)
-    assert line.each == pytest.approx(each, rel=1e-5, abs=1e-7)
+    assert line.slope == pytest.approx(slope, rel=1e-5, abs=1e-7)
 
 
 def test_while_all_trains_are_equal_the_overhead_is_as_known() -> None:
     line = ExponentialLine(fixed=3.0)
     for _ in range(10):
         line.add(10, 23.0)
-    assert (line.fixed, line.each) == (3.0, 2.0)
+    assert (line.fixed, line.slope) == (3.0, 2.0)
 
 
 def test_a_line_follows_a_change() -> None:
@@ -57,7 +57,7 @@ def test_a_line_follows_a_change() -> None:
         line.add(size, 1.0 + 1.0 * size)
     for size in [10, 20, 30] * 40:
         line.add(size, 5.0 + 2.0 * size)
-    assert [line.fixed, line.each] == pytest.approx([5.0, 2.0], rel=1e-3)
+    assert [line.fixed, line.slope] == pytest.approx([5.0, 2.0], rel=1e-3)
 
 
 def test_a_line_never_falls_below_zero() -> None:
@@ -65,7 +65,7 @@ def test_a_line_never_falls_below_zero() -> None:
     for size, seconds in ((10, 5.0), (20, 4.0), (40, 1.0)):
         line.add(size, seconds)
     assert line.fixed >= 0.0
-    assert line.each >= 0.0
+    assert line.slope >= 0.0
 
 
 def observed(found: Scene, *work: OperatorOutcome, tuples: int = 10) -> Measured:

@@ -185,7 +185,7 @@ def test_the_cost_model_of_a_run() -> None:
     chain = {"q": ["select, cost=2s, overhead=6s, selectivity=0.5", "select, cost=4s, overhead=8s"]}
     found = scene(chain, run_overhead=10.0, train=4.0)
     (unit,) = found.units(Level.QUERY)
-    assert found.stats.model(unit) == CostModel(fixed=24.0, each=2 + 0.5 * 4)
+    assert found.stats.model(unit) == CostModel(fixed=24.0, per_tuple=2 + 0.5 * 4)
     first, second = found.units(Level.OPERATOR)
     assert (found.stats.model(first), found.stats.model(second)) == (CostModel(16.0, 2.0), CostModel(18.0, 4.0))
 

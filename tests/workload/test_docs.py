@@ -23,7 +23,7 @@ def test_every_table_and_key_is_documented(table: str) -> None:
 
 
 def test_every_kind_and_setting_is_documented() -> None:
-    words = {*ARRIVALS, *RULES, *(key for rule in RULES.values() for key in rule.known)}
+    words = {*ARRIVALS, *RULES, *(key for rule in RULES.values() for key in rule.setting_names)}
     words |= {key for kind in ARRIVALS.values() for key in kind.settings}
     assert [word for word in sorted(words) if f"`{word}`" not in DOCS and f"`{word}=" not in DOCS] == []
 

@@ -28,6 +28,7 @@ def operators(which: Workload) -> list[Operator]:
     return [node.operator for node in which.network().nodes.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_file_reads_and_runs(path: Path) -> None:
     found = read_workload(path)
@@ -39,6 +40,7 @@ def test_a_file_reads_and_runs(path: Path) -> None:
     assert sum(report.tuples_in.values()) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(files()))
 def test_a_long_file_is_as_made(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == files()[name], "run python -m workloads.make"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,6 +141,7 @@ def _toml(value: object) -> str:
     return "{}" if value is None else str(value).lower()
 
 
+@pytest.mark.slow
 def test_examples_shortened_at_any_line() -> None:
     for path in (Path(__file__).parents[2] / "examples").glob("*.toml"):
         text = path.read_text().replace("count = 500", "count = 2").splitlines()

@@ -1,1 +1,1 @@
-"""The command line: what a person types, and what they read."""
+"""The command line: one module per command."""

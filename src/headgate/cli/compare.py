@@ -14,7 +14,7 @@ from headgate.cli.simulate import show_reports, write_outputs
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
-    from headgate.cli.pool import Finished
+    from headgate.cli.parallel_simulations import Finished
     from headgate.metrics import Report
     from headgate.workload import Workload
 
@@ -56,8 +56,8 @@ def compare(
     check_measure(workload, by)
     chosen, left_out = (given, {}) if given else _fitting(workload)
     finished, complete = _run(workload, chosen, jobs, width, plot is not None)
-    ranking = rank({policy: each.report for policy, each in finished.items() if each.report}, by)
-    failed = {policy: each.error for policy, each in finished.items() if each.error}
+    ranking = rank({policy: result.report for policy, result in finished.items() if result.report}, by)
+    failed = {policy: result.error for policy, result in finished.items() if result.error}
     if as_json:
         show_json(_as_json(workload, by, ranking, left_out, failed, chosen))
     else:
@@ -76,7 +76,7 @@ def check_measure(workload: Workload, by: str) -> None:
     from headgate.metrics import QueryRecords, Records, measure, smaller_is_better
 
     nothing = [QueryRecords(query.name, 1.0, query.qos, [(0.0, query.query_class)]) for query in workload.queries]
-    measure(Records(nothing, {each.name: each.priority for each in workload.classes})).value(by)
+    measure(Records(nothing, {query_class.name: query_class.priority for query_class in workload.classes})).value(by)
     smaller_is_better(by)
 
 
@@ -94,19 +94,19 @@ def rank(reports: Mapping[str, Report], by: str) -> dict[str, Report]:
 
 
 def _fitting(workload: Workload) -> tuple[list[str], dict[str, str]]:
-    from headgate.cli.fitting import misfit
+    from headgate.cli.policy_fit import misfit
     from headgate.policies.registry import policies
 
-    known = policies()
-    left_out = {name: reason for name, policy in known.items() if (reason := misfit(policy, workload))}
-    return [name for name in known if name not in left_out], left_out
+    registered = policies()
+    left_out = {name: reason for name, policy in registered.items() if (reason := misfit(policy, workload))}
+    return [name for name in registered if name not in left_out], left_out
 
 
 def _run(
     workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool
 ) -> tuple[dict[str, Finished], bool]:
-    """What finished, and whether everything did."""
-    from headgate.cli.pool import run_all
+    """The results of the policies that finished, and whether all of them did."""
+    from headgate.cli.parallel_simulations import run_all
 
     finished: dict[str, Finished] = {}
     try:

@@ -1,4 +1,4 @@
-"""Where output goes: results to stdout, everything about them to stderr."""
+"""Output: results to stdout; notes, errors and progress to stderr."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 INTERRUPTED = 130  # the exit code after Ctrl-C
-PATIENCE = 2.0  # seconds before a bar is worth its space
+PATIENCE = 2.0  # seconds before a progress bar appears
 
 
 def examples(*lines: str) -> str:
-    """What stands below a command's help."""
+    """The examples shown below a command's help."""
     return "\n".join(["Examples:", *(f"[dim]$[/dim] headgate {line}" for line in lines)])
 
 
@@ -28,7 +28,7 @@ def note(text: str) -> None:
 
 
 def interrupted(finished: int, asked: int) -> typer.Exit:
-    """The end after Ctrl-C, with what there is to show shown."""
+    """The exit after Ctrl-C, once the results of finished policies are shown."""
     note(f"headgate: interrupted, {finished} of {asked} policies finished")
     return typer.Exit(INTERRUPTED)
 
@@ -77,7 +77,7 @@ class Bar:
             self._progress.stop()
 
     def at(self, done: float, doing: str = "") -> None:
-        """So many steps are done; a step may be done in part."""
+        """Show that this many steps are done; a fraction counts a step that is done in part."""
         if self._progress is None:
             if not self._console.is_terminal or time.monotonic() - self._began < self._patience:
                 return

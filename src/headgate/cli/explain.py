@@ -1,4 +1,4 @@
-"""`headgate explain`: what a workload becomes on its way to the scheduler."""
+"""`headgate explain`: print a workload as SQL, plans, network, units, or measured costs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headgate.cli import costs, options, structure
+from headgate.cli import explain_costs, explain_json, options
 from headgate.cli.console import examples, show_json
 from headgate.model import HeadgateError, Level
 from headgate.plan import explain as text
@@ -27,7 +27,7 @@ EXAMPLES = examples(
 
 
 class Stage(StrEnum):
-    """The representations, in their order."""
+    """The representations of a workload, in the order in which they are derived."""
 
     SQL = "sql"
     PLAN = "plan"
@@ -72,7 +72,7 @@ def explain(
     """
     asked = options.choice(Stage, stage, "stage")
     if asked is Stage.COSTS:
-        costs.explain(file, query, as_json=as_json)
+        explain_costs.explain(file, query, as_json=as_json)
         return
     size = Level(options.choice(UnitLevel, level, "level"))
     if fuse not in (None, Fuse.OFF.value) and size is not Level.QUERY:
@@ -80,7 +80,7 @@ def explain(
     workload = options.load(file, fuse=fuse)
     network = _network(workload)
     if as_json:
-        show_json(structure.of_stage(asked, network, size, workload.fuse, query))
+        show_json(explain_json.of_stage(asked, network, size, workload.fuse, query))
     else:
         typer.echo(_text(asked, network, size, workload.fuse, query))
 

@@ -38,40 +38,40 @@ def journal(directory: options.Directory, query: OfQuery = None, last: Last = No
     if last is not None and last < 0:
         raise HeadgateError(f"--last must be at least 0, found {last}", hint="leave it out, or write for example 100")
     options.check_directory(directory)
-    found = read_journal(directory)
+    entries = read_journal(directory)
     if query is not None:
-        _check_query(query, directory, found)
-        found = [entry for entry in found if entry.query == query]
+        _check_query(query, directory, entries)
+        entries = [entry for entry in entries if entry.query == query]
     most = last if last is not None or as_json else MOST_LINES
-    newest = found if most is None else found[max(0, len(found) - most) :]
+    newest = entries if most is None else entries[max(0, len(entries) - most) :]
     if as_json:
         for entry in newest:
             typer.echo(json.dumps(entry.to_json(), ensure_ascii=False))
-    elif not found:
+    elif not entries:
         note("no changes of states yet")
     else:
-        _show(newest, len(found))
+        _show(newest, len(entries))
 
 
-def _check_query(query: str, directory: Path, found: list[Entry]) -> None:
-    """A query may have results and no line any more: the journal forgets."""
+def _check_query(query: str, directory: Path, entries: list[Entry]) -> None:
+    """Refuse an unknown query; one whose entries the journal has dropped is still known by its results."""
     from headgate.spark.sinks.committed_results import known_queries
 
-    known = {entry.query for entry in found} | set(known_queries(directory))
-    if query not in known:
-        raise unknown("query", query, known, where=str(directory))
+    names = {entry.query for entry in entries} | set(known_queries(directory))
+    if query not in names:
+        raise unknown("query", query, names, where=str(directory))
 
 
-def _show(newest: list[Entry], found: int) -> None:
+def _show(newest: list[Entry], total: int) -> None:
     table = plain_table("time", "query", "change", "reason")
     for entry in newest:
         change = f"{entry.before} → {entry.after}"
         table.add_row(_moment(entry.at), *(Text(printable(text)) for text in (entry.query, change, entry.reason)))
     show(table)
-    if len(newest) < found:
-        note(f"the newest {len(newest):,} of {found:,} changes; --last says how many, --json prints all")
+    if len(newest) < total:
+        note(f"the newest {len(newest):,} of {total:,} changes; --last says how many, --json prints all")
 
 
 def _moment(at: float) -> str:
-    """A time as the clock on the wall here shows it."""
+    """A time in the local time zone."""
     return datetime.fromtimestamp(at).isoformat(sep=" ", timespec="milliseconds")

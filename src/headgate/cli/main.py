@@ -1,4 +1,4 @@
-"""The command line's front door: the commands, and how errors look."""
+"""The command line's entry point: its commands, and how errors are printed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import typer
 from typer.core import TyperGroup
 
 from headgate import __version__, logs
-from headgate.cli import compare, dead, explain, fresh, journal, policies, results, simulate, sweep, trace
+from headgate.cli import compare, dead_letters, explain, journal, policies, results, simulate, sweep, trace
 from headgate.cli import run as engine
 from headgate.cli.console import INTERRUPTED, examples, note
+from headgate.cli.fresh import app as fresh
 from headgate.model import HeadgateError
 
 
-class Front(TyperGroup):
-    """The commands; what a user got wrong becomes one line on stderr."""
+class CommandGroup(TyperGroup):
+    """The commands; a user's error becomes one line on stderr instead of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -35,7 +36,7 @@ class Front(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Front,
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -58,7 +59,7 @@ app.command("replay", epilog=trace.REPLAY_EXAMPLES)(trace.replay)
 app.command("why", epilog=trace.WHY_EXAMPLES)(trace.why)
 app.command("run", epilog=engine.EXAMPLES)(engine.run)
 app.command("results", epilog=results.EXAMPLES)(results.results)
-app.command("dead", epilog=dead.EXAMPLES)(dead.dead)
+app.command("dead", epilog=dead_letters.EXAMPLES)(dead_letters.dead)
 app.command("journal", epilog=journal.EXAMPLES)(journal.journal)
 app.add_typer(fresh.app, name="fresh")
 

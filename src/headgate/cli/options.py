@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and the checks they need before anything long begins."""
+"""Arguments and options that several commands share, and checks of them before a long run begins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from headgate.cli.units import read_duration
+from headgate.cli.number_format import read_duration
 from headgate.model import HeadgateError, unknown
 from headgate.plan.grouping import Fuse
 
@@ -67,7 +67,7 @@ Rows = Annotated[int | None, typer.Option("--rows", help="How many, the newest o
 
 
 def load(file: Path, seed: int | None = None, duration: str | None = None, fuse: str | None = None) -> Workload:
-    """The workload of a file, with what the options say instead."""
+    """The workload of a file, with the values that options override."""
     from headgate.workload.reader import read_workload
 
     longer = None if duration is None else read_duration(duration, "--duration")
@@ -82,11 +82,11 @@ def choice(kind: type[Choice], text: str, what: str) -> Choice:
     try:
         return kind(text)
     except ValueError:
-        raise unknown(what, text, [each.value for each in kind]) from None
+        raise unknown(what, text, [member.value for member in kind]) from None
 
 
 def check_policies(texts: Iterable[str]) -> list[str]:
-    """The policies as given, each once; refuses what names none."""
+    """The policies as given, without duplicates; refuses unknown ones."""
     from headgate.policies.registry import create
 
     given = list(dict.fromkeys(texts))
@@ -97,7 +97,7 @@ def check_policies(texts: Iterable[str]) -> list[str]:
 
 def check_bin(bin: float | None) -> float:
     """The width of a bin, or the usual one."""
-    from headgate.metrics.overtime import BIN
+    from headgate.metrics.measures.over_time import BIN
 
     width = BIN if bin is None else bin
     if not 0 < width < float("inf"):
@@ -120,24 +120,24 @@ def check_output(path: Path | None, option: str, kinds: Iterable[str] = ()) -> N
 
 def check_plot(path: Path | None) -> None:
     """Refuse a picture that could not be drawn."""
-    from headgate.metrics.picture import FORMATS
+    from headgate.metrics.pictures.comparison import FORMATS
 
     check_output(path, "--plot", FORMATS)
 
 
 def check_rows(rows: int | None) -> None:
-    """Refuse to show less than nothing."""
+    """Refuse a negative number of rows."""
     if rows is not None and rows < 0:
         raise HeadgateError(f"--rows must be at least 0, found {rows}", hint="leave it out, or write for example 100")
 
 
 def check_directory(path: Path) -> None:
-    """Refuse what is no data directory of this version; nothing is locked and nothing written."""
+    """Refuse a directory that is no data directory of this version; reads only, takes no lock."""
     from headgate.spark.store.atomic_files import read_json
     from headgate.spark.store.directory import check_version
 
     file = path / "headgate.json"
     if not file.is_file():
-        found = "is not a directory of a run" if path.exists() else "there is no such directory"
-        raise HeadgateError(found, where=str(path), hint="give the one that headgate run named")
+        problem = "is not a directory of a run" if path.exists() else "there is no such directory"
+        raise HeadgateError(problem, where=str(path), hint="give the one that headgate run named")
     check_version(read_json(file).get("format"), file)

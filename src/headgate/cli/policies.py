@@ -1,4 +1,4 @@
-"""`headgate policies`: which there are, and what each of them does."""
+"""`headgate policies`: list the policies, or show one with its settings."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def show_policy(
     """Show one policy: what it does, its settings, what it needs to know, where it comes from."""
     from headgate.policies.registry import policies
 
-    known = policies()
+    registered = policies()
     asked = Spec.parse(name).name
-    if asked not in known:
-        raise unknown("policy", asked, known)
+    if asked not in registered:
+        raise unknown("policy", asked, registered)
     if as_json or context.obj:
-        show_json(_details(known[asked]))
+        show_json(_details(registered[asked]))
     else:
-        _show_details(known[asked])
+        _show_details(registered[asked])
 
 
 def _summary(policy: type[Policy]) -> dict[str, Any]:

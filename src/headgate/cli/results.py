@@ -1,4 +1,4 @@
-"""`headgate results`: what a query of the engine has produced."""
+"""`headgate results`: print the committed results of a query."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def results(
 def _read(directory: Path, query: str) -> pa.Table:
     from headgate.spark.sinks.committed_results import known_queries, read_committed
 
-    known = known_queries(directory)
-    if query not in known:
-        hint = f"known: {', '.join(known)}" if known else "no query has written files here"
+    queries = known_queries(directory)
+    if query not in queries:
+        hint = f"known: {', '.join(queries)}" if queries else "no query has written files here"
         raise HeadgateError(f"unknown query '{query}'", where=str(directory), hint=hint)
     return read_committed(directory, query)
 
@@ -83,16 +83,16 @@ def _show_known(directory: Path, as_json: bool) -> None:
     show(table)
 
 
-def _show(newest: pa.Table, found: int) -> None:
-    if not found:
+def _show(newest: pa.Table, total: int) -> None:
+    if not total:
         note("no results yet")
         return
     table = plain_table(*newest.column_names)
     for row in _plain(newest):
         table.add_row(*(Text(plain_value(value)) for value in row.values()))
     show(table)
-    if newest.num_rows < found:
-        note(f"the newest {newest.num_rows:,} of {found:,} rows; --rows says how many, --json and --csv print all")
+    if newest.num_rows < total:
+        note(f"the newest {newest.num_rows:,} of {total:,} rows; --rows says how many, --json and --csv print all")
 
 
 def _write_json(table: pa.Table) -> None:

@@ -1,4 +1,4 @@
-"""`headgate run`: a workload on Spark, watched while it runs."""
+"""`headgate run`: run a workload on Spark and show its live status."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from rich.text import Text
 from headgate import logs
 from headgate.cli import options
 from headgate.cli.console import INTERRUPTED, examples, note, show, show_json
-from headgate.cli.tables import status_table
-from headgate.cli.units import duration as duration_text
-from headgate.cli.units import read_duration
+from headgate.cli.number_format import duration as duration_text
+from headgate.cli.number_format import read_duration
+from headgate.cli.status_table import judged, status_table
 from headgate.plan.grouping import Fuse
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ EXAMPLES = examples(
     'run FILE --policy "hnr, train=500" --workers 4 --fuse off --for 60s --json',
     "run FILE --master spark://host:7077 --dir /data/plant",
 )
-LOOK = 0.05  # seconds between two looks at whether it is over
+POLL_INTERVAL = 0.05  # seconds between two looks at whether the run is over
 UPDATE = 0.5  # seconds between two pictures
 EXECUTORS = 20.0  # seconds within which a cluster should give one
 _BESIDE = (
@@ -106,7 +106,7 @@ def run(
         show_json(status.to_json())
     else:
         _show(workload, status)
-    _tell(status, place, record)
+    _note_failures_and_paths(status, place, record)
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -114,7 +114,7 @@ def run(
 def _run(
     workload: Workload, master: str, settings: dict[str, Any], limit: float, record: Path | None, *, quiet: bool
 ) -> tuple[Status, bool]:
-    """The last status, and whether Ctrl-C ended it."""
+    """Run the workload; return the last status, and whether Ctrl-C ended it."""
     from headgate.spark.workload import Schedule, ended_before, left_out, open_workload
 
     interrupts = Interrupts()
@@ -140,7 +140,7 @@ def _run(
 
 
 def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Interrupts, *, quiet: bool) -> float:
-    """Look on until it is over; how many seconds that took."""
+    """Poll the session until the run is over; return how many seconds that took."""
     began = time.monotonic()
     console = Console(stderr=True, highlight=False)
     with ExitStack() as stack:
@@ -158,16 +158,18 @@ def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Inter
                 live.update(_picture(session.status(), seconds, console.height), refresh=True)
                 took = time.monotonic() - began - seconds
                 following = seconds + max(UPDATE, 10 * took)  # looking must not cost what it looks at
-            time.sleep(min(LOOK, max(0.0, limit - seconds)))
+            time.sleep(min(POLL_INTERVAL, max(0.0, limit - seconds)))
 
 
 def _picture(status: Status, seconds: float, height: int) -> Group:
     workers = [Text(f"worker {number}: {doing or 'idle'}") for number, doing in enumerate(status.doing)]
-    failures = [Text(each) for each in _source_failures(status)]
+    failures = [Text(failure) for failure in _source_failures(status)]
     table = status_table(status, height - len(workers) - len(failures) - _BESIDE)
     running = sum(line.state == "running" for line in status.queries)
-    head = Text(f"{seconds:.0f} s under {status.policy}, {_counted(status)}, {running} queries running")
-    return Group(head, table, Text(), *workers, *failures)
+    head = Text(
+        f"{seconds:.0f} s under {status.policy}, {_counted(status)}, {running} queries running; {judged(status)}"
+    )
+    return Group(head, table, Text(judged(status)), *workers, *failures)
 
 
 def _source_failures(status: Status) -> list[str]:
@@ -202,7 +204,7 @@ class Interrupts:
 
 
 def start_spark(master: str, log: Path) -> SparkSession:
-    """Start Spark; what it and its Java have to say goes to a file."""
+    """Start Spark; its output and that of the JVM go to a log file."""
     from headgate.spark.jvm.settings import start
     from headgate.spark.jvm.spark_logs import spark_log_to
 
@@ -212,12 +214,12 @@ def start_spark(master: str, log: Path) -> SparkSession:
     spark_log_to(spark, log)
     _logger.info("spark started", master=master, seconds=time.monotonic() - began, log=log)
     if not master.startswith("local"):
-        _tell_if_alone(spark, master)
+        _note_missing_executors(spark, master)
     return spark
 
 
-def _tell_if_alone(spark: SparkSession, master: str) -> None:
-    """Say so if a cluster gives no executor for a while: Spark would wait for one without a word."""
+def _note_missing_executors(spark: SparkSession, master: str) -> None:
+    """Print a note if a cluster grants no executor for a while: Spark would wait silently."""
     context: Any = spark.sparkContext
     until = time.monotonic() + EXECUTORS
     while context._jsc.sc().getExecutorMemoryStatus().size() < 2:  # the driver counts
@@ -236,14 +238,18 @@ def _show(workload: Workload, status: Status) -> None:
     lasted = f"{duration_text(round(status.seconds, 1))} under {status.policy}"
     title = f"{workload.name}: {lasted}, {queries} {'query' if queries == 1 else 'queries'}, {_counted(status)}"
     show(Text(title, "bold"), "", status_table(status))
+    starving = status.report().starvation.rising
+    sentences = [judged(status), f"starving: {', '.join(starving)}" if starving else ""]
+    if any(sentences):
+        show("", Text("; ".join(filter(None, sentences))))
 
 
 def _counted(status: Status) -> str:
     return f"{status.runs:,} runs, {status.spark_jobs:,} Spark jobs"
 
 
-def _tell(status: Status, place: Path, record: Path | None) -> None:
-    """What went wrong, and where things are."""
+def _note_failures_and_paths(status: Status, place: Path, record: Path | None) -> None:
+    """Print what failed, and where results and logs are."""
     for failure in _source_failures(status):
         note(failure)
     for line in status.queries:

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from headgate.cli import options
 from headgate.cli.console import Bar, examples, interrupted, note, show, show_json, stdout
-from headgate.cli.tables import MARK, marked, report_tables
-from headgate.cli.units import duration as duration_text
+from headgate.cli.number_format import duration as duration_text
+from headgate.cli.report_tables import MARK, marked, report_tables
 
 if TYPE_CHECKING:
     from headgate.metrics import Records, Report
@@ -92,9 +92,9 @@ def trace_files(record: Path | None, policies: Sequence[str]) -> dict[str, Path]
 def write_outputs(
     workload: Workload, runs: Mapping[str, Records], plot: Path | None, records: Path | None, bin: float
 ) -> None:
-    """The picture and the rows, if they were asked for."""
+    """Write the picture and the table of results, if options ask for them."""
     if plot is not None:
-        from headgate.metrics.picture import draw
+        from headgate.metrics.pictures.comparison import draw
 
         draw(runs, plot, workload=workload.name, bin=bin)
         note(f"wrote {plot}")
@@ -104,7 +104,7 @@ def write_outputs(
 
 
 def show_reports(workload: Workload, reports: Mapping[str, Report], by: str | None = None) -> None:
-    """What was simulated, how it went, and what the marks mean."""
+    """Show what was simulated, the tables of measures, and what the marks mean."""
     show(Text(_title(workload), "bold"))
     for table in report_tables(reports, stdout().width, by):
         show("", table)
@@ -123,7 +123,7 @@ def _title(workload: Workload) -> str:
 def _simulate_all(
     workload: Workload, policies: Sequence[str], traces: Mapping[str, Path], bin: float
 ) -> tuple[dict[str, Records], bool]:
-    """What finished, and whether everything did."""
+    """The records of the policies that finished, and whether all of them did."""
     runs: dict[str, Records] = {}
     try:
         with Bar(len(policies)) as bar:
@@ -152,19 +152,19 @@ def _report(workload: Workload, runs: Mapping[str, Records], bin: float, as_json
 
     reports = {policy: measure(run, bin) for policy, run in runs.items()}
     if as_json:
-        show_json({"workload": workload.name, "policies": {name: each.to_json() for name, each in reports.items()}})
+        show_json({"workload": workload.name, "policies": {name: report.to_json() for name, report in reports.items()}})
     else:
         show_reports(workload, reports)
 
 
 def _write_records(runs: Mapping[str, Records], path: Path) -> None:
-    """The rows of one run; of several with a column that names the policy."""
+    """Write the results of one run as a table; of several with a column that names the policy."""
     import pyarrow as pa
 
-    from headgate.metrics import table
+    from headgate.metrics.records import result_table
 
     tables = [run.table() for run in runs.values()]
     if len(runs) > 1:
         labels = [pa.array([policy] * len(rows), pa.string()) for policy, rows in zip(runs, tables, strict=True)]
         tables = [rows.add_column(0, "policy", label) for rows, label in zip(tables, labels, strict=True)]
-    table.write(pa.concat_tables(tables), path)
+    result_table.write(pa.concat_tables(tables), path)

@@ -1,173 +1,22 @@
-"""Reports side by side: a row per policy, a column per measure, the best of each column marked."""
+"""The look that all tables of the command line share."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
-from rich.text import Text
 
-from headgate.cli.units import NOTHING, aligned, number, time_unit
-
-if TYPE_CHECKING:
-    from headgate.metrics import Report
-    from headgate.spark.status import Line, Status
-
-BEST = "bold green"
-MARK = "*"
-_GAP = 2  # between two columns
-_TIME = re.compile(r"(^|\.)(response_time\.\w+|convergence\.time|convergence\.last_update|seconds)$")
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A column: the measure at a dotted path, under a heading of two lines."""
-
-    path: str
-    group: str
-    name: str
-    always: bool = True  # also where it is 0 or missing everywhere
-
-    @property
-    def is_time(self) -> bool:
-        return _TIME.search(self.path) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A measure's numbers as text, one per policy."""
-
-    group: str
-    name: str
-    cells: tuple[str, ...]
-    best: frozenset[int] = frozenset()  # rows
-
-    def width(self) -> int:
-        return _GAP + max(map(len, (self.group, self.name, *(f"{MARK}{cell}" for cell in self.cells))))
-
-
-def measures(reports: Sequence[Report]) -> list[Measure]:
-    """What a table of reports shows; classes by falling priority."""
-    classes = list(reports[0].classes) if reports else []
-    per_class = [Measure(f"classes.{name}.response_time.mean", name, "mean") for name in classes]
-    return [
-        Measure("response_time.mean", "response", "mean"),
-        Measure("response_time.p95", "response", "p95"),
-        Measure("response_time.max", "response", "max"),
-        Measure("slowdown.mean", "slowdown", "mean"),
-        Measure("slowdown.max", "slowdown", "max"),
-        Measure("slowdown.l2", "slowdown", "ℓ2"),
-        *(per_class if len(classes) > 1 else []),
-        Measure("qos.mean", "QoS", "mean", always=False),
-        Measure("queue.tuples.max", "queue", "max"),
-        Measure("inversion.cumulated", "inversion", "sum", always=False),
-        Measure("unfinished", "left", "waiting", always=False),
-    ]
-
-
-def by_measure(path: str) -> Measure:
-    """The column of the measure that a comparison ranks by; of one class or query under its name.
-
-    >>> column = by_measure("classes.critical.response_time.p95")
-    >>> column.group, column.name
-    ('critical', 'p95')
-    """
-    whose = re.match(r"(?:classes|queries)\.(.+?)\.(\w+(?:\.\w+)?)$", path)
-    if whose:
-        return Measure(path, whose[1], whose[2].removeprefix("response_time.").replace(".", " "))
-    group, _, name = path.rpartition(".")
-    return Measure(path, group.replace("response_time", "response"), name)
-
-
-def column(measure: Measure, reports: Sequence[Report]) -> Column:
-    """A measure's numbers; times share one unit, named in the heading."""
-    from headgate.metrics import smaller_is_better
-
-    values = [report.value(measure.path) for report in reports]
-    unit, scale = time_unit(values) if measure.is_time else ("", 1.0)
-    cells = aligned(values, scale)
-    best = best_rows(values, cells, smaller_is_better(measure.path))
-    return Column(measure.group, f"{measure.name} {unit}".rstrip(), tuple(cells), best)
-
-
-def best_rows(values: Sequence[float | None], cells: Sequence[str], smaller: bool) -> frozenset[int]:
-    """The rows that hold the best value, those that read the same included; none where all read the same.
-
-    >>> sorted(best_rows([2.0, 1.0, 1.0, None], ["2", "1", "1", "–"], smaller=True))
-    [1, 2]
-    """
-    present = [value for value in values if value is not None]
-    if not present or len(set(cells)) == 1:
-        return frozenset()
-    best = cells[values.index(min(present) if smaller else max(present))]
-    return frozenset(row for row, cell in enumerate(cells) if cell == best)
-
-
-def report_tables(reports: Mapping[str, Report], width: int, by: str | None = None) -> Iterator[Table]:
-    """One table if the width allows, else as few as hold all columns; ranked by a measure if one is given."""
-    rows = list(reports.values())
-    shown = [column(measure, rows) for measure in _chosen(rows, by)]
-    digits = len(str(len(rows)))
-    names = [f"{place:{digits}}. {policy}" if by else policy for place, policy in enumerate(reports, 1)]
-    room = min(max(map(len, ["policy", *names])), max(16, width // 3))
-    for part in pack(shown, width - room):
-        yield _table(names, part, room)
-
-
-def pack(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """Cut the columns into tables that fit, in their order; a group is named above its first column only."""
-    parts: list[list[Column]] = []
-    group = ""
-    for each in columns:
-        following = replace(each, group="") if each.group == group else each
-        if parts and sum(one.width() for one in parts[-1]) + following.width() <= width:
-            parts[-1].append(following)
-        else:
-            parts.append([each])
-        group = each.group
-    return parts
-
-
-def marked(reports: Mapping[str, Report], by: str | None = None) -> bool:
-    """Whether any column marks its best."""
-    rows = list(reports.values())
-    return any(column(measure, rows).best for measure in _chosen(rows, by))
+from headgate.cli.number_format import NOTHING, number
 
 
 def plain_table(*headings: str) -> Table:
-    """The look of all our tables."""
+    """An empty table with these headings."""
     table = Table(
         box=SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False, show_edge=False, header_style="bold"
     )
     for heading in headings:
         table.add_column(heading, overflow="fold")
-    return table
-
-
-def status_table(status: Status, height: int | None = None) -> Table:
-    """The engine's classes, each with its queries below it; with a height, as many of these as there is room for.
-
-    States have a column where some query does not run; 80 columns have no room for one that says the same everywhere.
-    """
-    states = any(line.state != "running" for line in status.queries)
-    table = plain_table("", "state") if states else plain_table("")
-    table.columns[0].overflow = "ellipsis"
-    for heading in ("waiting", "oldest\nwait s", "p50\ns", "p95\ns", "runs", "tuples\nin", "tuples\nout", "dead"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    room = len(status.queries) if height is None else max(0, height - len(status.classes))
-    shown = 0
-    for known in status.classes:
-        table.add_row(*_status_cells(known, [known.name, ""][: 1 + states]), style="bold")
-        members = [line for line in status.queries if line.query_class == known.name][: room - shown]
-        shown += len(members)
-        for line in members:
-            table.add_row(*_status_cells(line, [f"  {line.name}", line.state][: 1 + states]))
-    if shown < len(status.queries):
-        table.add_row(Text(f"  {len(status.queries) - shown} more"))
     return table
 
 
@@ -180,34 +29,3 @@ def plain_value(value: Any) -> str:
     if value is None:
         return NOTHING
     return number(value) if isinstance(value, float) else str(value)
-
-
-def _status_cells(line: Line, names: list[str]) -> list[Text]:
-    times = (line.oldest_wait, line.response_time.p50, line.response_time.p95)
-    counts = (line.runs, line.tuples_in, line.tuples_out, line.dead_letters)
-    shown = [*names, f"{line.waiting:,}", *(NOTHING if one is None else f"{one:.2f}" for one in times)]
-    return [Text(cell) for cell in (*shown, *(f"{count:,}" for count in counts))]
-
-
-def _chosen(rows: Sequence[Report], by: str | None) -> list[Measure]:
-    usual = [
-        measure
-        for measure in measures(rows)
-        if measure.path != by and (measure.always or any(report.value(measure.path) for report in rows))
-    ]
-    return [by_measure(by), *usual] if by else usual
-
-
-def _table(policies: Sequence[str], columns: Sequence[Column], room: int) -> Table:
-    """One table; a policy's settings wrap where they would take too much room."""
-    table = plain_table("policy")
-    table.columns[0].width = room
-    for each in columns:
-        table.add_column(Text(f"{each.group}\n{each.name}"), justify="right", no_wrap=True)
-    for row, policy in enumerate(policies):
-        table.add_row(Text(policy), *(_cell(each, row) for each in columns))
-    return table
-
-
-def _cell(column: Column, row: int) -> Text:
-    return Text(MARK + column.cells[row], BEST) if row in column.best else Text(column.cells[row])

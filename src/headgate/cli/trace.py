@@ -1,4 +1,4 @@
-"""`headgate replay` and `headgate why`: what a recorded trace can tell."""
+"""`headgate replay` and `headgate why`: repeat a recorded trace, explain one of its decisions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import typer
 from rich.text import Text
 
 from headgate.cli.console import examples, note, show, show_json
+from headgate.cli.number_format import NOTHING, duration, number
 from headgate.cli.options import AsJson
 from headgate.cli.tables import plain_table
-from headgate.cli.units import NOTHING, duration, number
 from headgate.model import HeadgateError, Why
 
 if TYPE_CHECKING:
-    from headgate.core.trace import Replayed
+    from headgate.core.trace import TraceReplay
 
 REPLAY_EXAMPLES = examples("simulate FILE --policy hnr --record t.jsonl", "replay t.jsonl")
 WHY_EXAMPLES = examples("why t.jsonl 1", "why t.jsonl 250 --json")
@@ -32,9 +32,9 @@ Answer = TypeVar("Answer")
 
 def replay(trace: TraceFile, as_json: AsJson = False) -> None:
     """Repeat a recorded trace and say whether every decision is the same; exit 1 if not."""
-    from headgate.core.trace import replay
+    from headgate.core.trace import replay_trace
 
-    replayed = _read(trace, replay)
+    replayed = _read(trace, replay_trace)
     if as_json:
         show_json(asdict(replayed) | {"same": replayed.same})
     else:
@@ -53,11 +53,11 @@ def why(
 
     if decision < 1:
         raise HeadgateError(f"decisions are counted from 1, found {decision}", hint="write 1 for the first")
-    told = _read(trace, lambda lines: explain_decision(lines, decision))
+    why_chosen = _read(trace, lambda lines: explain_decision(lines, decision))
     if as_json:
-        show_json({"decision": decision, **asdict(told)})
+        show_json({"decision": decision, **asdict(why_chosen)})
     else:
-        _show_why(decision, told)
+        _show_why(decision, why_chosen)
 
 
 def _read(trace: Path, ask: Callable[[Iterable[str]], Answer]) -> Answer:
@@ -72,33 +72,33 @@ def _read(trace: Path, ask: Callable[[Iterable[str]], Answer]) -> Answer:
         raise error.at(str(trace)) from None
 
 
-def _show_replayed(trace: Path, replayed: Replayed) -> None:
+def _show_replayed(trace: Path, replayed: TraceReplay) -> None:
     counted = f"{replayed.decisions:,} decisions and {replayed.runs:,} runs of {replayed.policy}"
     if replayed.same:
         typer.echo(f"{trace}: {counted} replayed, all the same")
         return
-    found = len(replayed.differences)
-    typer.echo(f"{trace}: {counted} replayed, {found:,} {'answer differs' if found == 1 else 'answers differ'}")
+    count = len(replayed.differences)
+    typer.echo(f"{trace}: {counted} replayed, {count:,} {'answer differs' if count == 1 else 'answers differ'}")
     for difference in replayed.differences[:MOST_DIFFERENCES]:
         typer.echo(f"  {difference}")
-    if found > MOST_DIFFERENCES:
-        note(f"and {found - MOST_DIFFERENCES:,} more; --json lists all")
+    if count > MOST_DIFFERENCES:
+        note(f"and {count - MOST_DIFFERENCES:,} more; --json lists all")
 
 
-def _show_why(decision: int, told: Why) -> None:
-    show(Text(f"decision {decision} by {told.policy}: {told.winner} ran, by {told.rule}"))
-    sides = {f"winner: {told.winner}": told.numbers}
-    if told.runner_up is not None:
-        sides[f"runner-up: {told.runner_up}"] = told.runner_up_numbers
+def _show_why(decision: int, why_chosen: Why) -> None:
+    show(Text(f"decision {decision} by {why_chosen.policy}: {why_chosen.winner} ran, by {why_chosen.rule}"))
+    sides = {f"winner: {why_chosen.winner}": why_chosen.numbers}
+    if why_chosen.runner_up is not None:
+        sides[f"runner-up: {why_chosen.runner_up}"] = why_chosen.runner_up_numbers
     table = plain_table("", *sides)
     for name in dict.fromkeys(name for numbers in sides.values() for name in numbers):
-        table.add_row(name.replace("_", " "), *(_told(name, numbers) for numbers in sides.values()))
-    for each in table.columns[1:]:
-        each.justify = "right"
+        table.add_row(name.replace("_", " "), *(_number_text(name, numbers) for numbers in sides.values()))
+    for column in table.columns[1:]:
+        column.justify = "right"
     show(table)
 
 
-def _told(name: str, numbers: dict[str, float]) -> str:
+def _number_text(name: str, numbers: dict[str, float]) -> str:
     if name not in numbers:
         return NOTHING
     return duration(numbers[name]) if name in _TIMES else number(numbers[name])

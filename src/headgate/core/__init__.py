@@ -14,7 +14,7 @@ from headgate.core.events import (
     StatisticsChanged,
 )
 from headgate.core.scheduler import Scheduler
-from headgate.core.trace import RecordingScheduler, Replayed, explain_decision, replay
+from headgate.core.trace import RecordingScheduler, TraceReplay, explain_decision, replay_trace
 
 __all__ = [
     "Arrived",
@@ -28,9 +28,9 @@ __all__ = [
     "QueryMoved",
     "QueryRemoved",
     "RecordingScheduler",
-    "Replayed",
     "Scheduler",
     "StatisticsChanged",
+    "TraceReplay",
     "explain_decision",
-    "replay",
+    "replay_trace",
 ]

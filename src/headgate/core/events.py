@@ -1,4 +1,4 @@
-"""What the scheduler is told. Every event comes with its own `now`: the core reads no clock."""
+"""Events that the scheduler reacts to. Every event comes with its own `now`: the core reads no clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Frontier(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """There is a stream or a class that queries may refer to from now on."""
+    """A stream or a class is declared; queries may refer to it from now on."""
 
     stream: Stream | None = None
     query_class: QueryClass | None = None
@@ -44,7 +44,7 @@ class QueryAdded:
 
 @dataclass(frozen=True, slots=True)
 class QueryRemoved:
-    """A query ends, with what waits for it alone."""
+    """A query ends; tuples that wait for it alone are dropped."""
 
     name: QueryId
 
@@ -75,7 +75,7 @@ class PolicyChanged:
 
 @dataclass(frozen=True, slots=True)
 class StatisticsChanged:
-    """Numbers are known to be different from now on; None leaves a number as it is."""
+    """Costs, selectivities or rates change from now on; None leaves a number as it is."""
 
     operator: OperatorId | None = None
     cost: float | None = None

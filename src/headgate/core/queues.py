@@ -37,7 +37,7 @@ class Log:
         return self.base + len(self.ends)
 
     def append(self, arrival: float, count: int) -> list[TupleQueue]:
-        """Add tuples of one arrival time; the queues that this wakes."""
+        """Append tuples of one arrival time; return the queues that were empty before."""
         if self.ends and self.arrivals[-1] == arrival:
             first = self.end
             self.ends[-1] += count
@@ -76,7 +76,7 @@ class Log:
         return origin + total / (behind - first)
 
     def _trim(self) -> None:
-        """Drop the chunks that every queue is past; what is held stays."""
+        """Drop the chunks that every queue has read; held tuples stay."""
         last = self.chunks - 1  # a queue that began at the end may stand in it: it has grown since
         keep = min((queue.chunk for queue in self.queues if queue.position < self.end), default=last)
         keep = min(keep, last)
@@ -153,7 +153,7 @@ class TupleQueue:
         return self.id, first, last
 
     def hold_beyond(self, upto: int) -> bool:
-        """Let tuples up to an offset wait; whether the queue wakes by this."""
+        """Release tuples up to an offset; return whether the queue was empty before and is not any more."""
         if self.upto is None and self in self.log.asleep:
             self.log.asleep.remove(self)
         self.upto = min(upto, self.log.end)
@@ -165,13 +165,13 @@ class TupleQueue:
         return woken
 
     def close(self) -> None:
-        """Leave the log."""
+        """Stop reading the log."""
         self.log.queues.remove(self)
         if self in self.log.asleep:
             self.log.asleep.remove(self)
 
     def _pause(self, last: int) -> None:
-        """Nothing waits any more, or only what is held."""
+        """Note that nothing waits any more, or only held tuples."""
         if self.upto is None:
             self.head = _NONE
             self.log.asleep.append(self)

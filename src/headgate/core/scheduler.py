@@ -1,14 +1,13 @@
 """The scheduling core: events in, runs out.
 
 Pure: it reads no clock, starts no thread, does no I/O. The simulator and the engine drive the same scheduler with the
-same policies; each call carries its own `now`. What is ready is kept as things happen, never searched for.
+same policies; each call carries its own `now`. Ready units are tracked as events happen, never searched for.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 from headgate.core.events import (
     Arrived,
@@ -22,13 +21,14 @@ from headgate.core.events import (
     QueryRemoved,
     StatisticsChanged,
 )
-from headgate.core.queues import Log, TupleQueue
+from headgate.core.network_queues import NO_BACKLOG, Chunks, NetworkQueues
+from headgate.core.queues import TupleQueue
+from headgate.core.unit_formation import UnitFormation, same_units
 from headgate.core.units import CoreView, UnitState, shared_operators
 from headgate.model import (
     ONE_TUPLE,
     Choice,
     Idle,
-    Level,
     Outcome,
     Produced,
     Run,
@@ -39,19 +39,15 @@ from headgate.model import (
     WorkerId,
     unknown,
 )
-from headgate.plan.grouping import FULL, Fuse
-from headgate.plan.network import Edge, Network
-from headgate.plan.units import units
+from headgate.plan.grouping import Fuse
+from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.registry import create
 from headgate.stats import Measured, Stats
 
 _NONE = float("inf")
 _new = tuple.__new__  # a named tuple's own constructor takes twice as long
-Chunks = Iterable[tuple[float, int]]  # (arrival, how many)
-_NO_BACKLOG: Mapping[int, Chunks] = MappingProxyType({})
-LOOK = 60.0  # seconds after which groups are formed anew if costs have changed them
-REFRESH = 200  # input tuples between two looks at measured statistics (Al Moakar 2013)
+REFRESH = 200  # input tuples between two updates from measured statistics (Al Moakar 2013)
 
 
 class Scheduler:
@@ -97,16 +93,16 @@ class Scheduler:
         self.train = train
         self.fuse = fuse
         self.seed = seed
-        self.rest = rest  # seconds for each operator between two looks at measured statistics: a look goes over all
-        self._guard = guard  # what stands before a policy, if anything does
+        self.rest = rest  # seconds per operator between two updates of statistics, whose cost grows with the operators
+        self._guard = guard  # wraps every policy, to handle its failures
         self._since_refresh = 0
         self._refreshed = 0.0
-        self._looked = 0.0
-        self._by_statistics = False  # the units are of the policy's own making
-        self._logs: dict[str, list[Log]] = {}  # of each stream: one for all, and one for each queue with a backlog
-        self._queues: dict[int, TupleQueue] = {}
+        self._unit_formation = UnitFormation()
+        self._network_queues = NetworkQueues()
+        self._logs = self._network_queues.logs  # these two are shared: kept here too because every event reads them
+        self._queues = self._network_queues.queues
         self._holding: dict[WorkerId, tuple[UnitState, ...]] = {}  # what a run blocks, if not what its unit blocks
-        self._stale: set[WorkerId] = set()  # whose runs are of units that are no more
+        self._stale: set[WorkerId] = set()  # whose runs are of units that have been replaced
         self._listed: deque[tuple[Unit, Choice]] = deque()
         self._states: dict[UnitId, UnitState] = {}
         self._ready: dict[UnitId, Unit] = {}
@@ -116,7 +112,7 @@ class Scheduler:
     # -- events ------------------------------------------------------------------------------------------------
 
     def event(self, event: Event, now: float) -> None:
-        """Something happened."""
+        """Take notice of an event: wake the units that can run because of it."""
         self._view.now = now
         if type(event) is Arrived:
             logs = self._logs.get(event.stream)
@@ -163,13 +159,13 @@ class Scheduler:
 
     def _statistics_changed(self, event: StatisticsChanged, now: float) -> None:
         if event.operator is not None and event.operator in self.measured.operators:
-            known = self.measured.operators[event.operator]
-            known.cost = known.cost if event.cost is None else event.cost
-            known.selectivity = known.selectivity if event.selectivity is None else event.selectivity
+            operator = self.measured.operators[event.operator]
+            operator.cost = operator.cost if event.cost is None else event.cost
+            operator.selectivity = operator.selectivity if event.selectivity is None else event.selectivity
         if event.stream is not None and event.rate is not None:
             self.measured.rates[event.stream] = event.rate
         self._since_refresh = REFRESH
-        self._look(now)
+        self._refresh_if_due(now)
 
     _handlers: dict[type, Callable[..., None]] = {  # noqa: RUF012
         Frontier: _frontier,
@@ -185,7 +181,7 @@ class Scheduler:
     # -- decisions ---------------------------------------------------------------------------------------------
 
     def next(self, worker: WorkerId, now: float) -> Run | Idle:
-        """What a worker runs now; Idle where there is nothing for it."""
+        """What a worker runs next; Idle where there is nothing for it."""
         view = self._view
         view.now = now
         if self._listed and (listed := self._next_listed()) is not None:
@@ -206,13 +202,13 @@ class Scheduler:
         return self._start(units, choice, worker, now)
 
     def finished(self, outcome: Outcome, now: float) -> None:
-        """A run has ended: what it produced waits, and what it blocked may run."""
+        """Take notice of the end of a run: queue its output, and unblock units that share operators with it."""
         run, _, _, _, produced, _ = outcome  # taken apart: quicker than by name
         _, worker, units, _, _, _ = run
         view = self._view
         view.now = now
         del self.running[worker]
-        if self._told and worker not in self._stale:
+        if self._wants_finished and worker not in self._stale:
             self.policy.finished(view, run, outcome)
         for queue_number, chunks in produced:
             self._append(queue_number, chunks)
@@ -225,7 +221,7 @@ class Scheduler:
                 queue = state.queue
                 if (queue.head if queue is not None else state.oldest) != _NONE:
                     unit = self._ready[state.id] = state.unit
-                    self._tell(view, unit)
+                    self._notify_ready(view, unit)
         if self.learn:
             self._observe(outcome, now)
 
@@ -262,7 +258,7 @@ class Scheduler:
         return run
 
     def _start_together(self, choice: Choice, worker: WorkerId, now: float) -> Run:
-        """Several units as one run."""
+        """Start several units as one run."""
         states = [self._states[unit.id] for unit in choice.units]
         takes = tuple(take for state in states for take in state.takes(choice.train or self.train))
         calls = tuple(dict.fromkeys(call for unit in choice.units for call in unit.calls))
@@ -286,13 +282,13 @@ class Scheduler:
     # -- what is ready -----------------------------------------------------------------------------------------
 
     def _wake(self, queues: Iterable[TupleQueue]) -> None:
-        """Tuples wait in queues that were empty."""
-        ready, view, tell = self._ready, self._view, self._tell
+        """Mark units ready whose queues have got tuples."""
+        ready, view, notify = self._ready, self._view, self._notify_ready
         for queue in queues:
             for state in queue.states:
                 if not state.blocked:
                     unit = ready[state.id] = state.unit
-                    tell(view, unit)
+                    notify(view, unit)
 
     def _append(self, number: int, chunks: Chunks) -> None:
         queue = self._queues.get(number)
@@ -319,75 +315,35 @@ class Scheduler:
         self.fuse = self.fuse if fuse is None else fuse
         self.policy.seed(self.seed)
         self._choose = self.policy.choose
-        self._tell = self.policy.ready
-        self._told = type(self.policy).finished is not Policy.finished
+        self._notify_ready = self.policy.ready
+        self._wants_finished = type(self.policy).finished is not Policy.finished
         self._grown = self.policy.grown if type(self.policy).grown is not Policy.grown else None
         self._regroup(now)
 
     def _rewire(self, network: Network, now: float, backlog: tuple[Produced, ...] = ()) -> None:
-        """Go over to a changed network; queues that stay keep what waits in them."""
+        """Adopt a changed network; queues that stay keep the tuples that wait in them."""
         self.policy.check(network)
         self._follow(network, dict(backlog))
         self._regroup(now)
 
-    def _follow(self, network: Network, backlog: Mapping[int, Chunks] = _NO_BACKLOG) -> None:
+    def _follow(self, network: Network, backlog: Mapping[int, Chunks] = NO_BACKLOG) -> None:
         self.network = network
         self.measured.follow(network)
         self.stats.renew(network)
-        for name, stream in network.streams.items():
-            self._logs.setdefault(name, [Log(stream.bytes)])
-        for number in self._queues.keys() - network.edges.keys():
-            self._close(self._queues.pop(number))
-        for number, edge in network.edges.items():
-            if number not in self._queues:
-                self._queues[number] = self._open(edge, backlog.get(number, ()))
+        self._network_queues.follow(network, self.measured, backlog)
 
-    def _open(self, edge: Edge, backlog: Chunks) -> TupleQueue:
-        """A queue at the end of its stream's log, or in a log of its own."""
-        if edge.producer is not None:
-            return _filled(TupleQueue(edge.id, Log(self.measured.operators[edge.producer].size)), backlog)
-        assert edge.stream is not None
-        logs = self._logs[edge.stream]
-        if not backlog:
-            return TupleQueue(edge.id, logs[0])
-        logs.append(Log(logs[0].size))
-        return _filled(TupleQueue(edge.id, logs[-1]), backlog)
-
-    def _close(self, queue: TupleQueue) -> None:
-        queue.close()
-        for logs in self._logs.values():
-            if queue.log in logs[1:]:
-                logs.remove(queue.log)
-
-    def _cut(self, stats: Stats) -> Sequence[Unit]:
-        """The units that the policy chooses between, of its own making or of its level."""
-
-        def cut(level: Level) -> Sequence[Unit]:
-            return units(self.network, level, self.fuse, self.stats.load)
-
-        made = self.policy.regroup(self.network, stats, cut)
-        self._by_statistics = made is not None
-        return cut(self.policy.level) if made is None else made
-
-    def _groups_are_due(self, now: float) -> bool:
-        """Whether groups may have to be formed anew: one is far too much work by now, or it is long ago."""
-        if self.fuse is Fuse.OFF:
-            return False
-        if now >= self._looked + LOOK:
-            self._looked = now
-            return True
-        groups = (state.unit for state in self._states.values() if state.unit.level is Level.GROUP)
-        return any(self.stats.load(unit) > 2 * FULL for unit in groups)
+    def _form_units(self, stats: Stats) -> Sequence[Unit]:
+        return self._unit_formation.form(self.policy, self.network, self.fuse, stats, self.stats)
 
     def _regroup(self, now: float) -> None:
         stats = self.stats.only(self.policy.needs)
-        self._put(self._cut(stats), stats, now)
+        self._put(self._form_units(stats), stats, now)
 
-    def _put(self, found: Sequence[Unit], stats: Stats, now: float) -> None:
-        """Put new units in place of the old; running work keeps blocking what shares an operator with it."""
+    def _put(self, formed: Sequence[Unit], stats: Stats, now: float) -> None:
+        """Replace the units; runs under way keep blocking new units that share an operator with them."""
         for queue in self._queues.values():
             queue.states.clear()
-        self._states = {unit.id: UnitState(unit, self._queues, self.stats) for unit in found}
+        self._states = {unit.id: UnitState(unit, self._queues, self.stats) for unit in formed}
         shared_operators(self._states.values())
         self._listed.clear()
         self._hold_again()
@@ -395,7 +351,7 @@ class Scheduler:
             number: state.unit for number, state in self._states.items() if not state.blocked and state.oldest != _NONE
         }
         self._view = CoreView(self._states, self._queues, self._ready, self.running, stats, now)
-        self._tell_all()
+        self._notify_of_everything()
 
     def _hold_again(self) -> None:
         for worker, run in self.running.items():
@@ -406,39 +362,30 @@ class Scheduler:
             self._holding[worker] = holding
             self._stale.add(worker)
 
-    def _tell_all(self) -> None:
-        """Statistics or units are new: everything the policy computed from them is stale."""
+    def _notify_of_everything(self) -> None:
+        """Let the policy compute everything again, because statistics or units are new."""
         self.policy.changed(self._view)
         for unit in list(self._ready.values()):
-            self._tell(self._view, unit)
+            self._notify_ready(self._view, unit)
 
     def _observe(self, outcome: Outcome, now: float) -> None:
         self.measured.observe(outcome)
         self._since_refresh += outcome.run.tuples
-        self._look(now)
+        self._refresh_if_due(now)
 
-    def _look(self, now: float) -> None:
-        """Take up measured statistics if they are new enough and the last time is long enough ago."""
+    def _refresh_if_due(self, now: float) -> None:
+        """Update the statistics if enough tuples have been measured and the last update is long enough ago."""
         if self._since_refresh >= REFRESH and now >= self._refreshed + self.rest * len(self.measured.operators):
             self._refresh(now)
 
     def _refresh(self, now: float) -> None:
         self._since_refresh, self._refreshed = 0, now
         self.stats.renew(self.network)
-        if self._by_statistics or self._groups_are_due(now):
-            # Only if they differ: units put in place anew end turns, lists and credits that are under way.
-            found = self._cut(self._view.stats)
-            if list(map(_made_of, found)) != [_made_of(state.unit) for state in self._states.values()]:
-                self._put(found, self._view.stats, now)
+        current = [state.unit for state in self._states.values()]
+        if self._unit_formation.is_due(current, self.fuse, self.stats, now):
+            # Only if they differ: replacing units ends turns, lists and credits that are under way.
+            formed = self._form_units(self._view.stats)
+            if not same_units(formed, current):
+                self._put(formed, self._view.stats, now)
                 return
-        self._tell_all()
-
-
-def _made_of(unit: Unit) -> tuple[object, ...]:
-    return unit.id, unit.level, unit.calls, unit.queues, unit.queries
-
-
-def _filled(queue: TupleQueue, backlog: Chunks) -> TupleQueue:
-    for arrival, tuples in backlog:
-        queue.log.append(arrival, tuples)
-    return queue
+        self._notify_of_everything()

@@ -1,7 +1,7 @@
 """Traces: every call into the scheduler, in order, with its `now`; and their replay.
 
 A trace is lines of JSON. The first holds the network, the policy and the seed; each further line is one call:
-an arrival, a frontier, a change, a worker's asking with the answer it got, the end of a run. Replay repeats the calls
+an arrival, a frontier, a change, a worker's request with the answer it got, the end of a run. Replay repeats the calls
 and must give the same answers.
 """
 
@@ -23,11 +23,11 @@ from headgate.stats import Measured, OperatorStatistics
 
 VERSION = 1
 _MEASURED = ("rates", "run_overhead", "train", "fits_overhead")
-_DAMAGES = (AttributeError, LookupError, TypeError, ValueError)  # what a call with wrong values may raise
+_DAMAGE_ERRORS = (AttributeError, LookupError, TypeError, ValueError)  # that a call with wrong values may raise
 
 
 class RecordingScheduler(Scheduler):
-    """A scheduler that writes down every call, and why it decided as it did."""
+    """A scheduler that writes every call to a trace, with the explanation of each decision."""
 
     def __init__(self, network: Network, policy: str, *, write: Callable[[str], Any], **settings: Any) -> None:
         super().__init__(network, policy, **settings)
@@ -57,7 +57,7 @@ class RecordingScheduler(Scheduler):
 
 
 def header(scheduler: Scheduler) -> dict[str, Any]:
-    """What it takes to build the same scheduler again."""
+    """The first line of a trace: everything needed to build the same scheduler again."""
     network, measured = scheduler.network, scheduler.measured
     return {
         "trace": VERSION,
@@ -74,13 +74,13 @@ def header(scheduler: Scheduler) -> dict[str, Any]:
         "classes": to_plain(list(network.classes.values())),
         "queries": to_plain(list(network.queries.values())),
         "measured": {key: getattr(measured, key) for key in _MEASURED},
-        "operators": {str(number): asdict(known) for number, known in measured.operators.items()},
+        "operators": {str(number): asdict(operator) for number, operator in measured.operators.items()},
     }
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
-    """How a replay went: how many answers it gave, and where they differ from the recorded ones."""
+class TraceReplay:
+    """The outcome of replaying a trace: how many answers it gave, and where they differ from the recorded ones."""
 
     policy: str
     calls: int
@@ -93,30 +93,30 @@ class Replayed:
         return not self.differences
 
 
-def replay(lines: Iterable[str]) -> Replayed:
+def replay_trace(lines: Iterable[str]) -> TraceReplay:
     """Repeat a trace and compare every answer with the recorded one."""
     calls, differences = 0, []
-    replaying = _Replay(lines)
+    trace_calls = _TraceCalls(lines)
     try:
-        for calls, (line, answer) in enumerate(replaying.answers(), 1):  # noqa: B007
+        for calls, (line, answer) in enumerate(trace_calls.answers(), 1):  # noqa: B007
             if answer is not None:
                 recorded = {key: line[key] for key in ("run", "idle") if key in line}
-                if (found := _answer(answer)) != recorded:
-                    differences.append(f"line {replaying.number}: recorded {recorded}, replayed {found}")
+                if (replayed := _answer(answer)) != recorded:
+                    differences.append(f"line {trace_calls.number}: recorded {recorded}, replayed {replayed}")
     except HeadgateError as error:
         if not differences:
             raise
         differences.append(str(error))  # what follows a difference may not fit any more
-    scheduler = replaying.scheduler
-    return Replayed(str(scheduler.policy), calls, scheduler.decisions, scheduler.runs, differences)
+    scheduler = trace_calls.scheduler
+    return TraceReplay(str(scheduler.policy), calls, scheduler.decisions, scheduler.runs, differences)
 
 
 def explain_decision(lines: Iterable[str], number: int) -> Why:
     """Why the decision of that number (from 1) was made: as recorded, else by replay up to it."""
-    replaying = _Replay(lines)
-    scheduler = replaying.scheduler
+    trace_calls = _TraceCalls(lines)
+    scheduler = trace_calls.scheduler
     scheduler.explaining = True
-    for line, answer in replaying.answers():
+    for line, answer in trace_calls.answers():
         if isinstance(answer, Run) and scheduler.decisions == number:
             if "why" in line:
                 return Why(**line["why"])
@@ -125,7 +125,7 @@ def explain_decision(lines: Iterable[str], number: int) -> Why:
     raise HeadgateError(f"there is no decision {number}", hint=f"the trace has {scheduler.decisions}, counted from 1")
 
 
-class _Replay:
+class _TraceCalls:
     """Feeds the calls of a trace to a fresh scheduler."""
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -136,7 +136,7 @@ class _Replay:
             raise HeadgateError("this is not a trace of this version", hint="record one with --record t.jsonl")
         try:
             self.scheduler = _scheduler(first)
-        except _DAMAGES as error:
+        except _DAMAGE_ERRORS as error:
             raise self._damaged(f"this is not the beginning of a trace: {error!r}") from None
 
     def answers(self) -> Iterator[tuple[dict[str, Any], Run | Idle | None]]:
@@ -144,7 +144,7 @@ class _Replay:
         while (line := self._read()) is not None:
             try:
                 yield line, self._repeat(line)
-            except _DAMAGES as error:
+            except _DAMAGE_ERRORS as error:
                 raise self._damaged(f"this call cannot be repeated: {error!r}") from None
             except HeadgateError as error:
                 raise error.at(f"line {self.number}") from None
@@ -181,7 +181,7 @@ class _Replay:
 def _scheduler(first: dict[str, Any]) -> Scheduler:
     parts = (from_plain(first[key]) for key in ("queries", "streams", "classes", "tables"))
     network = Network.of(*parts, share=first["share"], reads=first.get("reads", False))
-    measured = Measured({int(key): OperatorStatistics(**known) for key, known in first["operators"].items()})
+    measured = Measured({int(key): OperatorStatistics(**statistics) for key, statistics in first["operators"].items()})
     for key in _MEASURED:
         setattr(measured, key, first["measured"][key])
     train: Train = from_plain(first["train"])
@@ -213,8 +213,8 @@ def _answer(answer: Run | Idle) -> dict[str, Any]:
 def _event_fields(event: Event) -> dict[str, Any]:
     if isinstance(event, Arrived | Frontier):
         return event._asdict()
-    stated = {each.name: getattr(event, each.name) for each in fields(event)}
-    return {key: to_plain(value) for key, value in stated.items() if value is not None}
+    values = {part.name: getattr(event, part.name) for part in fields(event)}
+    return {key: to_plain(value) for key, value in values.items() if value is not None}
 
 
 def _event(line: dict[str, Any]) -> Event:
@@ -223,8 +223,8 @@ def _event(line: dict[str, Any]) -> Event:
     settings = {key: from_plain(value) if isinstance(value, dict) else value for key, value in settings.items()}
     if "backlog" in settings:
         settings["backlog"] = tuple(Produced(queue, _pairs(chunks)) for queue, chunks in settings["backlog"])
-    made: Event = kind(**settings)
-    return made
+    event: Event = kind(**settings)
+    return event
 
 
 def _outcome_fields(outcome: Outcome) -> dict[str, Any]:

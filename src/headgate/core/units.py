@@ -1,4 +1,4 @@
-"""The scheduler's own record of a unit: its queues, and what keeps it from running."""
+"""What the scheduler keeps per unit (queues, runs that block it), and the view that policies get of it."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class UnitState:
         return sum(map(len, self.queues))
 
     def takes(self, train: Train) -> tuple[Take, ...]:
-        """Take a train: counted per query from its entries, and all that is left over inside."""
+        """Take a train: its tuples are counted per query at the entries; tuples left inside the unit are all taken."""
         queue = self.queue
         if queue is not None:
             waiting = len(queue)  # none where another unit of the same run has taken them
             return (queue.take(self._count(train, waiting)),) if waiting else ()
-        found = [take for entry in self.entries for take in self._from(entry, train)]
-        found += [queue.take(len(queue)) for queue in self.inner if len(queue)]
-        return tuple(found)
+        takes = [take for entry in self.entries for take in self._from(entry, train)]
+        takes += [queue.take(len(queue)) for queue in self.inner if len(queue)]
+        return tuple(takes)
 
     def _from(self, entry: list[TupleQueue], train: Train) -> list[Take]:
         """The oldest waiting tuples over the entry queues of one query."""
@@ -134,11 +134,11 @@ class PartView:
 
     @property
     def units(self) -> Mapping[UnitId, Unit]:
-        return _Kept(self._whole.units, self._keep)
+        return _SomeUnits(self._whole.units, self._keep)
 
     @property
     def ready(self) -> Mapping[UnitId, Unit]:
-        return _Kept(self._whole.ready, self._keep)
+        return _SomeUnits(self._whole.ready, self._keep)
 
     @property
     def running(self) -> Mapping[WorkerId, Run]:
@@ -161,8 +161,8 @@ class PartView:
         return PartView(self._whole, lambda unit: self._keep(unit) and keep(unit))
 
 
-class _Kept(Mapping[UnitId, Unit]):
-    """Some of the units, without looking at all of them to find one."""
+class _SomeUnits(Mapping[UnitId, Unit]):
+    """A mapping restricted to some units, checked when one is looked up."""
 
     __slots__ = ("_all", "_keep")
 

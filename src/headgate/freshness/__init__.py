@@ -1,8 +1,8 @@
 """Data freshening: which copies of a mirror to refresh how often (Carney 2005, chapter 2).
 
 >>> from headgate.freshness import Elements, plan
->>> found = plan(Elements.of(change_rate=[1, 2, 3, 4, 5], access=[1, 2, 3, 4, 5]), bandwidth=5)
->>> found.frequency.round(2).tolist()
+>>> refreshes = plan(Elements.of(change_rate=[1, 2, 3, 4, 5], access=[1, 2, 3, 4, 5]), bandwidth=5)
+>>> refreshes.frequency.round(2).tolist()
 [0.33, 0.67, 1.0, 1.33, 1.67]
 """
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from headgate.freshness.curve import Floats, freshness, gain, ratio_at_gain
 from headgate.freshness.elements import Elements
-from headgate.freshness.search import Found
+from headgate.freshness.search import Multiplier
 
 CHUNK = 65_536
 ROUNDING = 1 + 1e-14  # a floor that went through bandwidth and back
@@ -33,12 +33,14 @@ class Certificate:
         return asdict(self)
 
 
-def certify(elements: Elements, frequency: Floats, least: Floats, bandwidth: float, found: Found) -> Certificate:
+def certify(
+    elements: Elements, frequency: Floats, least: Floats, bandwidth: float, solution: Multiplier
+) -> Certificate:
     """Judge a plan from its frequencies alone; only the multiplier is taken from the search.
 
     Each element's gain per bandwidth must be the multiplier, or at most that where its floor (or 0) holds it.
     """
-    price = found.upper
+    price = solution.upper
     violation, bound = 0.0, price * bandwidth
     for begin in range(0, len(elements), CHUNK):
         part = slice(begin, begin + CHUNK)
@@ -52,7 +54,7 @@ def certify(elements: Elements, frequency: Floats, least: Floats, bandwidth: flo
         with np.errstate(divide="ignore"):
             bound += float(access[useful] @ freshness(rate[useful] / best) - price * (size[useful] @ best))
     used = float(elements.size @ frequency)
-    return Certificate(price, violation, used, bound, found.steps)
+    return Certificate(price, violation, used, bound, solution.steps)
 
 
 def _violation(priced: Floats, rate: Floats, frequency: Floats, floor: Floats) -> float:

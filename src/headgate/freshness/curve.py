@@ -35,8 +35,8 @@ def freshness(ratio: ArrayLike) -> Floats:
     """
     values = np.asarray(ratio, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = -np.expm1(-values) / values
-    return np.where(values == 0, 1.0, found)
+        at_ratio = -np.expm1(-values) / values
+    return np.where(values == 0, 1.0, at_ratio)
 
 
 def gain(ratio: ArrayLike) -> Floats:
@@ -65,9 +65,9 @@ def ratio_at_gain(wanted: Floats) -> Floats:
         place = np.sqrt(-2.0 * np.log1p(-wanted))
     none = ~(wanted < 1.0)
     place[none] = 0.0
-    found = ratio_at_place(place)
-    found[none] = np.inf
-    return found
+    ratios = ratio_at_place(place)
+    ratios[none] = np.inf
+    return ratios
 
 
 def ratio_at_freshness(wanted: ArrayLike) -> Floats:
@@ -96,21 +96,21 @@ def ratio_at_place(place: Floats) -> Floats:
     node = (place * NODES_PER_UNIT + 0.5).astype(np.intp)
     step = place - node * (1.0 / NODES_PER_UNIT)
     coefficients = _table()
-    found: Floats = coefficients[DEGREE].take(node)
+    ratios: Floats = coefficients[DEGREE].take(node)
     for row in reversed(coefficients[:DEGREE]):
-        found *= step
-        found += row.take(node)
-    return found
+        ratios *= step
+        ratios += row.take(node)
+    return ratios
 
 
 @cache
 def _gain_series() -> Floats:
     """Coefficients of gain(r)/r²: (−1)^k (k − 1)/k! from k = 2 on."""
-    found, factorial = [], 1.0
+    coefficients, factorial = [], 1.0
     for power in range(2, _SERIES):
         factorial *= power
-        found.append((-1) ** power * (power - 1) / factorial)
-    return np.array(found)
+        coefficients.append((-1) ** power * (power - 1) / factorial)
+    return np.array(coefficients)
 
 
 @cache
@@ -130,18 +130,20 @@ def _table() -> Floats:
 def _continue(table: Floats, nodes: Floats, order: int) -> None:
     """The next coefficient from ratio · ratio' = t (1 + ratio), whose left side is a product of series."""
     right = nodes * table[order] + (table[order - 1] if order else nodes) + (order == 1)
-    known = sum((table[i] * (order - i + 1) * table[order - i + 1] for i in range(1, order + 1)), np.zeros_like(nodes))
-    table[order + 1] = (right - known) / (table[0] * (order + 1))
+    lower_orders = sum(
+        (table[i] * (order - i + 1) * table[order - i + 1] for i in range(1, order + 1)), np.zeros_like(nodes)
+    )
+    table[order + 1] = (right - lower_orders) / (table[0] * (order + 1))
 
 
 def _series_at_zero(terms: int) -> Floats:
     """The same series around t = 0, t + t²/3 + t³/36 − …, where the constant is 0."""
-    found = np.zeros(terms)
-    found[1] = 1.0
+    coefficients = np.zeros(terms)
+    coefficients[1] = 1.0
     for order in range(2, terms):
-        known = sum(found[i] * (order - i + 1) * found[order - i + 1] for i in range(2, order))
-        found[order] = (found[order - 1] - known) / (order + 1)
-    return found
+        lower_orders = sum(coefficients[i] * (order - i + 1) * coefficients[order - i + 1] for i in range(2, order))
+        coefficients[order] = (coefficients[order - 1] - lower_orders) / (order + 1)
+    return coefficients
 
 
 def _solved(place: Floats) -> Floats:

@@ -48,15 +48,16 @@ class Elements:
         """
         rates = _column("change_rate", change_rate)
         count = len(rates)
-        found = cls(
+        elements = cls(
             change_rate=rates,
             access=_column("access", access, count),
             size=_column("size", 1.0 if size is None else size, count),
             floor=_column("min_freshness", 0.0 if min_freshness is None else min_freshness, count),
             ids=ids,
         )
-        found._check()
-        return replace(found, access=found.access / found.access.max() / (found.access / found.access.max()).sum())
+        elements._check()
+        shares = elements.access / elements.access.max()
+        return replace(elements, access=shares / shares.sum())
 
     def __len__(self) -> int:
         return len(self.change_rate)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from headgate.freshness.certificate import Certificate, certify
 from headgate.freshness.curve import Floats, freshness, ratio_at_freshness, ratio_at_gain
 from headgate.freshness.elements import Elements
-from headgate.freshness.search import Found, Use, find_multiplier
+from headgate.freshness.search import Multiplier, Use, find_multiplier
 from headgate.model import HeadgateError
 
 CHUNK = 32_768  # elements whose intermediate results stay in the processor's cache
@@ -57,10 +57,10 @@ def plan(
 
     The example of Carney 2005, table 2.1, row d, where 1.68 is printed for the first element:
 
-    >>> found = plan(Elements.of(change_rate=[1, 2, 3, 4, 5], access=[5, 4, 3, 2, 1]), bandwidth=5)
-    >>> found.frequency.round(2).tolist()
+    >>> optimum = plan(Elements.of(change_rate=[1, 2, 3, 4, 5], access=[5, 4, 3, 2, 1]), bandwidth=5)
+    >>> optimum.frequency.round(2).tolist()
     [1.69, 1.83, 1.49, 0.0, 0.0]
-    >>> round(found.perceived_freshness, 4), found.certificate.violation < 1e-12
+    >>> round(optimum.perceived_freshness, 4), optimum.certificate.violation < 1e-12
     (0.4995, True)
     """
     check_bandwidth(bandwidth)
@@ -69,17 +69,17 @@ def plan(
     least = floor_frequency(elements) if at_least is None else np.maximum(floor_frequency(elements), at_least)
     check_floors(float(elements.size @ least), bandwidth)
     problem = Problem.of(elements, least)
-    found = problem.solve(bandwidth)
+    solution = problem.solve(bandwidth)
     frequency = least.copy()
-    frequency[problem.rows] = problem.mixed(found)
-    return Plan(elements, frequency, certify(elements, frequency, least, bandwidth, found))
+    frequency[problem.rows] = problem.mixed(solution)
+    return Plan(elements, frequency, certify(elements, frequency, least, bandwidth, solution))
 
 
 def general_plan(elements: Elements, bandwidth: float) -> Plan:
     """General freshening (GF): the plan for average freshness, which knows no profile, judged with the profile.
 
-    >>> found = general_plan(Elements.of(change_rate=[1, 2, 3, 4, 5], access=[5, 4, 3, 2, 1]), bandwidth=5)
-    >>> found.frequency.round(2).tolist()
+    >>> general = general_plan(Elements.of(change_rate=[1, 2, 3, 4, 5], access=[5, 4, 3, 2, 1]), bandwidth=5)
+    >>> general.frequency.round(2).tolist()
     [1.15, 1.36, 1.35, 1.14, 0.0]
     """
     blind = plan(elements.ignoring_access(), bandwidth)
@@ -153,13 +153,13 @@ class Problem(NamedTuple):
         kept = float(floors[~useful].sum())
         return cls(rows, load, cost, size, floors[rows] if floors.any() else np.empty(0), kept)
 
-    def solve(self, bandwidth: float) -> Found:
+    def solve(self, bandwidth: float) -> Multiplier:
         """The multiplier; 0 where no refresh helps, the ceiling where the floors take everything."""
         if not len(self.load):
-            return Found(0.0, 0.0, 1.0, 0)
+            return Multiplier(0.0, 0.0, 1.0, 0)
         ceiling = float(1.0 / self.cost.min()) * (1 + 1e-9)
         if self.kept + self.least.sum() >= bandwidth * (1 - GRACE):
-            return Found(ceiling, ceiling, 1.0, 0)
+            return Multiplier(ceiling, ceiling, 1.0, 0)
         # Ratios are at least √(2 gain): the use at this price is at most the bandwidth, and nearly it if that is large.
         start = (float((self.load / np.sqrt(self.cost)).sum()) / bandwidth) ** 2 / 2
         return find_multiplier(self.use, bandwidth, ceiling, start)
@@ -182,12 +182,12 @@ class Problem(NamedTuple):
             slope -= float(steep.sum())
         return Use(used, slope)
 
-    def mixed(self, found: Found) -> Floats:
+    def mixed(self, solution: Multiplier) -> Floats:
         """The frequencies at the multiplier."""
-        if found.lower == found.upper:
-            return self.frequency(found.lower)
-        upper = self.frequency(found.upper)  # a sum of shares would move what is equal at both ends by a rounding
-        return upper + found.mix * (self.frequency(found.lower) - upper)
+        if solution.lower == solution.upper:
+            return self.frequency(solution.lower)
+        upper = self.frequency(solution.upper)  # a sum of shares would move what is equal at both ends by a rounding
+        return upper + solution.mix * (self.frequency(solution.lower) - upper)
 
     def frequency(self, price: float) -> Floats:
         """How often each is refreshed at a price, its floor included."""

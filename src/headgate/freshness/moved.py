@@ -1,4 +1,4 @@
-"""A part of the bandwidth for what has moved: the fixed plan stays, the rest goes where the gain is now largest.
+"""Bandwidth reserved for elements whose rates or accesses have changed since the plan was made.
 
 Carney 2005, section 6.2.4 asks for it as future work. The fixed plan is made with (1 − split) of the bandwidth. When an
 element's access or change rate has moved, the split's bandwidth is given to such elements, on top of what they have,

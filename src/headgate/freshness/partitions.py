@@ -86,9 +86,9 @@ def _means(points: Floats, labels: Labels) -> Floats:
 
 def _nearest(points: Floats, means: Floats) -> Labels:
     """|x − m|² without |x|², which is the same for all means."""
-    found = np.empty(len(points), dtype=np.intp)
+    nearest = np.empty(len(points), dtype=np.intp)
     lengths = (means * means).sum(axis=1)
     for begin in range(0, len(points), CHUNK):
         part = points[begin : begin + CHUNK]
-        found[begin : begin + CHUNK] = (lengths - 2.0 * part @ means.T).argmin(axis=1)
-    return found
+        nearest[begin : begin + CHUNK] = (lengths - 2.0 * part @ means.T).argmin(axis=1)
+    return nearest

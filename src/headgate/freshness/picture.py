@@ -10,7 +10,7 @@ import numpy as np
 from headgate.freshness.curve import Floats
 from headgate.freshness.exact import Plan
 from headgate.freshness.summary import over_bandwidth
-from headgate.metrics.style import COLOURS, QUIET, SETTINGS
+from headgate.metrics.pictures.style import COLOURS, QUIET, SETTINGS
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MOST_POINTS = 20_000
 FACTORS = np.geomspace(0.1, 10.0, 17)  # of the bandwidth
 
 
-def draw(found: Plan, bandwidth: float, path: Path) -> None:
+def draw(plan: Plan, bandwidth: float, path: Path) -> None:
     """Draw a plan into a file whose extension names the format."""
     suffix = path.suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
@@ -30,27 +30,27 @@ def draw(found: Plan, bandwidth: float, path: Path) -> None:
     import matplotlib
 
     with matplotlib.rc_context({**SETTINGS, "text.parse_math": True}):  # powers of ten; no text is a user's
-        compose(found, bandwidth).savefig(path, format=suffix, dpi=150, facecolor="white")
+        compose(plan, bandwidth).savefig(path, format=suffix, dpi=150, facecolor="white")
 
 
-def compose(found: Plan, bandwidth: float) -> Figure:
+def compose(plan: Plan, bandwidth: float) -> Figure:
     """Three panels: freshness over bandwidth, frequency over change rate, frequency over access."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 3.8), layout="constrained")
     curve, rates, accesses = figure.subplots(1, 3)
-    _curve(curve, found, bandwidth)
-    elements = found.elements
-    _allocation(rates, elements.change_rate, found.frequency, elements.access, "change rate (per period)", "access")
-    _allocation(accesses, elements.access, found.frequency, elements.change_rate, "access", "change rate")
+    _curve(curve, plan, bandwidth)
+    elements = plan.elements
+    _allocation(rates, elements.change_rate, plan.frequency, elements.access, "change rate (per period)", "access")
+    _allocation(accesses, elements.access, plan.frequency, elements.change_rate, "access", "change rate")
     return figure
 
 
-def _curve(ax: Axes, found: Plan, bandwidth: float) -> None:
-    points = np.array(over_bandwidth(found.elements, [float(factor * bandwidth) for factor in FACTORS]))
+def _curve(ax: Axes, plan: Plan, bandwidth: float) -> None:
+    points = np.array(over_bandwidth(plan.elements, [float(factor * bandwidth) for factor in FACTORS]))
     ax.plot(points[:, 0], points[:, 1], color=COLOURS[0], label="plan")
     ax.plot(points[:, 0], points[:, 2], color=COLOURS[1], linestyle="--", label="profile ignored (GF)")
-    ax.plot([bandwidth], [found.perceived_freshness], "o", color=COLOURS[0])
+    ax.plot([bandwidth], [plan.perceived_freshness], "o", color=COLOURS[0])
     ax.axvline(bandwidth, color=QUIET, linewidth=0.6, linestyle=":")
     ax.set(xscale="log", ylim=(0, 1), xlabel="bandwidth (per period)", ylabel="perceived freshness")
     ax.grid()

@@ -38,7 +38,7 @@ def master_profile(
     _check(user, element, counts)
     users, of_user = _codes(user)
     elements, of_element = _codes(element)
-    weight = np.array([check_weight(each, (weights or {}).get(each, 1.0)) for each in users])
+    weight = np.array([check_weight(user, (weights or {}).get(user, 1.0)) for user in users])
     if per_user:
         totals = np.bincount(of_user, weights=counts)
         weight = np.divide(weight, totals, out=np.zeros(len(users)), where=totals > 0)

@@ -50,16 +50,16 @@ class Histories:
     def of(cls, element: ArrayLike, gap: ArrayLike, changed: ArrayLike, count: int | None = None) -> Histories:
         """From one row per visit: which element, how long since its last visit, whether it had changed."""
         which = np.asarray(element, dtype=np.intp)
-        gaps, found = np.asarray(gap, dtype=float), np.asarray(changed, dtype=bool)
+        gaps, changes_seen = np.asarray(gap, dtype=float), np.asarray(changed, dtype=bool)
         if np.any(~(gaps > 0)):
             raise HeadgateError("a gap between two visits is not positive", hint="give each visit a later time")
         size = int(which.max(initial=-1)) + 1 if count is None else count
         return cls(
-            which[found],
-            gaps[found],
-            np.asarray(np.bincount(which, weights=np.where(found, 0.0, gaps), minlength=size), dtype=float),
+            which[changes_seen],
+            gaps[changes_seen],
+            np.asarray(np.bincount(which, weights=np.where(changes_seen, 0.0, gaps), minlength=size), dtype=float),
             np.bincount(which, minlength=size).astype(np.int64),
-            np.bincount(which[found], minlength=size).astype(np.int64),
+            np.bincount(which[changes_seen], minlength=size).astype(np.int64),
         )
 
     @property
@@ -73,10 +73,10 @@ def estimate(histories: Histories) -> Rates:
 
     Ten visits, one a day, six of which found a change:
 
-    >>> found = estimate(Histories.of([0] * 10, [1.0] * 10, [1] * 6 + [0] * 4))
-    >>> round(float(found.rate[0]), 3), round(float(-np.log(4.5 / 10.5)), 3)
+    >>> estimated = estimate(Histories.of([0] * 10, [1.0] * 10, [1] * 6 + [0] * 4))
+    >>> round(float(estimated.rate[0]), 3), round(float(-np.log(4.5 / 10.5)), 3)
     (0.847, 0.847)
-    >>> round(float(found.low[0]), 2), round(float(found.high[0]), 2)
+    >>> round(float(estimated.low[0]), 2), round(float(estimated.high[0]), 2)
     (0.36, 1.93)
     """
     scale = np.where(histories.visits > 0, histories.mean_gap, 1.0)

@@ -27,8 +27,8 @@ class Use(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The multiplier, as a bracket whose ends are one double or (where the use jumps) two.
+class Multiplier:
+    """The multiplier that the search found: one double, or (where the use jumps) two neighbouring ones.
 
     `mix` is the share of the plan at the lower end.
     """
@@ -41,11 +41,11 @@ class Found:
 
 def find_multiplier(
     use: Callable[[float], Use], bandwidth: float, ceiling: float, start: float, tolerance: float = TOLERANCE
-) -> Found:
+) -> Multiplier:
     """The multiplier whose plan uses `bandwidth`; at `ceiling`, plans use less.
 
-    >>> found = find_multiplier(lambda price: Use(1 / price, -1 / price), 4.0, ceiling=10.0, start=1.0)
-    >>> found.lower, found.steps
+    >>> multiplier = find_multiplier(lambda price: Use(1 / price, -1 / price), 4.0, ceiling=10.0, start=1.0)
+    >>> multiplier.lower, multiplier.steps
     (0.25, 2)
     """
     bracket = _Bracket(bandwidth, ceiling)
@@ -53,12 +53,12 @@ def find_multiplier(
     for step in range(1, MOST_STEPS + 1):
         used = use(price)
         if abs(used.bandwidth - bandwidth) <= tolerance * bandwidth:
-            return Found(price, price, 1.0, step)
+            return Multiplier(price, price, 1.0, step)
         bracket.narrow(price, used.bandwidth)
         if bracket.closed():
             break
         price = bracket.next(price, used)
-    return Found(bracket.lower, bracket.upper, bracket.mix(), step)
+    return Multiplier(bracket.lower, bracket.upper, bracket.mix(), step)
 
 
 class _Bracket:

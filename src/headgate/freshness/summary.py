@@ -1,4 +1,4 @@
-"""What a plan is worth: against today's refreshes, against a plan without profile, and with more or less bandwidth."""
+"""A plan compared with today's refreshes, with a plan without profile, and with more or less bandwidth."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ class Summary:
         return asdict(self)
 
 
-def summarize(found: Plan, bandwidth: float, frequency: Floats | None = None) -> Summary:
+def summarize(plan: Plan, bandwidth: float, frequency: Floats | None = None) -> Summary:
     """The numbers of a plan.
 
     >>> elements = Elements.of(change_rate=[1, 2, 3, 4, 5], access=[5, 4, 3, 2, 1])
     >>> numbers = summarize(plan(elements, 5), 5)
-    >>> [round(each, 3) for each in (numbers.less, numbers.perceived_freshness, numbers.more)]
+    >>> [round(share, 3) for share in (numbers.less, numbers.perceived_freshness, numbers.more)]
     [0.478, 0.499, 0.518]
     """
-    elements = found.elements
+    elements = plan.elements
     now = even_frequency(elements, bandwidth) if frequency is None else frequency
     return Summary(
-        perceived_freshness=found.perceived_freshness,
-        multiplier=found.certificate.multiplier,
+        perceived_freshness=plan.perceived_freshness,
+        multiplier=plan.certificate.multiplier,
         bandwidth=bandwidth,
-        used=found.certificate.used,
+        used=plan.certificate.used,
         elements=len(elements),
-        unrefreshed=found.unrefreshed,
-        violation=found.certificate.violation,
-        bound=found.certificate.bound,
+        unrefreshed=plan.unrefreshed,
+        violation=plan.certificate.violation,
+        bound=plan.certificate.bound,
         now=float(elements.access @ freshness_at(elements.change_rate, now)),
         now_is_even=frequency is None,
         general=general_plan(elements, bandwidth).perceived_freshness,
@@ -73,7 +73,9 @@ def reachable(elements: Elements, bandwidth: float) -> float | None:
 
 def over_bandwidth(elements: Elements, bandwidths: Sequence[float]) -> list[tuple[float, float, float]]:
     """Bandwidth, perceived freshness of the plan, and of GF; where the floors are paid."""
-    found = [(each, reachable(elements, each)) for each in bandwidths]
+    reached = [(bandwidth, reachable(elements, bandwidth)) for bandwidth in bandwidths]
     return [
-        (each, share, general_plan(elements, each).perceived_freshness) for each, share in found if share is not None
+        (bandwidth, share, general_plan(elements, bandwidth).perceived_freshness)
+        for bandwidth, share in reached
+        if share is not None
     ]

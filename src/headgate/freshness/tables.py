@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headgate.freshness.columns import FORMATS, Columns
+from headgate.freshness.column_names import FORMATS, ColumnNames
 from headgate.freshness.curve import Floats
 from headgate.freshness.elements import Elements
 from headgate.model import HeadgateError
@@ -27,14 +27,14 @@ class Listed:
     frequency: Floats | None
 
 
-def read_elements(path: Path, columns: Columns | None = None) -> Listed:
+def read_elements(path: Path, columns: ColumnNames | None = None) -> Listed:
     """The elements of a CSV or Parquet file."""
     table = read_table(path)
-    found = (columns or Columns()).found_in(table.column_names, str(path))
-    numbers = {meaning: _numbers(table, name, str(path)) for meaning, name in found.items() if meaning != "id"}
+    names = (columns or ColumnNames()).found_in(table.column_names, str(path))
+    numbers = {meaning: _numbers(table, name, str(path)) for meaning, name in names.items() if meaning != "id"}
     frequency = numbers.pop("frequency", None)
     try:
-        elements = Elements.of(**numbers, ids=_ids(table.column(found["id"])))
+        elements = Elements.of(**numbers, ids=_ids(table.column(names["id"])))
     except HeadgateError as error:
         raise error.at(str(path)) from None
     return Listed(elements, frequency)

@@ -1,7 +1,7 @@
-"""How runs are judged: response time, slowdown, QoS, queues, throughput, inversion, starvation."""
+"""Measures of runs: response time, slowdown, QoS, queues, throughput, inversion, starvation."""
 
-from headgate.metrics.measures import MEASURES, smaller_is_better
-from headgate.metrics.records import QueryRecords, QueueSeries, Records
-from headgate.metrics.report import Report, measure
+from headgate.metrics.records.run_records import QueryRecords, QueueSeries, Records
+from headgate.metrics.report.measure_names import MEASURES, smaller_is_better
+from headgate.metrics.report.run_report import Report, measure
 
 __all__ = ["MEASURES", "QueryRecords", "QueueSeries", "Records", "Report", "measure", "smaller_is_better"]

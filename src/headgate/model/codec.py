@@ -9,10 +9,10 @@ from typing import Any
 from headgate.model import operator, qos, query, schedule, stream, window
 
 _CLASSES: dict[str, type] = {
-    found.__name__: found
+    member.__name__: member
     for module in (operator, qos, query, schedule, stream, window)
-    for found in vars(module).values()
-    if isinstance(found, type) and is_dataclass(found)
+    for member in vars(module).values()
+    if isinstance(member, type) and is_dataclass(member)
 }
 _ENDLESS = {"is": "inf"}  # which JSON has no number for
 
@@ -41,18 +41,18 @@ def from_plain(value: Any) -> Any:
     if value == _ENDLESS:
         return inf
     if isinstance(value, dict):
-        made = _CLASSES[value["is"]]
-        return made(**{key: from_plain(item) for key, item in value.items() if key != "is"})
+        kind = _CLASSES[value["is"]]
+        return kind(**{key: from_plain(item) for key, item in value.items() if key != "is"})
     if isinstance(value, list):
         return tuple(from_plain(item) for item in value)
     return value
 
 
 def _stated(value: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for each in fields(value):
-        item = getattr(value, each.name)
-        default = each.default_factory() if each.default_factory is not MISSING else each.default
+    stated: dict[str, Any] = {}
+    for part in fields(value):
+        item = getattr(value, part.name)
+        default = part.default_factory() if part.default_factory is not MISSING else part.default
         if item != default:
-            found[each.name] = item
-    return found
+            stated[part.name] = item
+    return stated

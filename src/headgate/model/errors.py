@@ -54,10 +54,10 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     line = re.sub(r"\s*\n\s*", " ", text)
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
 
 
-def unknown(what: str, found: str, known: Iterable[str], *, where: str = "") -> HeadgateError:
+def unknown(what: str, name: str, names: Iterable[str], *, where: str = "") -> HeadgateError:
     """The error for a name that does not exist, with the nearest ones that do.
 
     >>> print(unknown("policy", "hnnr", ["hr", "hnr", "bsd"]))
@@ -65,10 +65,10 @@ def unknown(what: str, found: str, known: Iterable[str], *, where: str = "") -> 
     >>> print(unknown("stream", "x", ["sensors"]))
     unknown stream 'x'; known: sensors
     """
-    names = sorted(known)
-    near = difflib.get_close_matches(found, names, n=3, cutoff=0.6)
+    choices = sorted(names)
+    near = difflib.get_close_matches(name, choices, n=3, cutoff=0.6)
     if near:
-        hint = "did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+        hint = "did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     else:
-        hint = f"known: {', '.join(names)}" if names else f"there is no {what} at all: add one"
-    return HeadgateError(f"unknown {what} '{found}'", where=where, hint=hint)
+        hint = f"known: {', '.join(choices)}" if choices else f"there is no {what} at all: add one"
+    return HeadgateError(f"unknown {what} '{name}'", where=where, hint=hint)

@@ -58,14 +58,14 @@ def folded(name: str) -> str:
     return name.lower()
 
 
-def check_known(what: str, name: object, known: Iterable[str]) -> str:
+def check_known(what: str, name: object, names_in_use: Iterable[str]) -> str:
     """The name, if something is called so.
 
     >>> check_known("stream", None, ["sensors"])
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: the name of a stream must be text, found NoneType; known: sensors
     """
-    names = list(known)
+    names = list(names_in_use)
     if not isinstance(name, str):
         article = "an" if what[0] in "aeiou" else "a"
         hint = f"known: {', '.join(sorted(names))}" if names else f"there is no {what} at all: add one"
@@ -77,4 +77,4 @@ def check_known(what: str, name: object, known: Iterable[str]) -> str:
 
 def _bytes(name: str) -> int:
     """How long the file name is: what is not ASCII takes three characters for each of its bytes."""
-    return sum(1 if each.isascii() else 3 * len(each.encode("utf-8", "replace")) for each in name)
+    return sum(1 if character.isascii() else 3 * len(character.encode("utf-8", "replace")) for character in name)

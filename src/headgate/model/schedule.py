@@ -1,4 +1,4 @@
-"""What the scheduler and its drivers say to each other.
+"""What the scheduler and its drivers exchange: units, choices, runs, outcomes.
 
 Runs and outcomes are named tuples, not dataclasses: one of each is made per decision, and a frozen dataclass takes
 several times as long to make.
@@ -192,8 +192,8 @@ class Why:
     runner_up_numbers: dict[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        def told(name: str, numbers: dict[str, float]) -> str:
+        def shown(name: str, numbers: dict[str, float]) -> str:
             return f"{name} ({', '.join(f'{key} {value:.6g}' for key, value in numbers.items())})"
 
-        beaten = f" over {told(self.runner_up, self.runner_up_numbers)}" if self.runner_up else ", the only one ready"
-        return f"{self.policy}: {told(self.winner, self.numbers)}{beaten} by {self.rule}"
+        beaten = f" over {shown(self.runner_up, self.runner_up_numbers)}" if self.runner_up else ", the only one ready"
+        return f"{self.policy}: {shown(self.winner, self.numbers)}{beaten} by {self.rule}"

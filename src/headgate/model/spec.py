@@ -60,9 +60,9 @@ class Spec:
     def __str__(self) -> str:
         return ", ".join([self.name, *(f"{key}={format_value(value)}" for key, value in self.settings.items())])
 
-    def only(self, known: Iterable[str]) -> None:
+    def only(self, allowed: Iterable[str]) -> None:
         """Refuse settings that are not among the known ones."""
-        names = list(known)
+        names = list(allowed)
         for key in self.settings:
             if key not in names:
                 error = unknown("setting", key, names)
@@ -126,15 +126,15 @@ def parts(text: str) -> list[str]:
     >>> parts("steps, rates=[1, 2], every=5s")
     ['steps', ' rates=[1, 2]', ' every=5s']
     """
-    found, depth, start = [], 0, 0
+    pieces, depth, start = [], 0, 0
     for position, character in enumerate(text):
         depth += (character in "[(") - (character in "])")
         if depth < 0:
             break
         if character == "," and depth == 0:
-            found.append(text[start:position])
+            pieces.append(text[start:position])
             start = position + 1
     if depth != 0:
         raise HeadgateError(f"the brackets in '{text}' do not match", hint="close every [ with a ]")
-    found.append(text[start:])
-    return found
+    pieces.append(text[start:])
+    return pieces

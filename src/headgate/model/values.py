@@ -1,4 +1,4 @@
-"""Values that come in from outside: each rule once, for files and for callers from Python.
+"""Checks of values from outside, the same for workload files and for callers from Python.
 
 The errors say what is wrong with the value; whoever asks adds the place, with `HeadgateError.at` or `located`.
 """
@@ -13,10 +13,10 @@ from math import isfinite, isnan
 from headgate.model.errors import HeadgateError
 
 
-def found(value: object) -> str:
+def as_text(value: object) -> str:
     """A value as an error message shows it.
 
-    >>> found("x"), found(True), found([1]), found(2.5), found(object())
+    >>> as_text("x"), as_text(True), as_text([1]), as_text(2.5), as_text(object())
     ("'x'", 'true', 'a list', '2.5', 'an object')
     """
     if isinstance(value, str):
@@ -36,7 +36,7 @@ def found(value: object) -> str:
 
 
 def finite(value: object) -> float:
-    """A number that is one.
+    """A finite number; refuses text, booleans, NaN and infinity.
 
     >>> finite("50")
     Traceback (most recent call last):
@@ -44,18 +44,18 @@ def finite(value: object) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         hint = "write it without quotes" if isinstance(value, str) else "write a number"
-        raise HeadgateError(f"must be a number, found {found(value)}", hint=hint)
+        raise HeadgateError(f"must be a number, found {as_text(value)}", hint=hint)
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")
     if not isfinite(number):
-        raise HeadgateError(f"must be a finite number, found {found(value)}", hint="write a number")
+        raise HeadgateError(f"must be a finite number, found {as_text(value)}", hint="write a number")
     return number
 
 
 def priority(value: object) -> float:
-    """How important a class is.
+    """A class's priority: a finite number above 0.
 
     >>> priority(60)
     60.0
@@ -65,7 +65,7 @@ def priority(value: object) -> float:
     """
     number = finite(value)
     if number <= 0:
-        raise HeadgateError(f"must be more than 0, found {found(value)}", hint="correct priority")
+        raise HeadgateError(f"must be more than 0, found {as_text(value)}", hint="correct priority")
     return number
 
 
@@ -78,28 +78,28 @@ def whole(value: object, low: int, high: int | None = None) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int):
         hint = "write it without quotes and without a point"
-        raise HeadgateError(f"must be a whole number, found {found(value)}", hint=hint)
+        raise HeadgateError(f"must be a whole number, found {as_text(value)}", hint=hint)
     if value < low or (high is not None and value > high):
         bound = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise HeadgateError(f"must be {bound}, found {found(value)}", hint=f"write a number {bound}")
+        raise HeadgateError(f"must be {bound}, found {as_text(value)}", hint=f"write a number {bound}")
     return value
 
 
 def text(value: object, example: str) -> str:
     """Text that is not empty."""
     if not isinstance(value, str):
-        raise HeadgateError(f"must be text, found {found(value)}", hint=f'write for example "{example}"')
+        raise HeadgateError(f"must be text, found {as_text(value)}", hint=f'write for example "{example}"')
     if not value.strip():
         raise HeadgateError("is empty", hint=f'write for example "{example}"')
     return value
 
 
-def not_negative(value: float, told: object) -> float:
-    """Seconds that do not go back."""
+def not_negative(value: float, written: object) -> float:
+    """Seconds that are not negative."""
     if isnan(value):
-        raise HeadgateError(f"is not a duration, found {found(told)}", hint='write for example "250 ms"')
+        raise HeadgateError(f"is not a duration, found {as_text(written)}", hint='write for example "250 ms"')
     if value < 0.0:
-        raise HeadgateError(f"must not be negative, found {found(told)}", hint="write 0 or more")
+        raise HeadgateError(f"must not be negative, found {as_text(written)}", hint="write 0 or more")
     return value
 
 

@@ -46,13 +46,13 @@ class Branch:
 
 def explain_sql(network: Network, query: QueryId | None = None) -> str:
     """What every query says: its SQL in one spelling, or the operators it was written with."""
-    return _forest(Branch(_title(network, each), (_written(each),)) for each in _asked(network, query))
+    return _forest(Branch(_title(network, asked), (_written(asked),)) for asked in _asked(network, query))
 
 
 def explain_plans(network: Network, query: QueryId | None = None) -> str:
     """The operators of every query, the root on top, with what is known of their costs."""
     return _forest(
-        Branch(_title(network, each), (Branch(render(_annotated(each.plan))),)) for each in _asked(network, query)
+        Branch(_title(network, asked), (Branch(render(_annotated(asked.plan))),)) for asked in _asked(network, query)
     )
 
 
@@ -61,7 +61,7 @@ def explain_network(network: Network, query: QueryId | None = None) -> str:
 
     An operator stands in one place; where it has further inputs, they point to it.
     """
-    names = {each.name for each in _asked(network, query)}
+    names = {asked.name for asked in _asked(network, query)}
     shown = _Shown(network, names, set())
     streams = [Branch(f"stream {name}", shown.fed_by(shown.readers(name))) for name in network.streams]
     return _forest(tree for tree in streams if tree.below or query is None)
@@ -69,7 +69,7 @@ def explain_network(network: Network, query: QueryId | None = None) -> str:
 
 def explain_units(network: Network, level: Level, fuse: Fuse = Fuse.OFF, query: QueryId | None = None) -> str:
     """What a policy chooses between: each unit with its queries, operators and queues."""
-    names = {each.name for each in _asked(network, query)}
+    names = {asked.name for asked in _asked(network, query)}
     return _forest(_unit(network, unit) for unit in units(network, level, fuse) if names & set(unit.queries))
 
 
@@ -89,7 +89,7 @@ def settings(given: Given) -> dict[str, str]:
         "cost": duration(given.cost) if given.cost else "",
         "overhead": duration(given.overhead) if given.overhead else "",
         "selectivity": "" if given.selectivity is None else f"{given.selectivity:g}",
-        "pass": f"[{', '.join(str(each).lower() for each in given.passes)}]" if given.passes else "",
+        "pass": f"[{', '.join(str(passes).lower() for passes in given.passes)}]" if given.passes else "",
         "attribute": given.attribute or "",
         "bytes": "" if given.bytes is None else str(given.bytes),
     }

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from headgate.model import Aggregate, Join, Kind
 from headgate.plan.network import Network, Node
-from headgate.plan.piece import Piece
 from headgate.plan.template import template
+from headgate.plan.unit_draft import UnitDraft
 
 MOST = 60  # members of a group: each is a bit of a long
 FULL = 0.5  # of a worker's time: a group whose own work takes more gains little from sharing one overhead
@@ -24,41 +24,41 @@ class Fuse(StrEnum):
     ALL = "all"
 
 
-Load = Callable[[Piece], float]  # the share of a worker's time that a piece's own work takes
+Load = Callable[[UnitDraft], float]  # the share of a worker's time that a draft's own work takes
 
 
-def unknown(piece: Piece) -> float:
-    """The load of a piece that has not run yet."""
+def unknown(draft: UnitDraft) -> float:
+    """The load of a draft that has not run yet."""
     return 0.0
 
 
-def group(network: Network, pieces: Sequence[Piece], fuse: Fuse, load: Load = unknown) -> list[list[Piece]]:
-    """Put pieces of one shape (and, with `class`, of one class) together, in their order.
+def group(network: Network, drafts: Sequence[UnitDraft], fuse: Fuse, load: Load = unknown) -> list[list[UnitDraft]]:
+    """Put drafts of one shape (and, with `class`, of one class) together, in their order.
 
     A group has at most `MOST` members and, as far as costs are known, no more work than half a worker can do: members
     wait for each other, and what they save is one overhead, which by then is the smaller part of the job.
     """
-    groups: dict[Hashable, list[Piece]] = {}
-    for position, piece in enumerate(pieces):
-        form = shape(network, piece) if fuse is not Fuse.OFF else None
-        payer = network.payer(piece.queries) if fuse is Fuse.CLASS else None
+    groups: dict[Hashable, list[UnitDraft]] = {}
+    for position, draft in enumerate(drafts):
+        form = shape(network, draft) if fuse is not Fuse.OFF else None
+        payer = network.payer(draft.queries) if fuse is Fuse.CLASS else None
         key: Hashable = position if form is None else (form, payer)
-        groups.setdefault(key, []).append(piece)
+        groups.setdefault(key, []).append(draft)
     return [part for members in groups.values() for part in _parts(members, load)]
 
 
-def _parts(members: Sequence[Piece], load: Load) -> Sequence[list[Piece]]:
-    """Each member goes where there is room first."""
-    parts: list[list[Piece]] = []
+def _parts(members: Sequence[UnitDraft], load: Load) -> Sequence[list[UnitDraft]]:
+    """Put each member into the first group that has room for it."""
+    parts: list[list[UnitDraft]] = []
     works: list[float] = []
-    for piece in members:
-        work = _roughly(load(piece))
+    for draft in members:
+        work = _roughly(load(draft))
         room = (n for n, part in enumerate(parts) if len(part) < MOST and works[n] + work <= FULL)
         place = next(room, len(parts))
         if place == len(parts):
             parts.append([])
             works.append(0.0)
-        parts[place].append(piece)
+        parts[place].append(draft)
         works[place] += work
     return parts
 
@@ -72,17 +72,17 @@ def _roughly(work: float) -> float:
     return 2.0 ** round(math.log2(work)) if work > 0 else 0.0
 
 
-def shape(network: Network, piece: Piece) -> Hashable | None:
-    """What a piece must have in common with others to share a job with them; None: it stays alone.
+def shape(network: Network, draft: UnitDraft) -> Hashable | None:
+    """What a draft must have in common with others to share a job with them; None: it stays alone.
 
     SQL says what is computed, so there a template decides. Of operators given by cost all that is known is their
     kind: stateless over one stream; one aggregate of equal window; one join of equal streams and window.
     """
-    query = network.queries[piece.queries[0]]
+    query = network.queries[draft.queries[0]]
     if query.sql is not None:
-        found = template(query.plan) if len(piece.queries) == 1 else None
-        return None if found is None else found.form
-    nodes = [network.nodes[call] for call in piece.calls]
+        sql_template = template(query.plan) if len(draft.queries) == 1 else None
+        return None if sql_template is None else sql_template.form
+    nodes = [network.nodes[call] for call in draft.calls]
     stateful = [node for node in nodes if node.operator.kind not in STATELESS]
     streams = tuple(dict.fromkeys(_streams(network, nodes)))
     if not stateful and len(streams) == 1:

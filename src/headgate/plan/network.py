@@ -134,8 +134,8 @@ class Network:
                 nodes[node.id] = replace(
                     node,
                     consumers=tuple(queue for queue in node.consumers if queue not in gone),
-                    queries=tuple(one for one in node.queries if one != name),
-                    emits=tuple(one for one in node.emits if one != name),
+                    queries=tuple(other for other in node.queries if other != name),
+                    emits=tuple(other for other in node.emits if other != name),
                 )
         queries = {key: query for key, query in self.queries.items() if key != name}
         operators = {key: used for key, used in self.operators.items() if key != name}
@@ -179,17 +179,17 @@ class Network:
 
     def places(self, query: QueryId) -> dict[Place, OperatorId]:
         """The operator at each place of a query's plan; equal sub-plans are one operator at several places."""
-        known = self.query(query)
-        found: dict[Place, OperatorId] = {}
+        planned = self.query(query)
+        numbers: dict[Place, OperatorId] = {}
 
         def visit(operator: Operator, place: Place) -> None:
-            found[place] = self.numbers[("operator", signature(operator, place, known, self.share))]
+            numbers[place] = self.numbers[("operator", signature(operator, place, planned, self.share))]
             for port, child in enumerate(operator.inputs):
                 if isinstance(child, Operator):
                     visit(child, (*place, port))
 
-        visit(known.plan, ())
-        return found
+        visit(planned.plan, ())
+        return numbers
 
     def inputs(self, query: QueryId) -> dict[Place, QueueId]:
         """The queue before which each stream and each operator but the last of a query's plan stands, by its place."""
@@ -247,14 +247,14 @@ class _Builder:
     def _place(self, operator: Operator, place: Place, query: Query) -> OperatorId:
         producers = [self._input(child, (*place, port), query) for port, child in enumerate(operator.inputs)]
         number = self._number(("operator", signature(operator, place, query, self._former.share)))
-        known = self._known(number)
-        if known is None:
+        existing = self._existing(number)
+        if existing is None:
             self._operators[number] = operator
             for port, (stream, producer) in enumerate(producers):
                 queue = self._number(("queue", number, port))
                 self._edges[queue] = Edge(queue, number, port, stream, producer)
         elif query.sql is None:
-            check_same(known, operator, query)
+            check_same(existing, operator, query)
         self._users.setdefault(number, {})[query.name] = None
         self._used.setdefault(query.name, {})[number] = None
         return number
@@ -271,7 +271,7 @@ class _Builder:
     def _read(self, stream: str, query: Query) -> OperatorId:
         """The operator that reads a stream: one for all queries, and none of theirs."""
         number = self._number(("operator", ("read", stream)))
-        if self._known(number) is None:
+        if self._existing(number) is None:
             given = Given(cost=self._former.streams[stream].source_cost)
             self._operators[number] = Read(inputs=(Source(stream),), given=given)
             queue = self._number(("queue", number, 0))
@@ -286,7 +286,7 @@ class _Builder:
             self._numbers[key] = self._numbers[("last", kind)]
         return self._numbers[key]
 
-    def _known(self, number: OperatorId) -> Operator | None:
+    def _existing(self, number: OperatorId) -> Operator | None:
         node = self._former.nodes.get(number)
         return self._operators.get(number) if node is None else node.operator
 

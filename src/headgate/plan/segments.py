@@ -18,16 +18,16 @@ def chains(network: Network) -> list[list[Node]]:
     >>> [[node.id for node in chain] for chain in chains(network)]
     [[0, 1], [2, 3]]
     """
-    found: dict[int, list[Node]] = {}
+    chain_of: dict[int, list[Node]] = {}
     for node in network.nodes.values():
         producer = network.edges[node.queues[0]].producer
         if len(node.queues) == 1 and producer is not None and _passes_on(network.nodes[producer]):
-            chain = found[producer]
+            chain = chain_of[producer]
             chain.append(node)
-            found[node.id] = chain
+            chain_of[node.id] = chain
         else:
-            found[node.id] = [node]
-    return list({id(chain): chain for chain in found.values()}.values())
+            chain_of[node.id] = [node]
+    return list({id(chain): chain for chain in chain_of.values()}.values())
 
 
 def _passes_on(node: Node) -> bool:

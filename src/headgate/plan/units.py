@@ -1,4 +1,4 @@
-"""Units: the pieces of the network that a policy chooses between, at every level."""
+"""Units: the parts of the network that a policy chooses between, at every level."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from headgate.model import Level, OperatorId, QueryId, QueueId, Unit, UnitId
 from headgate.plan.grouping import Fuse, Load, group, unknown
 from headgate.plan.network import Network, Node
-from headgate.plan.piece import Piece
 from headgate.plan.segments import chains
+from headgate.plan.unit_draft import UnitDraft
 
 
 def units(network: Network, level: Level, fuse: Fuse = Fuse.OFF, load: Load = unknown) -> tuple[Unit, ...]:
@@ -29,17 +29,17 @@ def units(network: Network, level: Level, fuse: Fuse = Fuse.OFF, load: Load = un
     [('read s', 'source', (0,)), ('q', 'query', (1, 2))]
     """
     if level is Level.OPERATOR:
-        found = [[_of_nodes(level, [node], node.label)] for node in network.nodes.values()]
+        drafted = [[_of_nodes(level, [node], node.label)] for node in network.nodes.values()]
     elif level is Level.SEGMENT:
-        found = [[_of_nodes(level, chain, _span(chain))] for chain in chains(network)]
+        drafted = [[_of_nodes(level, chain, _span(chain))] for chain in chains(network)]
     elif level is Level.PATH:
-        found = [*_sources(network), *([path] for name in network.queries for path in _paths(network, name))]
+        drafted = [*_sources(network), *([path] for name in network.queries for path in _paths(network, name))]
     else:
         whole = [[superbox] for superbox in superboxes(network)]
         if level is Level.GROUP or fuse is not Fuse.OFF:
-            whole = group(network, [piece for (piece,) in whole], fuse, load)
-        found = [*_sources(network), *whole]
-    return tuple(_unit(network, number, pieces) for number, pieces in enumerate(found))
+            whole = group(network, [draft for (draft,) in whole], fuse, load)
+        drafted = [*_sources(network), *whole]
+    return tuple(_unit(network, number, drafts) for number, drafts in enumerate(drafted))
 
 
 def unit_of(
@@ -61,7 +61,7 @@ def unit_of(
     return _unit(network, number, [_of_nodes(level, nodes, name, tuple(queries))])
 
 
-def superboxes(network: Network) -> Iterator[Piece]:
+def superboxes(network: Network) -> Iterator[UnitDraft]:
     """Whole queries; those that share an operator are one shared set."""
     for queries in connected(network.operators):
         numbers = dict.fromkeys(number for name in queries for number in network.operators[name])
@@ -89,7 +89,7 @@ def connected(operators: Mapping[QueryId, Iterable[OperatorId]]) -> list[tuple[Q
     return [tuple(sorted(members, key=order.__getitem__)) for members in distinct.values()]
 
 
-def _paths(network: Network, query: QueryId) -> Iterator[Piece]:
+def _paths(network: Network, query: QueryId) -> Iterator[UnitDraft]:
     """From each leaf of a query to its root; a join has one path per input."""
 
     def climb(node: Node, queue: QueueId) -> Iterator[list[QueueId]]:
@@ -106,16 +106,16 @@ def _paths(network: Network, query: QueryId) -> Iterator[Piece]:
             if stream is not None:
                 for queues in climb(node, queue):
                     calls = tuple(network.edges[step].operator for step in queues)
-                    yield Piece(Level.PATH, calls, tuple(queues), (query,), f"{query}:{stream}-{queue}")
+                    yield UnitDraft(Level.PATH, calls, tuple(queues), (query,), f"{query}:{stream}-{queue}")
 
 
-def _sources(network: Network) -> list[list[Piece]]:
+def _sources(network: Network) -> list[list[UnitDraft]]:
     return [[_of_nodes(Level.SOURCE, [node], node.label)] for node in network.readers]
 
 
-def _of_nodes(level: Level, nodes: Iterable[Node], name: str, queries: tuple[QueryId, ...] = ()) -> Piece:
+def _of_nodes(level: Level, nodes: Iterable[Node], name: str, queries: tuple[QueryId, ...] = ()) -> UnitDraft:
     members = list(nodes)
-    return Piece(
+    return UnitDraft(
         Level.SOURCE if members[0].reads else level,
         tuple(node.id for node in members),
         tuple(queue for node in members for queue in node.queues),
@@ -128,29 +128,29 @@ def _span(chain: list[Node]) -> str:
     return chain[0].label if len(chain) == 1 else f"{chain[0].label}…{chain[-1].label}"
 
 
-def _unit(network: Network, number: int, pieces: list[Piece]) -> Unit:
-    """One unit of one piece, or of several that are fused."""
-    entries = tuple(_entries(network, piece) for piece in pieces)
+def _unit(network: Network, number: int, drafts: list[UnitDraft]) -> Unit:
+    """A unit of one draft, or of several that are fused."""
+    entries = tuple(_entries(network, draft) for draft in drafts)
     outer = [queue for entry in entries for queue in entry]
-    inner = [queue for piece in pieces for queue in piece.queues if queue not in outer]
-    queries = tuple(name for piece in pieces for name in piece.queries)
+    inner = [queue for draft in drafts for queue in draft.queues if queue not in outer]
+    queries = tuple(name for draft in drafts for name in draft.queries)
     return Unit(
         id=number,
-        level=pieces[0].level if len(pieces) == 1 else Level.GROUP,
-        calls=tuple(call for piece in pieces for call in piece.calls),
+        level=drafts[0].level if len(drafts) == 1 else Level.GROUP,
+        calls=tuple(call for draft in drafts for call in draft.calls),
         queues=(*outer, *inner),
         entries=entries,
         queries=queries,
         payer=network.payer(queries),
-        depth=_depth(network, pieces[0].queues[0]),
-        name=pieces[0].name if len(pieces) == 1 else f"{pieces[0].name}…{pieces[-1].name} ({len(queries)} queries)",
+        depth=_depth(network, drafts[0].queues[0]),
+        name=drafts[0].name if len(drafts) == 1 else f"{drafts[0].name}…{drafts[-1].name} ({len(queries)} queries)",
     )
 
 
-def _entries(network: Network, piece: Piece) -> tuple[QueueId, ...]:
-    """The queues that are not fed from inside the piece."""
-    inside = set(piece.calls)
-    return tuple(queue for queue in piece.queues if network.edges[queue].producer not in inside)
+def _entries(network: Network, draft: UnitDraft) -> tuple[QueueId, ...]:
+    """The queues that are not fed from inside the draft."""
+    inside = set(draft.calls)
+    return tuple(queue for queue in draft.queues if network.edges[queue].producer not in inside)
 
 
 def _depth(network: Network, queue: QueueId) -> int:

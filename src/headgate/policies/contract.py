@@ -24,7 +24,7 @@ Cut = Callable[[Level], Sequence[Unit]]  # the units of a level
 
 
 class View(Protocol):
-    """The core's read-only face."""
+    """What a policy may read of the scheduler."""
 
     now: float
 
@@ -52,7 +52,7 @@ class View(Protocol):
         """Arrival of the oldest tuple in the unit's queues; inf if none waits."""
 
     def only(self, keep: Callable[[Unit], bool]) -> View:
-        """The same face with some units only: the inner level of two-level policies."""
+        """The same view with some units only: the inner level of two-level policies."""
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class Policy(ABC):
         Spec(self.name, settings).only(values)
         self.level = Level(values.pop("level"))
         own = {setting.name for setting in self.settings}
-        common = {each.name: each.default if each.name in own else values[each.name] for each in TRAIN}
+        common = {setting.name: setting.default if setting.name in own else values[setting.name] for setting in TRAIN}
         self.schedule = common.pop("schedule")
         self.train = read_train(common) or self.usual_train
         for setting in self.settings:
@@ -103,7 +103,7 @@ class Policy(ABC):
     def all_settings(cls) -> tuple[Setting, ...]:
         """Its own and the common ones; an own one takes the place of a common one of the same name."""
         own = {setting.name for setting in cls.settings}
-        return (*cls.settings, level_setting(cls.levels), *(each for each in TRAIN if each.name not in own))
+        return (*cls.settings, level_setting(cls.levels), *(setting for setting in TRAIN if setting.name not in own))
 
     def __repr__(self) -> str:
         return f"<policy {self}>"

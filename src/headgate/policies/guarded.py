@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 class Guarded(Policy):
-    """Stands before another policy.
+    """Forwards every call to another policy, until one of its calls fails.
 
     >>> from headgate.policies.registry import create
     >>> guarded = Guarded(create("hnr"))
@@ -41,7 +41,7 @@ class Guarded(Policy):
         self._guard(self.inner.seed, None, seed)
 
     def check(self, network: Network) -> None:
-        """What it says here is for the caller: a network that it cannot schedule is refused."""
+        """Errors of `check` reach the caller: they mean that the policy refuses the network."""
         try:
             self.inner.check(network)
         except HeadgateError:
@@ -85,7 +85,7 @@ class Guarded(Policy):
         return self._guard(self.inner.explain, Why(str(self), "", str(choice.units[0])), view, choice)
 
     def report(self) -> str:
-        """What went wrong, and where."""
+        """The policy's error, with the place in its code."""
         assert self.error is not None
         text = f"{type(self.error).__name__}: {self.error}"
         frames = traceback.extract_tb(self.error.__traceback__)

@@ -67,7 +67,7 @@ class Kept(Scored):
         return Choice(tuple(units), self.train) if units else IDLE
 
     def _renew(self, view: View) -> None:
-        """Put those in their place whose score may have changed."""
+        """Compute the scores that may have changed, and reorder those units."""
         while self._dates and self._dates[0][0] <= view.now:
             date, number = heappop(self._dates)
             if self._until.get(number) == date:

@@ -34,7 +34,7 @@ class Linear(Policy):
         self._choices = {unit.id: Choice((unit,), self.train) for unit in view.units.values()}
 
     def arrange(self, lines: Mapping[UnitId, Line], view: View) -> Order:
-        """What keeps the units in order."""
+        """The structure that keeps the units in order."""
         return order(lines, view, self.tally)
 
     def ready(self, view: View, unit: Unit) -> None:

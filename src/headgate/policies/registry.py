@@ -50,11 +50,11 @@ def create(text: str) -> Policy:
     headgate.model.errors.HeadgateError: unknown policy 'hnrx'; did you mean 'hnr' or 'hr'?
     """
     spec = Spec.parse(text)
-    known = policies()
-    if spec.name not in known:
-        raise unknown("policy", spec.name, known)
+    registered = policies()
+    if spec.name not in registered:
+        raise unknown("policy", spec.name, registered)
     try:
-        return known[spec.name](**spec.settings)
+        return registered[spec.name](**spec.settings)
     except HeadgateError as error:
         raise error.at(f"policy '{text}'") from None
 

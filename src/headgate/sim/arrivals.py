@@ -106,14 +106,14 @@ class OnOff(Arrivals):
 
     def times(self, duration: float, random: np.random.Generator) -> Times:
         share = self.on / (self.on + self.off)
-        found: list[Times] = []
+        bursts: list[Times] = []
         now = 0.0
         while now < duration:
             burst, silence = self._pareto(self.on, random), self._pareto(self.off, random)
             count = random.poisson(self.per_second / share * burst)
-            found.append(now + np.sort(random.uniform(0.0, burst, count)))
+            bursts.append(now + np.sort(random.uniform(0.0, burst, count)))
             now += burst + silence
-        times = np.concatenate(found) if found else np.empty(0)
+        times = np.concatenate(bursts) if bursts else np.empty(0)
         return times[times < duration]
 
     def _pareto(self, mean: float, random: np.random.Generator) -> float:
@@ -224,13 +224,13 @@ def _starts(settings: Settings) -> tuple[float, ...]:
 
 def _until(end: float, gaps: Callable[[int], Times], rate: float) -> Times:
     """Sums of gaps up to an end, drawn in blocks."""
-    found: list[Times] = []
+    blocks: list[Times] = []
     now = 0.0
     while now < end:
         block = now + np.cumsum(gaps(max(16, int((end - now) * rate * 1.1))))
-        found.append(block)
+        blocks.append(block)
         now = float(block[-1])
-    times = np.concatenate(found) if found else np.empty(0)
+    times = np.concatenate(blocks) if blocks else np.empty(0)
     return times[times < end]
 
 

@@ -1,4 +1,4 @@
-"""The common case made quick: runs of one tuple through a plain chain of filters on one stream."""
+"""A fast path for the common case: runs of one tuple through a chain of filters on one stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headgate.sim.draws import Drawn, Outcomes
 MOST_FILTERS = 255  # that a byte can count
 
 
-class Chain:
+class FilterChain:
     """How far every tuple of a stream gets in a chain of filters, and what that costs, worked out beforehand."""
 
     __slots__ = ("entry", "length", "note_arrival", "note_emission", "passed", "times", "work")
@@ -39,11 +39,11 @@ class Chain:
 def _passed(outcomes: Sequence[Outcomes], tuples: int) -> bytes:
     still = np.ones(tuples, dtype=np.uint8)
     count = np.zeros(tuples, dtype=np.uint8)
-    for each in outcomes:
-        if isinstance(each, Drawn):
-            still &= np.frombuffer(each.table, dtype=np.uint8)
+    for outcome in outcomes:
+        if isinstance(outcome, Drawn):
+            still &= np.frombuffer(outcome.table, dtype=np.uint8)
         count += still
     return count.tobytes()
 
 
-NOT_A_CHAIN = Chain(-1, (), array("d"), QueryRecords("", 0.0))
+NOT_A_CHAIN = FilterChain(-1, (), array("d"), QueryRecords("", 0.0))

@@ -1,4 +1,4 @@
-"""What happens at given times: changes of the workload, queries that start and end."""
+"""Changes of the workload at given times, among them queries that start and end."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from headgate.core import Event, PolicyChanged, PriorityChanged, QueryAdded, Que
 from headgate.metrics import QueryRecords
 from headgate.plan.network import Network
 from headgate.sim.effects import targets
-from headgate.sim.machine import Machine
+from headgate.sim.machine import SimulatedMachine
 from headgate.workload import Change, Workload
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """One thing that happens: a change of the file, or a query that comes or goes."""
+    """A change at its time: of the workload file, or a query that starts or ends."""
 
     at: float
     event: QueryAdded | QueryRemoved | None = None
     change: Change | None = None
 
     def events(self, network: Network, learn: bool) -> Iterator[Event]:
-        """What the scheduler is told. Where statistics are measured it is left to find out for itself."""
+        """The events for the scheduler; where statistics are learned, it gets none for changed costs and rates."""
         if self.event is not None:
             yield self.event
         change = self.change
@@ -40,8 +40,8 @@ class Happening:
             for number in self._operators(network):
                 yield StatisticsChanged(operator=number, cost=change.cost, selectivity=change.selectivity)
 
-    def touch(self, machine: Machine, network: Network) -> None:
-        """What becomes different in the simulated operators; filters know their selectivities beforehand."""
+    def touch(self, machine: SimulatedMachine, network: Network) -> None:
+        """Apply the change to the simulated operators; filters know their selectivities beforehand."""
         if self.change is not None:
             for number in self._operators(network):
                 machine.adjust(number, self.change.cost, self.change.selectivity)
@@ -60,9 +60,9 @@ class Happening:
 
 
 def happenings(workload: Workload) -> list[Happening]:
-    """All that happens after the start, in order."""
-    found = [Happening(change.at, change=change) for change in workload.changes]
-    found += [Happening(query.start, QueryAdded(query)) for query in workload.queries if query.start > 0]
+    """All changes after the start, by time."""
+    events = [Happening(change.at, change=change) for change in workload.changes]
+    events += [Happening(query.start, QueryAdded(query)) for query in workload.queries if query.start > 0]
     ends = [query for query in workload.queries if query.end != float("inf")]
-    found += [Happening(query.end, QueryRemoved(query.name)) for query in ends]
-    return sorted(found, key=lambda happening: happening.at)
+    events += [Happening(query.end, QueryRemoved(query.name)) for query in ends]
+    return sorted(events, key=lambda happening: happening.at)

@@ -64,10 +64,10 @@ class Drawn(Outcomes):
         draws = generator(seed, *purpose).random(tuples)
         starts = [start for start, _ in selectivities]
         values = np.array([value for _, value in selectivities])
-        each = values[np.searchsorted(starts, np.arange(tuples), side="right") - 1]
+        per_tuple = values[np.searchsorted(starts, np.arange(tuples), side="right") - 1]
         self.at_most_one = bool(values.max() <= 1.0)
-        whole = np.floor(each)
-        self.table: bytes = (whole + (draws < each - whole)).astype(np.uint8).tobytes()
+        whole = np.floor(per_tuple)
+        self.table: bytes = (whole + (draws < per_tuple - whole)).astype(np.uint8).tobytes()
 
     def copies(self, identity: int, arrival: float) -> int:
         return self.table[identity]

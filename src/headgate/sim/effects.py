@@ -1,4 +1,4 @@
-"""From an operator of the network to what it does in the simulator."""
+"""Builds the simulated behaviour of every operator of the network."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _KEEPS_OFFSETS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT, Kind.READ})
 
 
 def effects(
-    network: Network, workload: Workload, feeds: Feeds, known: Collection[OperatorId]
+    network: Network, workload: Workload, feeds: Feeds, existing: Collection[OperatorId]
 ) -> dict[OperatorId, Effect]:
-    """What every operator does, those left out that are known already."""
+    """The behaviour of every operator that has none yet."""
     maker = _Maker(network, workload, feeds)
-    return {node.id: maker.effect(node) for node in network.nodes.values() if node.id not in known}
+    return {node.id: maker.effect(node) for node in network.nodes.values() if node.id not in existing}
 
 
 def targets(change: Change, network: Network) -> list[OperatorId]:

@@ -1,4 +1,4 @@
-"""How much waits, over time: exact mean and maximum, and samples."""
+"""Measures the length of all queues over time: exact mean and maximum, and samples."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Gauge:
         self._max_tuples = self._max_bytes = 0
 
     def change(self, tuples: int, bytes: int, now: float) -> None:
-        """So many more wait from now on, or fewer."""
+        """Tuples and bytes that wait grow (or shrink) by these numbers now."""
         self.tuples += tuples
         self.bytes += bytes
         self._tuples_moment += tuples * now
@@ -49,7 +49,7 @@ class Gauge:
             self._max_bytes = self.bytes
 
     def take(self, tuples: int, tuples_moment: float, bytes: int, bytes_moment: float) -> None:
-        """Cores have taken so many, with these sums of number × moment."""
+        """Cores have taken these tuples and bytes; the moments are sums of number × time."""
         self.tuples -= tuples
         self.bytes -= bytes
         self._tuples_moment -= tuples_moment

@@ -1,4 +1,4 @@
-"""How busy a workload keeps the cores, and making it as busy as asked."""
+"""The offered load of a workload, and its costs scaled so that it has the load that is asked for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headgate.workload import Workload
 
 
 def statistics(workload: Workload) -> Measured:
-    """The numbers that a workload gives."""
+    """The statistics that a workload file gives: costs, selectivities, rates."""
     return Measured.of(workload.network(), rates(workload), workload.run_overhead, float(workload.train.at_most or 1))
 
 

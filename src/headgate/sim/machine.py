@@ -25,11 +25,11 @@ from headgate.model import (
     WorkerId,
 )
 from headgate.plan.network import Network, Node
-from headgate.sim.chain import MOST_FILTERS, NOT_A_CHAIN, Chain
+from headgate.sim.chain import MOST_FILTERS, NOT_A_CHAIN, FilterChain
 from headgate.sim.draws import Always, Drawn, Noise
 from headgate.sim.effects import effects, lasting_name
 from headgate.sim.feeds import Feeds
-from headgate.sim.operators import Effect, Filter, Item, WindowAggregate, WindowJoin
+from headgate.sim.operators import Effect, Filter, SimulatedTuple, WindowAggregate, WindowJoin
 from headgate.workload import Workload
 
 _NEVER = float("inf")
@@ -48,11 +48,11 @@ class Work:
         self.cost = node.operator.given.cost
         self.overhead = node.operator.given.overhead
 
-    def seconds(self, item: Item) -> float:
+    def seconds(self, item: SimulatedTuple) -> float:
         return self.cost if self.noise is None else self.cost * self.noise.factor(item.identity)
 
 
-class Machine:
+class SimulatedMachine:
     """The simulated operators, the tuples between them, and the results they give."""
 
     def __init__(
@@ -72,9 +72,9 @@ class Machine:
         self._records = records
         self._detailed = detailed  # tell what every operator did
         self._works: dict[OperatorId, Work] = {}
-        self._stores: dict[QueueId, deque[Item]] = {}
-        self._in_flight: dict[WorkerId, tuple[float, list[tuple[QueueId, list[Item]]]]] = {}
-        self._chains: dict[UnitId, Chain] = {}
+        self._stores: dict[QueueId, deque[SimulatedTuple]] = {}
+        self._in_flight: dict[WorkerId, tuple[float, list[tuple[QueueId, list[SimulatedTuple]]]]] = {}
+        self._chains: dict[UnitId, FilterChain] = {}
 
     def follow(self, network: Network) -> None:
         """Take up operators that are new and drop those that are gone; the others keep their windows."""
@@ -137,11 +137,11 @@ class Machine:
         store = self._stores.get(queue)
         return self._heads(queue) if store is None else min((item.arrival for item in store), default=_NEVER)
 
-    def _chain(self, unit: Unit) -> Chain:
+    def _chain(self, unit: Unit) -> FilterChain:
         chain = self._chains[unit.id] = self._make_chain(unit)
         return chain
 
-    def _make_chain(self, unit: Unit) -> Chain:
+    def _make_chain(self, unit: Unit) -> FilterChain:
         works = [self._works[call] for call in unit.calls]
         entry = self._network.edges[unit.queues[0]]
         if self._detailed or entry.stream is None or len(works) > MOST_FILTERS or not self._plain(works):
@@ -149,7 +149,7 @@ class Machine:
         filters = [
             (work.overhead + work.cost, work.effect.outcomes) for work in works if isinstance(work.effect, Filter)
         ]
-        return Chain(entry.id, filters, self._feeds.times[entry.stream], self._records[unit.queries[0]])
+        return FilterChain(entry.id, filters, self._feeds.times[entry.stream], self._records[unit.queries[0]])
 
     def _plain(self, works: list[Work]) -> bool:
         """Whether operators are filters, one after another, whose results leave only at the end."""
@@ -184,13 +184,13 @@ class Machine:
 class _Execution:
     """One run in progress."""
 
-    def __init__(self, machine: Machine, run: Run, start: float) -> None:
+    def __init__(self, machine: SimulatedMachine, run: Run, start: float) -> None:
         self._machine = machine
         self._run = run
         self._time = start
         self._inside = {queue for unit in run.units for queue in unit.queues}
-        self._waiting: dict[QueueId, list[Item]] = {}
-        self._leaving: dict[QueueId, list[Item]] = {}
+        self._waiting: dict[QueueId, list[SimulatedTuple]] = {}
+        self._leaving: dict[QueueId, list[SimulatedTuple]] = {}
         self._operators: list[OperatorOutcome] = []
         self._answered: dict[QueryId, list[float]] = {}
 
@@ -216,7 +216,7 @@ class _Execution:
             stream = machine._network.edges[queue].stream
             if stream is not None:
                 times = machine._feeds.times[stream]
-                items = [Item(offset, times[offset], times[offset]) for offset in range(first, behind)]
+                items = [SimulatedTuple(offset, times[offset], times[offset]) for offset in range(first, behind)]
             else:
                 store = machine._stores[queue]
                 items = [store.popleft() for _ in range(behind - first)]
@@ -244,7 +244,7 @@ class _Execution:
         if self._machine._detailed:
             self._operators.append(OperatorOutcome(work.node.id, len(inputs), produced, self._time - began))
 
-    def _pass_on(self, node: Node, results: list[Item]) -> None:
+    def _pass_on(self, node: Node, results: list[SimulatedTuple]) -> None:
         for queue in node.consumers:
             target = self._waiting if queue in self._inside else self._leaving
             target.setdefault(queue, []).extend(results)
@@ -265,5 +265,5 @@ class _Execution:
                 join.expire(1 - port, min(waiting, self._machine.earliest(queue)))
 
 
-def _chunks(items: list[Item]) -> tuple[tuple[float, int], ...]:
+def _chunks(items: list[SimulatedTuple]) -> tuple[tuple[float, int], ...]:
     return tuple((arrival, sum(1 for _ in same)) for arrival, same in groupby(items, key=lambda item: item.arrival))

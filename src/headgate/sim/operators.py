@@ -11,7 +11,7 @@ from headgate.sim.draws import Outcomes
 from headgate.sim.randomness import mix, uniform
 
 
-class Item(NamedTuple):
+class SimulatedTuple(NamedTuple):
     """A simulated tuple.
 
     `identity` finds its random numbers. `reference` is when an ideal system would have had to start on it, so that
@@ -27,7 +27,7 @@ class Effect(ABC):
     """What one operator makes of a tuple on one of its inputs."""
 
     @abstractmethod
-    def results(self, item: Item, port: int) -> list[Item]: ...
+    def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]: ...
 
 
 class Filter(Effect):
@@ -36,7 +36,7 @@ class Filter(Effect):
     def __init__(self, outcomes: Outcomes) -> None:
         self.outcomes = outcomes
 
-    def results(self, item: Item, port: int) -> list[Item]:
+    def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]:
         copies = self.outcomes.copies(item.identity, item.arrival)
         if copies <= 1:
             return [item] if copies else []
@@ -46,7 +46,7 @@ class Filter(Effect):
 class Merge(Effect):
     """Union: every tuple of every input. Offsets of different streams must not be taken for one another."""
 
-    def results(self, item: Item, port: int) -> list[Item]:
+    def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]:
         return [item._replace(identity=mix(item.identity, port))]
 
 
@@ -56,7 +56,7 @@ class Difference(Effect):
     def __init__(self, outcomes: Outcomes) -> None:
         self._outcomes = outcomes
 
-    def results(self, item: Item, port: int) -> list[Item]:
+    def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]:
         return [item] if port == 0 and self._outcomes.copies(item.identity, item.arrival) else []
 
 
@@ -73,16 +73,16 @@ class WindowAggregate(Effect):
         self._open: dict[int, int] = {}  # window number ⇒ tuples
         self._next = -1 << 62  # windows before this number are closed: a tuple that is late for one is not counted
 
-    def results(self, item: Item, port: int) -> list[Item]:
+    def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]:
         first, last = self._windows(item.arrival)
         closed = [number for number in sorted(self._open) if number < first]
-        found = [self._result(number, copy, item) for number in closed for copy in range(self._count(number))]
+        results = [self._result(number, copy, item) for number in closed for copy in range(self._count(number))]
         for number in closed:
             del self._open[number]
         self._next = max(self._next, first)
         for number in range(self._next, last + 1):
             self._open[number] = self._open.get(number, 0) + 1
-        return found
+        return results
 
     def _windows(self, moment: float) -> tuple[int, int]:
         """The first and the last window that a moment belongs to; one ends exactly where another begins."""
@@ -101,8 +101,8 @@ class WindowAggregate(Effect):
     def _count(self, number: int) -> int:
         return 1 if self.selectivity is None else max(1, round(self.selectivity * self._open[number]))
 
-    def _result(self, number: int, copy: int, closing: Item) -> Item:
-        return Item(mix(self._key, number, copy), closing.arrival, closing.arrival)
+    def _result(self, number: int, copy: int, closing: SimulatedTuple) -> SimulatedTuple:
+        return SimulatedTuple(mix(self._key, number, copy), closing.arrival, closing.arrival)
 
 
 class WindowJoin(Effect):
@@ -117,14 +117,14 @@ class WindowJoin(Effect):
         self._join = operator
         self._key = key
         self._works = works  # seconds of processing below each input, this join's included
-        self._sides: tuple[list[tuple[float, Item]], list[tuple[float, Item]]] = ([], [])
+        self._sides: tuple[list[tuple[float, SimulatedTuple]], list[tuple[float, SimulatedTuple]]] = ([], [])
         self._kept = [64, 64]
 
-    def results(self, item: Item, port: int) -> list[Item]:
+    def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]:
         number = uniform(self._key, port, item.identity)
         insort(self._sides[port], (number, item))
-        found = [partner for partner in self._partners(number, port) if self._within(item, partner, port)]
-        pairs = [(item, partner) if port == 0 else (partner, item) for partner in found]
+        partners = [partner for partner in self._partners(number, port) if self._within(item, partner, port)]
+        pairs = [(item, partner) if port == 0 else (partner, item) for partner in partners]
         return [self._composite(left, right) for left, right in pairs]
 
     def crowded(self, port: int) -> bool:
@@ -138,7 +138,7 @@ class WindowJoin(Effect):
         self._sides[port][:] = side
         self._kept[port] = max(64, len(side))
 
-    def _partners(self, number: float, port: int) -> list[Item]:
+    def _partners(self, number: float, port: int) -> list[SimulatedTuple]:
         """Tuples of the other side that match: an arc of the circle, in one or two pieces."""
         side = self._sides[1 - port]
         if self.selectivity >= 1.0:
@@ -153,14 +153,14 @@ class WindowJoin(Effect):
         cuts = [(bisect_left(side, (start,)), bisect_left(side, (end,))) for start, end in arcs]
         return [item for start, end in cuts for _, item in side[start:end]]
 
-    def _within(self, item: Item, partner: Item, port: int) -> bool:
+    def _within(self, item: SimulatedTuple, partner: SimulatedTuple, port: int) -> bool:
         apart = partner.arrival - item.arrival if port == 0 else item.arrival - partner.arrival
         return self._join.lower <= apart <= self._join.upper
 
-    def _composite(self, left: Item, right: Item) -> Item:
+    def _composite(self, left: SimulatedTuple, right: SimulatedTuple) -> SimulatedTuple:
         """The pair arrives with its later part; waiting for that part is not charged to the system."""
         first, second, work = (
             (left, right, self._works[0]) if left.arrival <= right.arrival else (right, left, self._works[1])
         )
         reference = max(first.reference, second.reference - work)
-        return Item(mix(left.identity, right.identity), second.arrival, reference)
+        return SimulatedTuple(mix(left.identity, right.identity), second.arrival, reference)

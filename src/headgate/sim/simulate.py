@@ -18,7 +18,7 @@ from headgate.sim.changes import happenings
 from headgate.sim.feeds import Feeds
 from headgate.sim.gauge import Gauge
 from headgate.sim.load import scaled, statistics
-from headgate.sim.machine import Machine
+from headgate.sim.machine import SimulatedMachine
 from headgate.stats import Measured, Stats
 from headgate.workload import Workload
 
@@ -34,9 +34,9 @@ def simulate(
     progress: Progress | None = None,
     bin: float = 0.1,
 ) -> Records:
-    """Run a workload under a policy and hand over what there is to judge it by.
+    """Simulate a workload under a policy and return the records of the run.
 
-    `trace` takes the recorded calls of the scheduler; `progress` is told the share of the duration that is done;
+    `trace` takes the recorded calls of the scheduler; `progress` is called with the share of the duration that is done;
     `bin` is the time between two samples of the queues.
     """
     return Simulation(workload, policy, trace=trace, progress=progress, bin=bin).run()
@@ -58,7 +58,7 @@ class Simulation:
         self.feeds = Feeds.of(self.workload)
         self.records = _records(self.workload)
         self.scheduler = self._scheduler(policy, trace)
-        self.machine = Machine(
+        self.machine = SimulatedMachine(
             self.workload,
             self.feeds,
             self.records,
@@ -71,6 +71,7 @@ class Simulation:
         self._delivered = 0
         self._updates: list[float] = []  # when something changed
         self._busy = 0.0
+        self._ending: list[tuple[float, int, Outcome]] = []  # runs under way by the time they end
         self._scheduling = 0.0
         self._counted = 0  # priorities computed and compared that have been charged
         self._sizes: dict[int, int] = {}  # bytes of a tuple, by queue
@@ -84,7 +85,7 @@ class Simulation:
             self._forget_results_after(end)
         return Records(
             queries=list(self.records.values()),
-            priorities={name: known.priority for name, known in self.scheduler.network.classes.items()},
+            priorities={name: query_class.priority for name, query_class in self.scheduler.network.classes.items()},
             queue=self.gauge.series(end),
             seconds=end,
             busy=self._busy,
@@ -98,14 +99,11 @@ class Simulation:
         )
 
     def _loop(self) -> float:
-        """The event loop. What is done once per run is written out here: nothing else is as hot."""
-        scheduler, machine, gauge, sizes = self.scheduler, self.machine, self.gauge, self._sizes
-        charge = self.workload.decision_cost
+        """Let events happen in the order of time until nothing is left, or the stop; return the last event's time."""
+        scheduler, gauge, ending = self.scheduler, self.gauge, self._ending
         stop = _NEVER if self.workload.drain else self.workload.duration
-        ending: list[tuple[float, int, Outcome]] = []
         idle: list[WorkerId] = list(range(self.workload.cores))
-        alone = len(idle) == 1
-        busy, now, wake = 0.0, 0.0, _NEVER
+        now, wake = 0.0, _NEVER
         next_delivery, next_change = self._next_delivery(), self._next_change()
         while True:
             moment = ending[0][0] if ending else _NEVER
@@ -117,7 +115,7 @@ class Simulation:
                 moment = wake
             if moment > stop or moment == _NEVER:
                 # Runs under way at the stop are charged up to it.
-                self._busy = busy - sum(min(end - stop, outcome.seconds) for end, _, outcome in ending)
+                self._busy -= sum(min(end - stop, outcome.seconds) for end, _, outcome in ending)
                 return now
             now = moment
             if gauge.next_sample < now:
@@ -134,46 +132,59 @@ class Simulation:
                 next_change = self._change(now)
             if gauge.next_sample <= now:
                 gauge.sample()
-            wake = _NEVER
-            horizon = min(next_delivery, next_change, gauge.next_sample, stop)
-            asked, idle = idle, []
-            tuples = size = 0
-            tuples_moment = size_moment = 0.0
-            for worker in asked:
+            if idle:
+                now, wake, idle = self._give_work(idle, now, min(next_delivery, next_change, gauge.next_sample, stop))
+            else:
+                wake = _NEVER
+
+    def _give_work(self, asking: list[WorkerId], now: float, horizon: float) -> tuple[float, float, list[WorkerId]]:
+        """Start runs on idle cores; return the time by now, when to ask again, and the cores that stay idle.
+
+        A single core runs unit after unit up to the horizon, when something else happens. What is done for every run
+        is written out here instead of called, because it is the hottest code of the simulator.
+        """
+        scheduler, machine, gauge, sizes = self.scheduler, self.machine, self.gauge, self._sizes
+        charge, busy, alone = self.workload.decision_cost, self._busy, self.workload.cores == 1
+        idle: list[WorkerId] = []
+        wake = _NEVER
+        tuples = size = 0
+        tuples_moment = size_moment = 0.0
+        for worker in asking:
+            run = scheduler.next(worker, now)
+            while type(run) is Run:
+                number, _, _, takes, _, _ = run  # taken apart: quicker than by name
+                for queue, first, last in takes:
+                    taken = last - first
+                    tuples += taken
+                    tuples_moment += taken * now
+                    taken *= sizes[queue]
+                    size += taken
+                    size_moment += taken * now
+                began = now + self._charge(charge) if charge else now
+                outcome = machine.execute(run, began)
+                _, seconds, _, _, produced, _ = outcome
+                busy += seconds
+                end = began + seconds
+                if not alone or end >= horizon:
+                    heappush(self._ending, (end, number, outcome))
+                    break
+                now = end
+                if produced:
+                    gauge.take(tuples, tuples_moment, size, size_moment)  # before more comes: the maximum counts
+                    tuples = size = 0
+                    tuples_moment = size_moment = 0.0
+                    self._deliver(outcome, now)
+                scheduler.finished(outcome, now)
                 run = scheduler.next(worker, now)
-                while type(run) is Run:
-                    number, _, _, takes, _, _ = run  # taken apart: quicker than by name
-                    for queue, first, last in takes:
-                        taken = last - first
-                        tuples += taken
-                        tuples_moment += taken * now
-                        taken *= sizes[queue]
-                        size += taken
-                        size_moment += taken * now
-                    began = now + self._charge(charge) if charge else now
-                    outcome = machine.execute(run, began)
-                    _, seconds, _, _, produced, _ = outcome
-                    busy += seconds
-                    end = began + seconds
-                    if not alone or end >= horizon:
-                        heappush(ending, (end, number, outcome))
-                        break
-                    # The only core, and nothing else happens before it is done: go straight on.
-                    now = end
-                    if produced:
-                        gauge.take(tuples, tuples_moment, size, size_moment)  # before more comes: the maximum counts
-                        tuples = size = 0
-                        tuples_moment = size_moment = 0.0
-                        self._deliver(outcome, now)
-                    scheduler.finished(outcome, now)
-                    run = scheduler.next(worker, now)
-                else:
-                    idle.append(worker)
-                    wake = min(wake, _later(run, now))
-            gauge.take(tuples, tuples_moment, size, size_moment)
+            else:
+                idle.append(worker)
+                wake = min(wake, _later(run, now))
+        gauge.take(tuples, tuples_moment, size, size_moment)
+        self._busy = busy
+        return now, wake, idle
 
     def _arrive(self, now: float) -> float:
-        """Deliver what has come by now; when the next comes."""
+        """Deliver the tuples that have arrived by now; return the time of the next delivery."""
         deliveries = self.feeds.deliveries
         while self._delivered < len(deliveries):
             delivery = deliveries[self._delivered]
@@ -195,7 +206,7 @@ class Simulation:
         return self.feeds.deliveries[self._delivered].at
 
     def _change(self, now: float) -> float:
-        """Let happen what is due by now; when the next is due."""
+        """Apply the changes that are due by now; return the time of the next one."""
         while self._happenings and self._happenings[0].at <= now:
             happening = self._happenings.pop(0)
             for event in happening.events(self.scheduler.network, self.workload.learn):
@@ -209,11 +220,11 @@ class Simulation:
     def _next_change(self) -> float:
         return self._happenings[0].at if self._happenings else _NEVER
 
-    def _charge(self, each: float) -> float:
+    def _charge(self, per_decision: float) -> float:
         """Seconds for the priorities that were computed and compared since the last run."""
         tally = self.scheduler.policy.tally
         done = tally.computed + tally.compared
-        seconds = each * max(0, done - self._counted)  # a policy that takes over begins at 0
+        seconds = per_decision * max(0, done - self._counted)  # a policy that takes over begins at 0
         self._counted = done
         self._scheduling += seconds
         return seconds
@@ -226,7 +237,7 @@ class Simulation:
                 self.gauge.change(count, count * self._sizes[produced.queue], now)
 
     def _rewired(self, now: float) -> None:
-        """The network may be new, and so may the policy."""
+        """Adapt to a network or policy that may have changed."""
         network = self.scheduler.network
         self.machine.follow(network)
         self.machine.tells_answers = self.scheduler.policy.wants_answers
@@ -251,7 +262,7 @@ class Simulation:
         return RecordingScheduler(workload.network(), policy, write=trace.write, **settings)
 
     def _forget_results_after(self, end: float) -> None:
-        """Runs are carried out when they start; those under way at the end have not given all of their results."""
+        """Drop results after the end: runs are computed when they start, also those still under way at the end."""
         for records in self.records.values():
             while records.emission and records.emission[-1] > end:
                 records.emission.pop()

@@ -1,4 +1,4 @@
-"""How an engine is doing, for people and for machines."""
+"""How an engine is doing, for people and for machines: measured as in the simulator, over the newest results."""
 
 from __future__ import annotations
 
@@ -6,32 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from headgate.metrics.measures import inversion, qos, response
+from headgate.metrics.measures.inversion import Pair
+from headgate.metrics.measures.qos import Quality
+from headgate.metrics.measures.response import Distribution
+from headgate.metrics.records.run_records import Records
+from headgate.metrics.report.json_tree import plain
+from headgate.metrics.report.run_report import Report, measure
 from headgate.spark.engine.engine import Engine
 from headgate.spark.machine.views import Overview, QueryView
+from headgate.spark.report import BIN, records
 from headgate.spark.store.journal import Entry
 
-
-@dataclass(frozen=True, slots=True)
-class ResponseTime:
-    """Seconds from a result's last tuple to its durable commit; None before the first result."""
-
-    mean: float | None = None
-    p50: float | None = None
-    p95: float | None = None
-    max: float | None = None
-
-    @classmethod
-    def of(cls, times: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> ResponseTime:
-        if not len(times):
-            return cls()
-        values = np.asarray(times)
-        p50, p95 = np.percentile(values, [50, 95])
-        return cls(float(values.mean()), float(p50), float(p95), float(values.max()))
-
-    def to_json(self) -> dict[str, float | None]:
-        return {"mean": self.mean, "p50": self.p50, "p95": self.p95, "max": self.max}
+MEDIAN = "p50"
+NO_QUALITY = Quality()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +32,21 @@ class Line:
     error: str
     waiting: int
     oldest_wait: float
-    response_time: ResponseTime
+    response_time: Distribution  # seconds from a result's last tuple to its durable commit
     runs: int
     tuples_in: int
     tuples_out: int
     dead_letters: int
     late: int = 0  # tuples that came after their windows had closed
-    skipped: int = 0  # tuples over which it lost its place
+    skipped: int = 0  # tuples of a backlog that it jumped over
     sink: str = ""
     undelivered: int = 0  # bytes of committed results that its sink has yet to take
+    quality: Quality = NO_QUALITY  # what its results were worth, and how many missed their deadline
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "response_time": self.response_time.to_json(),
+            "response_time": plain(self.response_time),
+            "qos": None if self.quality.missed is None else plain(self.quality),
             "tuples_in": self.tuples_in,
             "tuples_out": self.tuples_out,
             "dead_letters": self.dead_letters,
@@ -80,6 +70,12 @@ class Status:
     policy_error: str = ""  # why the last policy that failed was taken out
     spark_error: str = ""  # why Spark is away; empty: it is there
     journal: tuple[Entry, ...] = ()  # the newest changes of queries' states
+    inversion: tuple[Pair, ...] = ()  # between neighbouring classes, by their median response times
+    results: Records = field(default_factory=lambda: Records([], {}))  # the newest, as measures take them
+
+    def report(self) -> Report:
+        """All measures over the newest results, those of the simulator; computed when asked, since it takes a while."""
+        return measure(self.results, BIN)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -102,37 +98,51 @@ class Status:
             **({"policy_error": self.policy_error} if self.policy_error else {}),
             **({"spark_error": self.spark_error} if self.spark_error else {}),
             "streams": {name: self._stream(name) for name in self.dead_letters},
+            **{name: part for name, part in self.report().to_json().items() if name in ("inversion", "starvation")},
         }
 
     def _stream(self, name: str) -> dict[str, Any]:
-        told: dict[str, Any] = {"dead_letters": self.dead_letters[name]}
-        return {**told, "error": self.source_errors[name]} if name in self.source_errors else told
+        letters: dict[str, Any] = {"dead_letters": self.dead_letters[name]}
+        return {**letters, "error": self.source_errors[name]} if name in self.source_errors else letters
 
 
 def status(engine: Engine, began: float) -> Status:
     """Look at an engine; consistent, because all of it is of one moment."""
-    seen = engine.overview()
-    members: dict[str, list[QueryView]] = {name: [] for name in seen.classes}
-    for view in seen.queries:
+    overview, now = engine.overview(), engine.now()
+    results = records(overview, now)
+    parts = results.class_results()
+    response_times = {name: response.summarise(part.response) for name, part in results.by_class(parts).items()}
+    members: dict[str, list[QueryView]] = {name: [] for name in overview.classes}
+    for view in overview.queries:
         members[view.query.query_class].append(view)
-    ranked = sorted(seen.classes.values(), key=lambda known: (-known.priority, known.name))
     return Status(
-        policy=seen.policy,
-        seconds=engine.now() - began,
-        runs=seen.runs,
+        policy=overview.policy,
+        seconds=now - began,
+        runs=overview.runs,
         spark_jobs=engine.runner.jobs,
-        classes=tuple(_class_line(known.name, members[known.name]) for known in ranked),
-        queries=tuple(query_line(view) for known in ranked for view in members[known.name]),
-        doing=seen.doing,
+        classes=tuple(
+            _class_line(
+                name,
+                members[name],
+                response_times[name],
+                qos.summarise(part for part in parts if part.query_class == name),
+            )
+            for name in results.class_names
+        ),
+        queries=tuple(query_line(view) for name in results.class_names for view in members[name]),
+        doing=overview.doing,
         dead_letters={name: letters.count() for name, letters in engine.ingest.letters.items()},
-        policy_error=seen.policy_error,
-        spark_error=seen.spark_error,
-        journal=_journal(seen),
+        policy_error=overview.policy_error,
+        spark_error=overview.spark_error,
+        journal=_journal(overview),
+        inversion=inversion.pairs(response_times, results.priorities, MEDIAN),
+        results=results,
     )
 
 
 def query_line(view: QueryView) -> Line:
     """What there is to say of a query."""
+    response_times = view.results.took
     return Line(
         name=view.query.name,
         query_class=view.query.query_class,
@@ -140,7 +150,7 @@ def query_line(view: QueryView) -> Line:
         error=view.error,
         waiting=view.waiting,
         oldest_wait=view.oldest_wait,
-        response_time=ResponseTime.of(view.responses),
+        response_time=response.summarise(response_times),
         runs=view.runs,
         tuples_in=view.tuples_in,
         tuples_out=view.tuples_out,
@@ -149,11 +159,12 @@ def query_line(view: QueryView) -> Line:
         skipped=view.skipped,
         sink=view.query.sink or "parquet",
         undelivered=view.undelivered,
+        quality=NO_QUALITY if view.query.qos is None else qos.of_query(view.query.qos, response_times),
     )
 
 
-def _class_line(name: str, members: Sequence[QueryView]) -> Line:
-    times = np.concatenate([np.empty(0), *(view.responses for view in members)])
+def _class_line(name: str, members: Sequence[QueryView], response_time: Distribution, quality: Quality) -> Line:
+    """What there is to say of a class: its queries together, and the results that they had while they were in it."""
     return Line(
         name=name,
         query_class=name,
@@ -161,14 +172,16 @@ def _class_line(name: str, members: Sequence[QueryView]) -> Line:
         error="",
         waiting=sum(view.waiting for view in members),
         oldest_wait=max((view.oldest_wait for view in members), default=0.0),
-        response_time=ResponseTime.of(times),
+        response_time=response_time,
         runs=sum(view.runs for view in members),
         tuples_in=sum(view.tuples_in for view in members),
         tuples_out=sum(view.tuples_out for view in members),
         dead_letters=sum(view.dead_letters for view in members),
         late=sum(view.late for view in members),
+        quality=quality,
     )
 
 
-def _journal(seen: Overview) -> tuple[Entry, ...]:
-    return tuple(Entry(one.at, one.query, one.before, one.after, one.reason) for one in seen.newest)
+def _journal(overview: Overview) -> tuple[Entry, ...]:
+    changes = overview.newest
+    return tuple(Entry(change.at, change.query, change.before, change.after, change.reason) for change in changes)

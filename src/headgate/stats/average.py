@@ -1,4 +1,4 @@
-"""Averages that forget: what statistics are measured with."""
+"""Exponential averages, with which statistics are measured."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class ExponentialAverage:
 
 @dataclass(slots=True)
 class ExponentialLine:
-    """A straight line `fixed + each * n` fitted to (n, seconds), older pairs forgotten.
+    """A straight line `fixed + slope * n` fitted to (n, seconds), older pairs forgotten.
 
     While all n are equal the two cannot be told apart; then the fixed part is taken as known.
 
     >>> line = ExponentialLine(fixed=0.0)
     >>> for n in (10, 20, 10, 40):
     ...     line.add(n, 3.0 + 2.0 * n)
-    >>> round(line.fixed, 9), round(line.each, 9)
+    >>> round(line.fixed, 9), round(line.slope, 9)
     (3.0, 2.0)
     """
 
     fixed: float = 0.0
-    each: float = 0.0
+    slope: float = 0.0
     weight: float = OLD_VALUE_WEIGHT
     _n: float = 0.0
     _t: float = 0.0
@@ -55,6 +55,6 @@ class ExponentialLine:
         self._nt = old * self._nt + (1 - old) * n * seconds
         spread = self._nn - self._n * self._n
         if spread > 1e-6 * self._nn:
-            each = max(0.0, (self._nt - self._n * self._t) / spread)
-            self.fixed = max(0.0, self._t - each * self._n)
-        self.each = max(0.0, (self._t - self.fixed) / self._n) if self._n else self.each
+            slope = max(0.0, (self._nt - self._n * self._t) / spread)
+            self.fixed = max(0.0, self._t - slope * self._n)
+        self.slope = max(0.0, (self._t - self.fixed) / self._n) if self._n else self.slope

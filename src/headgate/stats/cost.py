@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """Expected seconds of a run of one unit: `fixed + each * tuples`.
+    """Expected seconds of a run of one unit: `fixed + per_tuple * tuples`.
 
-    >>> model = CostModel(fixed=0.050, each=0.0001)
+    >>> model = CostModel(fixed=0.050, per_tuple=0.0001)
     >>> round(model.seconds(1000), 6)
     0.15
     >>> model.fits(0.150)
@@ -24,13 +24,13 @@ class CostModel:
     """
 
     fixed: float
-    each: float
+    per_tuple: float
 
     def seconds(self, tuples: float) -> float:
-        return self.fixed + self.each * tuples
+        return self.fixed + self.per_tuple * tuples
 
     def fits(self, seconds: float) -> int:
         """How many tuples a run of at most that many seconds can take."""
-        if self.each <= 0:
+        if self.per_tuple <= 0:
             return 2**62
-        return max(1, int((seconds - self.fixed) / self.each * (1 + 1e-12)))
+        return max(1, int((seconds - self.fixed) / self.per_tuple * (1 + 1e-12)))

@@ -1,4 +1,4 @@
-"""What is measured: cost, overhead, selectivity and size per operator; rates; the run's own overhead."""
+"""Measured statistics: cost, overhead, selectivity and size per operator; rates; the overhead of a run."""
 
 from __future__ import annotations
 
@@ -88,17 +88,17 @@ class Measured:
                 self._observe(work, self.run_overhead / len(outcome.operators) if self.fits_overhead else 0.0)
 
     def _observe(self, work: OperatorOutcome, overhead: float) -> None:
-        known = self.operators[work.operator]
+        operator = self.operators[work.operator]
         if work.seconds is not None:
             if (line := self._costs.get(work.operator)) is None:
-                line = self._costs[work.operator] = ExponentialLine(known.overhead, known.cost)
+                line = self._costs[work.operator] = ExponentialLine(operator.overhead, operator.cost)
             line.add(work.tuples_in, max(0.0, work.seconds - overhead))
-            known.cost, known.overhead = line.each, line.fixed
+            operator.cost, operator.overhead = line.slope, line.fixed
         if (average := self._selectivities.get(work.operator)) is None:
             average = self._selectivities[work.operator] = ExponentialAverage()
-        known.selectivity = average.add(work.tuples_out / work.tuples_in)
-        known.per_input = True
-        known.runs += 1
+        operator.selectivity = average.add(work.tuples_out / work.tuples_in)
+        operator.per_input = True
+        operator.runs += 1
 
 
 def selectivity_of(operator: Operator) -> float | None:

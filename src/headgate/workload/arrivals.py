@@ -14,7 +14,7 @@ from headgate.workload.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class ArrivalKind:
     """A kind of arrivals: which settings it has, and whether it has a rate and never ends."""
 
     settings: tuple[str, ...]
@@ -72,12 +72,12 @@ def _trace(settings: Settings) -> None:
 
 ARRIVALS = MappingProxyType(
     {
-        "at": Arrivals(("times", "batch"), _at, open_ended=False),
-        "constant": Arrivals(("rate", "start", "batch"), _constant),
-        "poisson": Arrivals(("rate", "batch"), _rate),
-        "onoff": Arrivals(("rate", "on", "off", "shape", "batch"), _onoff),
-        "steps": Arrivals(("rates", "every", "at", "kind", "batch"), _steps),
-        "trace": Arrivals(("file", "column", "batch"), _trace, open_ended=False),
+        "at": ArrivalKind(("times", "batch"), _at, open_ended=False),
+        "constant": ArrivalKind(("rate", "start", "batch"), _constant),
+        "poisson": ArrivalKind(("rate", "batch"), _rate),
+        "onoff": ArrivalKind(("rate", "on", "off", "shape", "batch"), _onoff),
+        "steps": ArrivalKind(("rates", "every", "at", "kind", "batch"), _steps),
+        "trace": ArrivalKind(("file", "column", "batch"), _trace, open_ended=False),
     }
 )
 
@@ -128,5 +128,5 @@ def usual_ahead(source: str | None) -> float:
     >>> usual_ahead("poisson, rate=100"), usual_ahead("socket, port=9999"), usual_ahead(None)
     (inf, 3600.0, 3600.0)
     """
-    made = source is not None and source.partition(",")[0].strip() in ARRIVALS
-    return inf if made else AHEAD
+    is_synthetic = source is not None and source.partition(",")[0].strip() in ARRIVALS
+    return inf if is_synthetic else AHEAD

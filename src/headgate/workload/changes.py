@@ -8,7 +8,7 @@ from functools import partial
 from headgate.model import HeadgateError, Stream, unknown
 from headgate.workload.arrivals import open_ended
 from headgate.workload.kinds import RULES
-from headgate.workload.operators import Handle, Plan
+from headgate.workload.operators import OperatorHandle, WrittenPlan
 from headgate.workload.queries import Queries
 from headgate.workload.schema import ChangeSection
 from headgate.workload.settings import Settings
@@ -26,22 +26,22 @@ FORMS = (
 _KINDS = "stream and rate; operator and cost or selectivity; query and class; class and priority; policy"
 
 
-def read_change(section: ChangeSection, index: int, known: Queries) -> Change:
-    """One change, after a check that what it names is there."""
-    at = partial(known.places.at, "change", index)
+def read_change(section: ChangeSection, index: int, queries: Queries) -> Change:
+    """Read one change; refuse names that do not exist."""
+    at = partial(queries.locations.at, "change", index)
     with at():
         _check_form(section.changed)
     with at("stream"):
-        _check_stream(section, known.streams)
+        _check_stream(section, queries.streams)
     with at("class"):
-        _check_name("class", section.query_class, known.classes)
+        _check_name("class", section.query_class, queries.classes)
     with at("query"):
-        _check_name("query", section.query, known.plans)
-        _check_alive(section, known.lives)
+        _check_name("query", section.query, queries.plans)
+        _check_alive(section, queries.lives)
     with at("policy"):
         Settings("none" if section.policy is None else section.policy)
     with at("operator"):
-        operator = _operator(section, known.plans)
+        operator = _operator(section, queries.plans)
     return Change(
         at=section.at,
         stream=section.stream,
@@ -56,9 +56,9 @@ def read_change(section: ChangeSection, index: int, known: Queries) -> Change:
     )
 
 
-def _check_name(what: str, name: str | None, known: Collection[str]) -> None:
-    if name is not None and name not in known:
-        raise unknown(what, name, known)
+def _check_name(what: str, name: str | None, names: Collection[str]) -> None:
+    if name is not None and name not in names:
+        raise unknown(what, name, names)
 
 
 def _check_alive(section: ChangeSection, lives: Mapping[str, tuple[float, float]]) -> None:
@@ -75,8 +75,8 @@ def _check_form(keys: frozenset[str]) -> None:
     nearest = next((form for form in FORMS if keys and keys < form), None)
     if nearest is not None:
         missing = " and ".join(sorted(nearest - keys))
-        told = " and ".join(sorted(keys))
-        raise HeadgateError(f"{told} alone changes nothing", hint=f"add {missing}")
+        keys_text = " and ".join(sorted(keys))
+        raise HeadgateError(f"{keys_text} alone changes nothing", hint=f"add {missing}")
     if not keys:
         raise HeadgateError("changes nothing", hint=f"write one of: {_KINDS}")
     raise HeadgateError(
@@ -95,7 +95,7 @@ def _check_stream(section: ChangeSection, streams: Mapping[str, Stream]) -> None
         raise HeadgateError(f"stream '{section.stream}' has no rate to change", hint=hint)
 
 
-def _operator(section: ChangeSection, plans: Mapping[str, Plan]) -> str | int | None:
+def _operator(section: ChangeSection, plans: Mapping[str, WrittenPlan]) -> str | int | None:
     """The operator as the simulator knows it."""
     if section.operator is None:
         return None
@@ -110,7 +110,7 @@ def _operator(section: ChangeSection, plans: Mapping[str, Plan]) -> str | int | 
     return handle.operator
 
 
-def _of_query(wanted: str | int, query: str, plans: Mapping[str, Plan]) -> Handle:
+def _of_query(wanted: str | int, query: str, plans: Mapping[str, WrittenPlan]) -> OperatorHandle:
     handles = plans[query].handles
     if wanted in handles:
         return handles[wanted]
@@ -121,7 +121,7 @@ def _of_query(wanted: str | int, query: str, plans: Mapping[str, Plan]) -> Handl
     raise unknown("operator", wanted, [key for key in handles if isinstance(key, str)])
 
 
-def _named(wanted: str | int, plans: Mapping[str, Plan]) -> Handle:
+def _named(wanted: str | int, plans: Mapping[str, WrittenPlan]) -> OperatorHandle:
     if isinstance(wanted, int):
         raise HeadgateError(f"operator {wanted} of which query?", hint='add query = "…"')
     handles = {h.operator: h for plan in plans.values() for h in plan.handles.values() if isinstance(h.operator, str)}

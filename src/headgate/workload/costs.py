@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from headgate.model import Given, Kind, Operator
+from headgate.workload.file_locations import FileLocations
 from headgate.workload.kinds import GIVEN, OUTCOMES, RULES, given, kind_of
-from headgate.workload.place import Places
 from headgate.workload.settings import Settings
 
 
-def read_costs(section: Mapping[str, str], places: Places) -> dict[Kind, Given]:
+def read_costs(section: Mapping[str, str], locations: FileLocations) -> dict[Kind, Given]:
     """The [costs] table: `select = "cost=5us, selectivity=0.5"`."""
     costs = {}
     for name, text in section.items():
-        with places.at("costs", name):
+        with locations.at("costs", name):
             kind = kind_of(name)
             settings = Settings(f"{name}, {text}")
             settings.only(GIVEN + tuple(key for key in RULES[kind].settings if key in OUTCOMES))

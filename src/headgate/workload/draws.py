@@ -1,4 +1,4 @@
-"""Queries and streams by the hundred: `count` of them; a query has its own values, drawn for `$name`."""
+"""Sections with `count`: many streams or queries from one; each query has its own drawn values for `$name`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of values in the file that TOML has no word for. Their errors reach the user through `complaints`."""
+"""Value types of the file that TOML does not have: durations, trains, columns, QoS graphs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from headgate.model import HeadgateError, QoS, Train, Value, check_name, folded, seconds, unknown
-from headgate.model.values import found, not_negative, priority
+from headgate.model.values import as_text, not_negative, priority
 from headgate.plan.grouping import Fuse
 from headgate.workload.settings import bare
 
@@ -26,32 +26,32 @@ def read_seconds(value: Value) -> float:
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: has no unit, found 5; write "5 s" or "5 ms"
     """
-    text = found(value).strip("' ") if isinstance(value, str | int | float) else ""
+    text = as_text(value).strip("' ") if isinstance(value, str | int | float) else ""
     if bare(text) and float(text) != 0.0:
         raise HeadgateError(f"has no unit, found {text}", hint=f'write "{text} s" or "{text} ms"')
     if not text or isinstance(value, bool) or text.startswith("["):
-        raise HeadgateError(f"is not a duration, found {found(value)}", hint='write for example "250 ms"')
+        raise HeadgateError(f"is not a duration, found {as_text(value)}", hint='write for example "250 ms"')
     return seconds(text, what="it")
 
 
 def read_length(value: Value) -> float:
-    """A duration that is more than nothing and ends."""
+    """A duration above 0 and below infinity."""
     length = read_seconds(value)
     if not 0.0 < length < inf:
-        raise HeadgateError(f"must be more than 0 and finite, found {found(value)}", hint='write for example "10 s"')
+        raise HeadgateError(f"must be more than 0 and finite, found {as_text(value)}", hint='write for example "10 s"')
     return length
 
 
 def read_cost(value: Value) -> float:
-    """A duration that ends, possibly 0."""
+    """A finite duration, possibly 0."""
     length = read_duration(value)
     if length == inf:
-        raise HeadgateError(f"must be finite, found {found(value)}", hint='write for example "5 ms"')
+        raise HeadgateError(f"must be finite, found {as_text(value)}", hint='write for example "5 ms"')
     return length
 
 
 def read_duration(value: Value) -> float:
-    """A duration, possibly 0 or endless."""
+    """A duration, possibly 0 or infinite."""
     return not_negative(read_seconds(value), value)
 
 
@@ -82,7 +82,7 @@ def read_ahead(value: Value) -> float:
 
 
 def read_train(value: Value) -> Train:
-    """What a run takes.
+    """How many tuples a run takes.
 
     >>> read_train("all"), read_train(100).at_most, read_train(0.3).fraction
     (Train(at_most=None, fraction=1.0, threshold=0, fits=None), 100, 0.3)
@@ -94,7 +94,7 @@ def read_train(value: Value) -> Train:
     if isinstance(value, float) and 0.0 < value <= 1.0:
         return Train(fraction=value)
     hint = 'write "all", a number of tuples, or a share of the queue such as 0.3'
-    raise HeadgateError(f"is not a train, found {found(value)}", hint=hint)
+    raise HeadgateError(f"is not a train, found {as_text(value)}", hint=hint)
 
 
 def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
@@ -105,7 +105,7 @@ def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
     """
     hint = 'write for example "id bigint, temp double, ts timestamp"'
     if not isinstance(value, str):
-        raise HeadgateError(f"must be text, found {found(value)}", hint=hint)
+        raise HeadgateError(f"must be text, found {as_text(value)}", hint=hint)
     columns = []
     for part in _outside_brackets(value):
         name, _, kind = part.strip().partition(" ")
@@ -144,7 +144,7 @@ def _outside_brackets(text: str) -> list[str]:
 def read_name(value: Value) -> str:
     """Text that can serve as a name."""
     if not isinstance(value, str):
-        raise HeadgateError(f"must be text, found {found(value)}", hint="put it in quotes")
+        raise HeadgateError(f"must be text, found {as_text(value)}", hint="put it in quotes")
     return check_name(value, "the text")
 
 
@@ -153,14 +153,14 @@ def read_names(value: Value) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-        raise HeadgateError(f"must be a list of streams, found {found(value)}", hint='write for example from = ["s"]')
+        raise HeadgateError(f"must be a list of streams, found {as_text(value)}", hint='write for example from = ["s"]')
     return [str(item) for item in value]
 
 
 def read_operator(value: Value) -> str | int:
     """An operator's name, or its place in the query."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise HeadgateError(f"is not an operator, found {found(value)}", hint="write its name, or its place from 0")
+        raise HeadgateError(f"is not an operator, found {as_text(value)}", hint="write its name, or its place from 0")
     return value
 
 
@@ -174,11 +174,11 @@ def read_statistics(value: Value) -> str:
     return _one_of(value, ["given", "measured"])
 
 
-def _one_of(value: Value, known: list[str]) -> str:
+def _one_of(value: Value, choices: list[str]) -> str:
     if not isinstance(value, str):
-        raise HeadgateError(f"must be text, found {found(value)}", hint=f"write one of {', '.join(known)}")
-    if value not in known:
-        raise unknown("value", value, known)
+        raise HeadgateError(f"must be text, found {as_text(value)}", hint=f"write one of {', '.join(choices)}")
+    if value not in choices:
+        raise unknown("value", value, choices)
     return value
 
 
@@ -196,29 +196,29 @@ def _finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 
-def _told(read: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Hand our error to pydantic, which knows the place."""
+def _validator(read: Callable[[Any], T]) -> Callable[[Any], T]:
+    """A pydantic validator of a reading function; pydantic adds to its errors which setting they are about."""
 
     def validate(value: Any) -> T:
         try:
             return read(value)
         except HeadgateError as error:
-            told = {"message": error.message, "hint": error.hint}
-            raise PydanticCustomError("headgate", "{message}", told) from None
+            context = {"message": error.message, "hint": error.hint}
+            raise PydanticCustomError("headgate", "{message}", context) from None
 
     return validate
 
 
-Duration = Annotated[float, BeforeValidator(_told(read_duration))]
-Length = Annotated[float, BeforeValidator(_told(read_length))]
-Ahead = Annotated[float, Field(allow_inf_nan=True), BeforeValidator(_told(read_ahead))]
-Cost = Annotated[float, BeforeValidator(_told(read_cost))]
-TrainSize = Annotated[Any, BeforeValidator(_told(read_train))]
-Columns = Annotated[Any, BeforeValidator(_told(read_columns))]
-Name = Annotated[str, BeforeValidator(_told(read_name))]
-Names = Annotated[list[str], BeforeValidator(_told(read_names))]
-Place = Annotated[Any, BeforeValidator(_told(read_operator))]
-Fusing = Annotated[Any, BeforeValidator(_told(read_fuse))]
-Statistics = Annotated[str, BeforeValidator(_told(read_statistics))]
-Graph = Annotated[Any, BeforeValidator(_told(read_qos))]
-Priority = Annotated[float, BeforeValidator(_told(priority))]
+Duration = Annotated[float, BeforeValidator(_validator(read_duration))]
+Length = Annotated[float, BeforeValidator(_validator(read_length))]
+Ahead = Annotated[float, Field(allow_inf_nan=True), BeforeValidator(_validator(read_ahead))]
+Cost = Annotated[float, BeforeValidator(_validator(read_cost))]
+TrainSize = Annotated[Any, BeforeValidator(_validator(read_train))]
+Columns = Annotated[Any, BeforeValidator(_validator(read_columns))]
+Name = Annotated[str, BeforeValidator(_validator(read_name))]
+Names = Annotated[list[str], BeforeValidator(_validator(read_names))]
+OperatorPosition = Annotated[Any, BeforeValidator(_validator(read_operator))]
+Fusing = Annotated[Any, BeforeValidator(_validator(read_fuse))]
+Statistics = Annotated[str, BeforeValidator(_validator(read_statistics))]
+Graph = Annotated[Any, BeforeValidator(_validator(read_qos))]
+Priority = Annotated[float, BeforeValidator(_validator(priority))]

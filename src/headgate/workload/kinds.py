@@ -46,7 +46,7 @@ class Rule:
     settings: tuple[str, ...] = ()
 
     @property
-    def known(self) -> tuple[str, ...]:
+    def setting_names(self) -> tuple[str, ...]:
         return (*GIVEN, *self.settings, *PLACED)
 
     @property
@@ -89,7 +89,7 @@ def check_settings(kind: Kind, settings: Settings) -> None:
         if key in settings and key not in RULES[kind].settings:
             having = " and ".join(other for other, rule in RULES.items() if key in rule.settings)
             raise HeadgateError(f"a {kind} has no {key}", hint=f"only {having} can have one")
-    settings.only(RULES[kind].known)
+    settings.only(RULES[kind].setting_names)
 
 
 def make(kind: Kind, settings: Settings, inputs: tuple[Operator | Source, ...], name: str | None) -> Operator:

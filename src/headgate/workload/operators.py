@@ -1,4 +1,4 @@
-"""Operator strings to a plan: who feeds whom, and the tree that comes of it."""
+"""From a query's operator strings to its plan: which operator feeds which."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Input = int | str  # an operator's position, or a stream
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenOperator:
     """One operator string."""
 
     kind: Kind
@@ -27,7 +27,7 @@ class Written:
     sources: tuple[str, ...] | None  # None: the operator before it
 
     @classmethod
-    def of(cls, text: str) -> Written:
+    def of(cls, text: str) -> WrittenOperator:
         settings = Settings(text)
         kind = kind_of(settings.name)
         check_settings(kind, settings)
@@ -41,7 +41,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Handle:
+class OperatorHandle:
     """How a change refers to an operator: its name, or its number in the plan, inputs first."""
 
     operator: str | int
@@ -50,15 +50,15 @@ class Handle:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WrittenPlan:
     """A query's plan; its operators in the order written, and what each may be called."""
 
     root: Operator
     written: tuple[Operator, ...] = ()
-    handles: Mapping[str | int, Handle] = field(default_factory=dict)
+    handles: Mapping[str | int, OperatorHandle] = field(default_factory=dict)
 
 
-def plan(query: str, texts: Sequence[str], reads: Sequence[str], streams: Collection[str], at: At) -> Plan:
+def plan(query: str, texts: Sequence[str], reads: Sequence[str], streams: Collection[str], at: At) -> WrittenPlan:
     """The plan that operator strings describe; `reads` are the query's streams, none: it may name any.
 
     >>> from contextlib import nullcontext
@@ -71,29 +71,29 @@ def plan(query: str, texts: Sequence[str], reads: Sequence[str], streams: Collec
     └─ select
        └─ stream t
     """
-    writtens = list(_each(texts, at, Written.of))
+    writtens = list(_read_each(texts, at, WrittenOperator.of))
     labels = _labels(writtens, streams, at)
-    feeds = [_feeds(place, one, reads, labels, streams, at) for place, one in enumerate(writtens)]
+    feeds = [_feeds(place, written, reads, labels, streams, at) for place, written in enumerate(writtens)]
     root, order = _root(feeds, at), _order(feeds, at)
     names = _names(query, writtens, feeds)
-    made: dict[Input, Operator | Source] = {}
+    built: dict[Input, Operator | Source] = {}
     operators: dict[int, Operator] = {}
     for place in order:
-        inputs = tuple(made.get(feed) or Source(str(feed)) for feed in feeds[place])
+        inputs = tuple(built.get(feed) or Source(str(feed)) for feed in feeds[place])
         with at(place):
             operator = make(writtens[place].kind, writtens[place].settings, inputs, names.get(place))
-        made[place] = operators[place] = operator
+        built[place] = operators[place] = operator
     written = tuple(operators[place] for place in range(len(writtens)))
-    return Plan(operators[root], written, _handles(writtens, names, list(_inputs_first(root, feeds, set()))))
+    return WrittenPlan(operators[root], written, _handles(writtens, names, list(_inputs_first(root, feeds, set()))))
 
 
-def _each(texts: Sequence[str], at: At, read: Callable[[str], Written]) -> Iterator[Written]:
+def _read_each(texts: Sequence[str], at: At, read: Callable[[str], WrittenOperator]) -> Iterator[WrittenOperator]:
     for place, text in enumerate(texts):
         with at(place):
             yield read(text)
 
 
-def _labels(writtens: Sequence[Written], streams: Collection[str], at: At) -> dict[str, int]:
+def _labels(writtens: Sequence[WrittenOperator], streams: Collection[str], at: At) -> dict[str, int]:
     labels: dict[str, int] = {}
     for place, written in enumerate(writtens):
         for label in written.calls:
@@ -107,7 +107,7 @@ def _labels(writtens: Sequence[Written], streams: Collection[str], at: At) -> di
 
 def _feeds(
     place: int,
-    written: Written,
+    written: WrittenOperator,
     reads: Sequence[str],
     labels: Mapping[str, int],
     streams: Collection[str],
@@ -133,12 +133,12 @@ def _feed(source: str, reads: Sequence[str], labels: Mapping[str, int], streams:
     return source
 
 
-def _check_inputs(written: Written, feeds: tuple[Input, ...]) -> None:
+def _check_inputs(written: WrittenOperator, feeds: tuple[Input, ...]) -> None:
     rule = RULES[written.kind]
     if rule.fewest <= len(feeds) <= rule.most:
         return
-    one = "say which one with from=…" if len(feeds) else "give the query a from, or the operator"
-    hint = one if rule.most == 1 else f"name {'two' if rule.most == 2 else 'them'} with from=[…, …]"
+    single_hint = "say which one with from=…" if len(feeds) else "give the query a from, or the operator"
+    hint = single_hint if rule.most == 1 else f"name {'two' if rule.most == 2 else 'them'} with from=[…, …]"
     raise HeadgateError(f"{written.kind} takes {rule.inputs}, found {len(feeds)}", hint=hint)
 
 
@@ -149,9 +149,9 @@ def _order(feeds: Sequence[tuple[Input, ...]], at: At) -> list[int]:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:
         cycle = sorted(set(error.args[1]))
-        told = ", ".join(f"operators[{place}]" for place in cycle)
+        cycle_text = ", ".join(f"operators[{place}]" for place in cycle)
         with at(cycle[0]):
-            raise HeadgateError(f"{told} feed each other in a circle", hint="correct their from") from None
+            raise HeadgateError(f"{cycle_text} feed each other in a circle", hint="correct their from") from None
         raise AssertionError("the place marks every error") from None
 
 
@@ -165,7 +165,7 @@ def _root(feeds: Sequence[tuple[Input, ...]], at: At) -> int:
     return unused[-1] if unused else 0
 
 
-def _names(query: str, writtens: Sequence[Written], feeds: Sequence[tuple[Input, ...]]) -> dict[int, str]:
+def _names(query: str, writtens: Sequence[WrittenOperator], feeds: Sequence[tuple[Input, ...]]) -> dict[int, str]:
     """Names as written; what a query uses twice, and all before it, needs a name to stay one operator."""
     uses = Counter(feed for inputs in feeds for feed in inputs if isinstance(feed, int))
     names = {place: written.name for place, written in enumerate(writtens) if written.name}
@@ -190,10 +190,12 @@ def _inputs_first(place: int, feeds: Sequence[tuple[Input, ...]], seen: set[int]
     yield place
 
 
-def _handles(writtens: Sequence[Written], names: Mapping[int, str], order: Sequence[int]) -> dict[str | int, Handle]:
-    handles: dict[str | int, Handle] = {}
+def _handles(
+    writtens: Sequence[WrittenOperator], names: Mapping[int, str], order: Sequence[int]
+) -> dict[str | int, OperatorHandle]:
+    handles: dict[str | int, OperatorHandle] = {}
     for place, written in enumerate(writtens):
-        handle = Handle(names.get(place) or order.index(place), written.kind, "pass" in written.settings)
+        handle = OperatorHandle(names.get(place) or order.index(place), written.kind, "pass" in written.settings)
         handles[place] = handle
         handles.update(dict.fromkeys(written.calls, handle))
     return handles

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from headgate.model import Given, HeadgateError, Kind, Operator, Query, QueryClass, Stream, Table, unknown, walk
 from headgate.workload.costs import with_costs
 from headgate.workload.draws import drawn, mentioned, numbered, substitute
-from headgate.workload.operators import Handle, Plan, plan
-from headgate.workload.place import Places
+from headgate.workload.file_locations import FileLocations
+from headgate.workload.operators import OperatorHandle, WrittenPlan, plan
 from headgate.workload.schema import QuerySection
 
 
@@ -18,21 +18,21 @@ from headgate.workload.schema import QuerySection
 class Queries:
     """Reads queries one after the other; knows what they may refer to and what they share."""
 
-    places: Places
+    locations: FileLocations
     streams: Mapping[str, Stream]
     tables: Mapping[str, Table]
     classes: Mapping[str, QueryClass]
     costs: Mapping[Kind, Given]
     seed: int
-    plans: dict[str, Plan] = field(default_factory=dict)  # by query
+    plans: dict[str, WrittenPlan] = field(default_factory=dict)  # by query
     lives: dict[str, tuple[float, float]] = field(default_factory=dict)  # when each starts and ends
     shared: dict[str, tuple[str, Operator]] = field(default_factory=dict)  # name ⇒ the query it came with
 
     def read(self, section: QuerySection, index: int) -> Iterator[Query]:
         """The queries of one table: one, or as many as `count` says."""
-        with self.places.at("query", index):
+        with self.locations.at("query", index):
             _check(section)
-        with self.places.at("query", index, "name"):
+        with self.locations.at("query", index, "name"):
             names = numbered(section.name, section.count)
         for number, name in enumerate(names, 1):
             yield self._query(section, index, name, number)
@@ -40,7 +40,7 @@ class Queries:
 
     def _query(self, section: QuerySection, index: int, name: str, number: int) -> Query:
         if name in self.plans:
-            with self.places.at("query", index, "name", name=name):
+            with self.locations.at("query", index, "name", name=name):
                 raise HeadgateError(f"query '{name}' is given twice", hint="give every query its own name")
         values = self._values(section, index, name, number)
         query_class = self._class(section, index, name, values)
@@ -64,7 +64,7 @@ class Queries:
     def _values(self, section: QuerySection, index: int, name: str, number: int) -> dict[str, str]:
         values = {"number": str(number)} if section.count else {}
         for draw, text in section.draw.items():
-            with self.places.at("query", index, "draw", draw, name=name):
+            with self.locations.at("query", index, "draw", draw, name=name):
                 values[draw] = drawn(draw, text, self.seed, name)
         return values
 
@@ -72,66 +72,68 @@ class Queries:
         texts = [*(section.operators or ()), *(section.from_ or ()), section.sql or "", section.query_class or ""]
         used = mentioned(" ".join(texts))
         for draw in section.draw:
-            with self.places.at("query", index, "draw", draw):
+            with self.locations.at("query", index, "draw", draw):
                 if draw not in used:
                     raise HeadgateError(f"nothing uses the draw '{draw}'", hint=f"write ${draw} where it belongs")
 
     def _class(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> str:
-        with self.places.at("query", index, "class", name=name):
+        with self.locations.at("query", index, "class", name=name):
             if section.query_class is None:
                 if len(self.classes) == 1:
                     return next(iter(self.classes))
-                names = ", ".join(f"'{known}'" for known in self.classes)
+                names = ", ".join(f"'{class_name}'" for class_name in self.classes)
                 raise HeadgateError("class is missing, and there are several", hint=f"write one of {names}")
             wanted = _filled(section.query_class, section, values)
             if wanted not in self.classes:
                 raise unknown("class", wanted, self.classes)
             return wanted
 
-    def _planned(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> Plan:
+    def _planned(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> WrittenPlan:
         if section.sql is not None:
-            with self.places.at("query", index, "sql", name=name):
+            with self.locations.at("query", index, "sql", name=name):
                 return self._from_sql(_filled(section.sql, section, values))
         return self._from_operators(section, index, name, values)
 
-    def _from_sql(self, sql: str) -> Plan:
+    def _from_sql(self, sql: str) -> WrittenPlan:
         from headgate.plan.sql import plan_sql  # here, since sqlglot takes long to import and many files have no SQL
 
         root = with_costs(plan_sql(sql, self.streams, self.tables), self.costs)
         operators = dict.fromkeys(node for node in walk(root) if isinstance(node, Operator))
-        return Plan(root, handles={place: Handle(place, one.kind) for place, one in enumerate(operators)})
+        return WrittenPlan(
+            root, handles={place: OperatorHandle(place, operator.kind) for place, operator in enumerate(operators)}
+        )
 
-    def _from_operators(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> Plan:
+    def _from_operators(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> WrittenPlan:
         def at(place: int) -> AbstractContextManager[None]:
-            return self.places.at("query", index, "operators", place, name=name)
+            return self.locations.at("query", index, "operators", place, name=name)
 
         texts = []
         for place, text in enumerate(section.operators or ()):
             with at(place):
                 texts.append(substitute(text, values))
         reads = self._reads(section, index, name, values)
-        made = plan(name, texts, reads, self.streams, at)
-        self._check_read(made, reads, index, name)
-        for place, operator in enumerate(made.written):
+        planned = plan(name, texts, reads, self.streams, at)
+        self._check_read(planned, reads, index, name)
+        for place, operator in enumerate(planned.written):
             with at(place):
                 self._share(operator, name)
-        return made
+        return planned
 
     def _reads(self, section: QuerySection, index: int, name: str, values: Mapping[str, str]) -> list[str]:
         reads = []
         for place, text in enumerate(section.from_ or ()):
-            with self.places.at("query", index, "from", place, name=name):
+            with self.locations.at("query", index, "from", place, name=name):
                 stream = substitute(text, values)
                 if stream not in self.streams:
                     raise unknown("stream", stream, self.streams)
                 reads.append(stream)
         return reads
 
-    def _check_read(self, made: Plan, reads: list[str], index: int, name: str) -> None:
-        used = {child for operator in made.written for child in operator.inputs if not isinstance(child, Operator)}
+    def _check_read(self, planned: WrittenPlan, reads: list[str], index: int, name: str) -> None:
+        used = {child for operator in planned.written for child in operator.inputs if not isinstance(child, Operator)}
         for place, stream in enumerate(reads):
             if stream not in {source.stream for source in used}:
-                with self.places.at("query", index, "from", place, name=name):
+                with self.locations.at("query", index, "from", place, name=name):
                     hint = f"name it in an operator's from={stream}, or leave it out"
                     raise HeadgateError(f"no operator reads the stream '{stream}'", hint=hint)
 

@@ -1,4 +1,4 @@
-"""From a TOML file to a workload, or to one line that says what is wrong and where."""
+"""Reads a workload from a TOML file, or raises one error line that says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from headgate.model import HeadgateError, QueryClass, Stream, Table, check_relation, folded, relation, unknown
 from headgate.workload.arrivals import over, read_arrivals, usual_ahead
 from headgate.workload.changes import read_change
-from headgate.workload.complaints import validated
 from headgate.workload.costs import read_costs
 from headgate.workload.draws import numbered
-from headgate.workload.place import Places
+from headgate.workload.file_locations import FileLocations
 from headgate.workload.queries import Queries
 from headgate.workload.schema import File, StreamSection, WorkloadSection
+from headgate.workload.validation_errors import validated
 from headgate.workload.workload import Workload
 
 DEFAULT_CLASS = QueryClass("default")
@@ -51,8 +51,8 @@ def parse_workload(text: str, file: str = "workload.toml") -> Workload:
     """
     try:
         data = _toml(text, file)
-        places = Places.of(text, file, data)
-        return _workload(validated(data, places), places)
+        locations = FileLocations.of(text, file, data)
+        return _workload(validated(data, locations), locations)
     except RecursionError:
         raise HeadgateError("is nested too deeply", where=file, hint="write shorter chains and lists") from None
     except HeadgateError as error:
@@ -66,33 +66,33 @@ def _toml(text: str, file: str) -> dict[str, Any]:
         message = str(error)
         match = _TOML_PLACE.search(message)
         line = (match[1] or str(text.rstrip().count("\n") + 1)) if match else ""
-        told = _TOML_PLACE.sub("", message)
+        reason = _TOML_PLACE.sub("", message)
         raise HeadgateError(
-            f"is not TOML: {told[:1].lower()}{told[1:]}",
+            f"is not TOML: {reason[:1].lower()}{reason[1:]}",
             where=f"{file}:{line}" if line else file,
             hint="correct the line",
         ) from None
 
 
-def _workload(file: File, places: Places) -> Workload:
+def _workload(file: File, locations: FileLocations) -> Workload:
     taken: dict[str, str] = {}  # what SQL may read
-    streams, tables = _streams(file, places, taken), _tables(file, places, taken)
-    classes = _classes(file, places)
-    costs = read_costs(file.costs, places)
+    streams, tables = _streams(file, locations, taken), _tables(file, locations, taken)
+    classes = _classes(file, locations)
+    costs = read_costs(file.costs, locations)
     if not file.query:
-        raise HeadgateError("has no query", where=places.file, hint="add a [[query]] table")
-    queries = Queries(places, streams, tables, classes, costs, file.workload.seed)
-    made = tuple(query for index, section in enumerate(file.query) for query in queries.read(section, index))
+        raise HeadgateError("has no query", where=locations.file, hint="add a [[query]] table")
+    queries = Queries(locations, streams, tables, classes, costs, file.workload.seed)
+    read_queries = tuple(query for index, section in enumerate(file.query) for query in queries.read(section, index))
     changes = []
     for index, change in enumerate(file.change):
         changes.append(read_change(change, index, queries))
-    head, path = file.workload, Path(places.file)
+    head, path = file.workload, Path(locations.file)
     return Workload(
         name=head.name or path.stem,
-        duration=_duration(head, streams, places),
+        duration=_duration(head, streams, locations),
         streams=tuple(streams.values()),
         classes=tuple(classes.values()),
-        queries=made,
+        queries=read_queries,
         tables=tuple(tables.values()),
         changes=tuple(changes),
         seed=head.seed,
@@ -110,35 +110,35 @@ def _workload(file: File, places: Places) -> Workload:
     )
 
 
-def _streams(file: File, places: Places, taken: dict[str, str]) -> dict[str, Stream]:
+def _streams(file: File, locations: FileLocations, taken: dict[str, str]) -> dict[str, Stream]:
     if not file.stream:
-        raise HeadgateError("has no stream", where=places.file, hint="add a [[stream]] table")
+        raise HeadgateError("has no stream", where=locations.file, hint="add a [[stream]] table")
     streams: dict[str, Stream] = {}
     for index, section in enumerate(file.stream):
-        made = _stream(section, index, places)
-        with places.at("stream", index, "name"):
+        stream = _stream(section, index, locations)
+        with locations.at("stream", index, "name"):
             for name in numbered(section.name, section.count):
                 _only_one("stream", name, streams)
                 check_relation("stream", name, taken)
                 taken[folded(name)] = relation("stream", name)
-                streams[name] = replace(made, name=name)
+                streams[name] = replace(stream, name=name)
     return streams
 
 
-def _stream(section: StreamSection, index: int, places: Places) -> Stream:
-    with places.at("stream", index, "arrivals"):
+def _stream(section: StreamSection, index: int, locations: FileLocations) -> Stream:
+    with locations.at("stream", index, "arrivals"):
         if section.arrivals is not None:
             read_arrivals(section.arrivals)
         elif section.source is None:
             raise HeadgateError("nothing arrives", hint='write for example arrivals = "poisson, rate=100"')
-    with places.at("stream", index, "event_time"):
+    with locations.at("stream", index, "event_time"):
         columns = [column for column, _ in section.schema_]
         if section.event_time is not None and columns and section.event_time not in columns:
             raise unknown("column", section.event_time, columns)
-    with places.at("stream", index, "watermark"):
+    with locations.at("stream", index, "watermark"):
         if section.watermark is not None and section.event_time is None:
             raise HeadgateError("a watermark needs an event time", hint='write event_time = "…", a column')
-    with places.at("stream", index, "ahead"):
+    with locations.at("stream", index, "ahead"):
         if section.ahead is not None and section.event_time is None:
             raise HeadgateError("a bound on event times needs one", hint='write event_time = "…", a column')
     return Stream(
@@ -154,10 +154,10 @@ def _stream(section: StreamSection, index: int, places: Places) -> Stream:
     )
 
 
-def _tables(file: File, places: Places, taken: dict[str, str]) -> dict[str, Table]:
+def _tables(file: File, locations: FileLocations, taken: dict[str, str]) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     for index, section in enumerate(file.table):
-        with places.at("table", index, "name"):
+        with locations.at("table", index, "name"):
             _only_one("table", section.name, tables)
             check_relation("table", section.name, taken)
         taken[folded(section.name)] = relation("table", section.name)
@@ -165,10 +165,10 @@ def _tables(file: File, places: Places, taken: dict[str, str]) -> dict[str, Tabl
     return tables
 
 
-def _classes(file: File, places: Places) -> dict[str, QueryClass]:
+def _classes(file: File, locations: FileLocations) -> dict[str, QueryClass]:
     classes: dict[str, QueryClass] = {}
     for index, section in enumerate(file.class_):
-        with places.at("class", index, "name"):
+        with locations.at("class", index, "name"):
             _only_one("class", section.name, classes)
         classes[section.name] = QueryClass(section.name, section.priority, section.lag)
     return classes or {DEFAULT_CLASS.name: DEFAULT_CLASS}
@@ -179,7 +179,7 @@ def _only_one(table: str, name: str, there: Mapping[str, object]) -> None:
         raise HeadgateError(f"{table} '{name}' is given twice", hint=f"give every {table} its own name")
 
 
-def _duration(head: WorkloadSection, streams: Mapping[str, Stream], places: Places) -> float:
+def _duration(head: WorkloadSection, streams: Mapping[str, Stream], locations: FileLocations) -> float:
     """As given; without, a workload ends with its arrivals, and one that nothing simulates does not end."""
     if head.duration is not None:
         return head.duration
@@ -187,7 +187,7 @@ def _duration(head: WorkloadSection, streams: Mapping[str, Stream], places: Plac
     for name, end in ends.items():
         if end == float("inf"):
             message = f"duration is missing, and the arrivals of stream '{name}' do not say when they end"
-            where = places.where("workload", label=())
+            where = locations.where("workload", label=())
             raise HeadgateError(message, where=where, hint='write duration = "10 s" in [workload]')
     return max(ends.values(), default=float("inf"))
 

@@ -18,7 +18,7 @@ from headgate.workload.fields import (
     Length,
     Name,
     Names,
-    Place,
+    OperatorPosition,
     Priority,
     Statistics,
     TrainSize,
@@ -126,7 +126,7 @@ class ChangeSection(Section):
     stream: str | None = None
     rate: float | None = Field(None, ge=0)
     query: str | None = None
-    operator: Place | None = None
+    operator: OperatorPosition | None = None
     selectivity: float | None = Field(None, ge=0)
     cost: Cost | None = None
     query_class: str | None = Field(None, alias="class")

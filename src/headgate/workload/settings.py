@@ -31,9 +31,9 @@ class Settings:
     def __contains__(self, key: str) -> bool:
         return key in self._raw
 
-    def only(self, known: Iterable[str]) -> None:
+    def only(self, allowed: Iterable[str]) -> None:
         """Refuse settings that are not among the known ones."""
-        names = list(known)
+        names = list(allowed)
         for key in self._raw:
             if key not in names:
                 raise unknown(f"{self.name} setting", key, names)
@@ -76,9 +76,9 @@ class Settings:
             return ()
         raws = self._items(key)
         if not raws or any(raw not in ("true", "false") for raw in raws):
-            found = self._raw[key]
+            written = self._raw[key]
             raise HeadgateError(
-                f"{key} must be a list of true and false, found {found}", hint=f"write {key}=[true, false]"
+                f"{key} must be a list of true and false, found {written}", hint=f"write {key}=[true, false]"
             )
         return tuple(raw == "true" for raw in raws)
 

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[3]
 SEEDS = 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [1, 1001, 2001])
 def test_nothing_is_lost_doubled_or_left_unanswered(first: int) -> None:
     command = [sys.executable, "-m", "tests.spark.chaos", "--seeds", str(SEEDS), "--first", str(first)]

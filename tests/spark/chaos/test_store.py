@@ -13,7 +13,7 @@ from tests.spark.chaos.crashes import BrokenError, Case, Make
 from tests.spark.chaos.delivery import Delivery, Undelivered
 from tests.spark.chaos.faultydisk import FaultyDisk
 
-from headgate.spark.execution.recovery import _Rolling
+from headgate.spark.execution.recovery import _RollForward
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.files import FileSink
 
@@ -54,6 +54,7 @@ def _small_merges(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_sinks, "FAN", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_every_operation_may_be_the_last_one_or_fail(name: str) -> None:
     make = SCRIPTS[name]
@@ -71,6 +72,7 @@ def test_a_hole_in_what_was_not_acknowledged_is_refused_by_name_or_harmless(name
     assert 0 < len(refused) < len(told) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "forgotten"),
     [
@@ -101,7 +103,8 @@ def test_a_forgotten_fsync_is_found(name: str, forgotten: str) -> None:
     assert any(broken(name, case, Forgetful) for seed in range(10) for case in deaths(name, seed))
 
 
-@pytest.mark.parametrize(("name", "part"), [("delivery", FileSink), ("undelivered", _Rolling)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "part"), [("delivery", FileSink), ("undelivered", _RollForward)])
 def test_commits_that_are_forgotten_before_their_files_are_on_disk_are_missed(
     name: str, part: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:

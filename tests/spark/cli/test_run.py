@@ -18,7 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.spark.cli.conftest import Headgate
+
+pytestmark = pytest.mark.spark
 
 HEADGATE = (sys.executable, "-c", "from headgate.cli.main import run; run()")
 PLANT = Path(__file__).parents[3] / "examples" / "plant.toml"
@@ -53,7 +56,7 @@ def test_a_finite_input_runs_to_its_end(headgate: Headgate, finite: Path, tmp_pa
     assert told["runs"] > 0
     assert told["spark_jobs"] > 0
     assert told["queries"]["hot"]["tuples_out"] == 11
-    assert set(told["queries"]["hot"]["response_time"]) == {"mean", "p50", "p95", "max"}
+    assert {"mean", "p50", "p95", "max"} <= set(told["queries"]["hot"]["response_time"])
 
     directory = tmp_path / "out" / "finite"
     hot = [row["id"] for row in lines(headgate, "results", directory, "hot")]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import FIXTURES
 from tests.spark.cli.conftest import Headgate
 from tests.spark.cli.test_run import run
+
+pytestmark = pytest.mark.spark
 
 SENSORS = FIXTURES / "sensors.toml"
 OPTIONS = ("-p", "hr", "-p", "hnr", "--duration", "1 s", "--json")

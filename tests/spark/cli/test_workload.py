@@ -10,9 +10,10 @@ from typing import Any, cast
 from rich.console import Console
 
 from headgate.cli.run import _picture
-from headgate.cli.tables import status_table
+from headgate.cli.status_table import status_table
+from headgate.metrics.measures.response import Distribution
 from headgate.spark.session import Session
-from headgate.spark.status import Line, ResponseTime, Status
+from headgate.spark.status import Line, Status
 from headgate.spark.workload import Schedule, left_out
 from headgate.workload.reader import parse_workload
 
@@ -63,7 +64,19 @@ def test_changes_come_when_they_are_due() -> None:
 
 
 def line(name: str, query_class: str) -> Line:
-    return Line(name, query_class, "running", "", 1234, 10.25, ResponseTime(0.1, 0.1, 0.25, 0.3), 7, 54321, 321, 0)
+    return Line(
+        name,
+        query_class,
+        "running",
+        "",
+        1234,
+        10.25,
+        Distribution(mean=0.1, p50=0.1, p95=0.25, max=0.3),
+        7,
+        54321,
+        321,
+        0,
+    )
 
 
 def status() -> Status:

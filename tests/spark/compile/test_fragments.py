@@ -8,7 +8,7 @@ from tests.spark.compile.test_oracle import STREAMS
 from headgate.model import Level, Query
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.fragments import PlanCutter
-from headgate.spark.queries.layout import cut_places, inner_name
+from headgate.spark.queries.layout import cut_places, fragment_log_name
 
 
 def test_a_sub_plan_that_is_read_at_several_depths(spark: SparkSession) -> None:
@@ -18,7 +18,7 @@ def test_a_sub_plan_that_is_read_at_several_depths(spark: SparkSession) -> None:
     )
     query = Query(name="q", query_class="low", plan=plan_sql(sql, STREAMS), sql=sql)
     cuts, known = cut_places(query, STREAMS, Level.OPERATOR)
-    cutter = PlanCutter(spark, STREAMS, {}, cuts, known, lambda place: inner_name("q", 1, place))
+    cutter = PlanCutter(spark, STREAMS, {}, cuts, known, lambda place: fragment_log_name("q", 1, place))
     made: set[str] = set(STREAMS)
     for fragment in cutter.fragments(query.plan):
         assert {source.stream for source in fragment.leaves.values()} <= made

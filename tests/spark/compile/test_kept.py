@@ -118,6 +118,7 @@ def covers(lows: Lows, reading: Reading) -> bool:
     return all(reading.times.get(ref, ALWAYS).low >= low for ref, low in lows.items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_every_run_reads_only_what_was_kept_before_it(seed: int) -> None:
     random = Random(seed)

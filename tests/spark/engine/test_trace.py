@@ -7,7 +7,7 @@ from random import Random
 from tests.spark.conftest import Open
 from tests.spark.engine.workload import CASES, PATIENCE, batches, declare, start
 
-from headgate.core import replay
+from headgate.core import replay_trace
 
 
 def test_a_recorded_run_replays_without_differences(opened: Open) -> None:
@@ -32,7 +32,7 @@ def test_a_recorded_run_replays_without_differences(opened: Open) -> None:
     assert session.drain(PATIENCE)
     handles["tumbling"].stop()
     session.close()
-    done = replay(lines)
+    done = replay_trace(lines)
     assert done.differences == []
     assert done.runs == session.engine.overview().decided > 0
     assert done.calls == len(lines) - 1

@@ -161,8 +161,8 @@ def test_executors_write_what_the_driver_would(opened: Open, tmp_path: Path, mon
     session = opened()
     session.add_stream(EVERY)
     sql = "SELECT * FROM `every kind` WHERE l > 0"
-    fused_writes, lines = session.query("large", sql), session.query("lines", sql, sink="jsonl")
-    seen = fused_writes.results(timeout=PATIENCE)
+    large, lines = session.query("large", sql), session.query("lines", sql, sink="jsonl")
+    seen = large.results(timeout=PATIENCE)
     session.append(EVERY.name, rows)
     assert session.drain(PATIENCE)
     wanted = rows.filter(pa.compute.greater(rows["l"], 0))
@@ -171,18 +171,18 @@ def test_executors_write_what_the_driver_would(opened: Open, tmp_path: Path, mon
     assert commit.outputs["large"].files
     (inline,) = (one for _, one in session.engine.commits.commits() if "lines" in one.outputs)
     assert not inline.outputs["lines"].files
-    assert fused_writes.read().schema.equals(fused_writes.schema)
-    assert fused_writes.read().sort_by("ts").equals(wanted)
+    assert large.read().schema.equals(large.schema)
+    assert large.read().sort_by("ts").equals(wanted)
     assert counted(lines.read()) == counted(wanted)
     assert all(pa.parquet.read_schema(path).names == wanted.schema.names for path in folder.glob("*.parquet"))
     assert not [*session.engine.directory.aside.iterdir()]
     assert next(seen).num_rows
-    assert fused_writes.status.tuples_out == wanted.num_rows
-    assert fused_writes.status.response_time.mean is not None
+    assert large.status.tuples_out == wanted.num_rows
+    assert large.status.response_time.mean is not None
     monkeypatch.setattr(sealed, "VAST", 1_000)  # small and large results of one query go together
     session.append(EVERY.name, rows.slice(118, 1).set_column(15, "ts", pa.array([10**9], pa.timestamp("us", "UTC"))))
     assert session.drain(PATIENCE)
-    assert fused_writes.read().num_rows == wanted.num_rows + 1
+    assert large.read().num_rows == wanted.num_rows + 1
 
 
 @pytest.mark.usefixtures("all_large")

@@ -29,7 +29,7 @@ class FakeEngine:
     def now(self) -> float:
         return time.monotonic()
 
-    def full(self, stream: str) -> str | None:
+    def lagging_query(self, stream: str) -> str | None:
         return None
 
     def append(self, stream: str, rows: pa.Table, batch: str | None) -> int:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from tests.spark.jvm.java_dies import BORROWED
 
+pytestmark = pytest.mark.spark
+
 ROOT = Path(__file__).parents[3]
 LIMIT = 900  # seconds, for five starts of Spark on a busy machine
 

@@ -42,6 +42,7 @@ def started(log: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.spark
 def test_all_that_a_spark_says_is_in_the_file(tmp_path: Path) -> None:
     log = tmp_path / "data" / "spark.log"
     log.parent.mkdir()

@@ -10,7 +10,7 @@ from typing import Any
 
 from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.recovery import complete
-from headgate.spark.machine.tasks import Deliver, LetGo
+from headgate.spark.machine.tasks import CloseSink, Deliver
 from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.sinks.base import Call, SinkOf
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -47,7 +47,9 @@ class Store:
         self.directory, self._calls = directory, dict(calls or {})
         self.commits = CommitLog(directory.commits)
         self.owed = complete(directory, self.commits, sinks_of(directory))
-        self.outboxes = [Outbox(query, _sink(debt.told), debt.outputs, over=True) for query, debt in self.owed.items()]
+        self.outboxes = [
+            Outbox(query, _sink(debt.description), debt.outputs, over=True) for query, debt in self.owed.items()
+        ]
         self.outboxes += [Outbox(query, _sink(entry)) for query, entry in self.commits.state.queries.items()]
         self.sinks = OpenSinks(directory, lambda text: None)
         self.letters: dict[str, DeadLetters] = {}
@@ -107,7 +109,7 @@ class Store:
         if outbox.over and not outbox.waiting:
             self.outboxes.remove(outbox)
             if not any(other.query == outbox.query for other in self.outboxes):
-                self.sinks.let_go(LetGo(outbox.id, outbox.query))
+                self.sinks.close_sink(CloseSink(outbox.id, outbox.query))
 
     def _keep(self, entry: tuple[int, str, Sequence[Any]]) -> None:
         number, stream, letters = entry
@@ -121,7 +123,7 @@ class Store:
         waiting = [number for outbox in self.outboxes for number, _ in outbox.waiting]
         waiting += [number for number, _, _ in self._letters]
         upto = min([self.commits.number, *(number - 1 for number in waiting)])
-        self.sinks.tidy(upto)
+        self.sinks.maintain(upto)
         self.commits.compact(upto)
 
     def close(self) -> None:

@@ -58,6 +58,7 @@ def play(steps: Steps, chance: random.Random, count: int) -> None:
                 steps.shorten()
 
 
+@pytest.mark.slow
 @KINDS
 def test_every_read_is_whole_at_any_point(directory: DataDirectory, kind: str) -> None:
     """Between the steps of everything that happens: what was acknowledged, perhaps what is just being committed."""
@@ -76,6 +77,7 @@ def test_every_read_is_whole_at_any_point(directory: DataDirectory, kind: str) -
     assert {*REPLACING, "commit.compact.written", "sink.adopt.some", "sink.forward.after"} <= points
 
 
+@pytest.mark.slow
 @KINDS
 def test_every_read_is_a_prefix_while_another_thread_writes(directory: DataDirectory, kind: str) -> None:
     steps, done = Steps(directory, kind), threading.Event()

@@ -14,7 +14,7 @@ from tests.spark.sinks.delivering import Store
 from tests.spark.store.steps import aside, table
 
 from headgate.model import HeadgateError
-from headgate.spark.machine.tasks import FILES, Deliver, LetGo
+from headgate.spark.machine.tasks import FILES, CloseSink, Deliver
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.files import FileSink
 from headgate.spark.sinks.result_files import read
@@ -279,9 +279,9 @@ def test_files_stay_open_when_another_sink_of_that_query_is_let_go(directory: Da
     store = Store(directory)
     store.commit(Commit(outputs={"q": inline(1)}))
     store.deliver()
-    store.sinks.let_go(LetGo(99, "q", "callback 99"))
+    store.sinks.close_sink(CloseSink(99, "q", "callback 99"))
     assert list(store.sinks.files) == ["q"]
-    store.sinks.let_go(LetGo(99, "q", FILES))
+    store.sinks.close_sink(CloseSink(99, "q", FILES))
     assert store.sinks.files == {}
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.spark.store import format_1
 
 from headgate.spark.store.log.stream_log import StreamLog
@@ -34,6 +35,7 @@ def test_its_letters_replay_and_its_segments_go_on(tmp_path: Path) -> None:
         log.seal()
 
 
+@pytest.mark.slow
 def test_a_kill_at_every_point_of_taking_over() -> None:
     """In a process of its own: it forks."""
     command = [sys.executable, "-W", "error", "-m", "tests.spark.store.format_1"]

@@ -21,6 +21,7 @@ def campaign(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_several_hundred_kills_lose_and_double_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     done = campaign("--turns", "2", "--random", "210")
     with capsys.disabled():
@@ -32,6 +33,7 @@ def test_several_hundred_kills_lose_and_double_nothing(capsys: pytest.CaptureFix
     assert int(match[2]) == 2 * int(match[3]) == 2 * len(kill_points.POINTS)
 
 
+@pytest.mark.slow
 def test_an_engine_that_forgets_too_early_is_noticed() -> None:
     done = campaign("--turns", "1", "--random", "0", "--break")
     assert done.returncode == 1

@@ -39,6 +39,7 @@ def test_a_reason_chooses(tmp_path: Path) -> None:
     assert log.batches.keys() == {"b1", "b2", "deadletters-00000001"}
 
 
+@pytest.mark.slow
 def test_a_kill_at_every_point_loses_and_doubles_nothing() -> None:
     """In a process of its own: it forks."""
     command = [sys.executable, "-W", "error", "-m", "tests.spark.store.killed_replays"]

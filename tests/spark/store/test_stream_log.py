@@ -231,6 +231,7 @@ def test_dropping_keeps_the_frontier_and_refuses_old_offsets(tmp_path: Path) -> 
         log.require(5)
 
 
+@pytest.mark.slow
 def test_readers_beside_the_appender_see_whole_prefixes(tmp_path: Path) -> None:
     log = opened(tmp_path, memory_budget=2000, seal_rows=40)
     wrong: list[Any] = []

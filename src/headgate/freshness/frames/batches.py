@@ -25,6 +25,7 @@ def rates(gaps: pa.Array, unchanged: pa.Array, visits: pa.Array) -> pa.Array:
     """The change rates of elements, each with the list of its gaps that ended in a change."""
     changes = gaps.value_lengths().to_numpy().astype(np.int64)
     element = np.repeat(np.arange(len(changes)), changes)
-    found = estimate(Histories(element, gaps.flatten().to_numpy(), unchanged.to_numpy(), visits.to_numpy(), changes))
-    columns = [pa.array(column) for column in (found.rate, found.low, found.high)]
+    histories = Histories(element, gaps.flatten().to_numpy(), unchanged.to_numpy(), visits.to_numpy(), changes)
+    estimates = estimate(histories)
+    columns = [pa.array(column) for column in (estimates.rate, estimates.low, estimates.high)]
     return pa.StructArray.from_arrays(columns, names=["change_rate", "low", "high"])

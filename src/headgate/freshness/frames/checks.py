@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from headgate.freshness.columns import Columns
+from headgate.freshness.column_names import ColumnNames
 from headgate.freshness.elements import SHOWN, in_words
 from headgate.model import HeadgateError
 
@@ -21,19 +21,19 @@ class Totals(NamedTuple):
     access: float
 
 
-def checked_numbers(frame: DataFrame, columns: Columns) -> DataFrame:
+def checked_numbers(frame: DataFrame, columns: ColumnNames) -> DataFrame:
     """The columns that a plan needs, as doubles under our names; `floor` only if it is there."""
     from pyspark.sql import functions as fn
     from pyspark.sql.types import NumericType
 
-    found = columns.found_in(frame.columns, "the table")
-    chosen = [fn.col(f"`{found['id']}`").alias("id")]
+    names = columns.found_in(frame.columns, "the table")
+    chosen = [fn.col(f"`{names['id']}`").alias("id")]
     for ours, meaning in NAMES.items():
-        if meaning not in found:
+        if meaning not in names:
             if ours == "size":
                 chosen.append(fn.lit(1.0).alias("size"))
             continue
-        name = found[meaning]
+        name = names[meaning]
         if not isinstance(frame.schema[name].dataType, NumericType):
             raise HeadgateError(f"column '{name}' holds something else than numbers", hint="cast it to double")
         chosen.append(fn.col(f"`{name}`").cast("double").alias(ours))
@@ -54,7 +54,7 @@ def check_frame(base: DataFrame, min_freshness: float | None, *, unique_ids: boo
         raise HeadgateError("there are no elements", hint="give at least one row")
     for place, (message, hint, condition) in enumerate(wrong):
         if row[f"c{place}"]:
-            keys = [str(found["id"]) for found in base.where(condition).select("id").limit(SHOWN).collect()]
+            keys = [str(row["id"]) for row in base.where(condition).select("id").limit(SHOWN).collect()]
             count = int(row[f"c{place}"])
             raise HeadgateError(
                 f"{message} in {'row' if count == 1 else 'rows'} with id {in_words(keys, count)}", hint=hint
@@ -69,22 +69,22 @@ def check_frame(base: DataFrame, min_freshness: float | None, *, unique_ids: boo
 def _wrong(base: DataFrame) -> list[tuple[str, str, Column]]:
     from pyspark.sql import functions as fn
 
-    found = [("id is missing", "give every element a key", fn.col("id").isNull())]
+    mistakes = [("id is missing", "give every element a key", fn.col("id").isNull())]
     for ours, name in NAMES.items():
         if ours in base.columns:
             column = fn.col(ours)
-            found += [
+            mistakes += [
                 (f"{name} is missing", "write a number", column.isNull() | fn.isnan(column)),
                 (f"{name} is not finite", "write a number", column == float("inf")),
                 (f"{name} is negative", "write 0 or more", column < 0),
             ]
-    found.append(("size is 0", "write more than 0: a refresh that costs nothing needs no plan", fn.col("size") == 0))
+    mistakes.append(("size is 0", "write more than 0: a refresh that costs nothing needs no plan", fn.col("size") == 0))
     if "floor" in base.columns:
         floor = fn.col("floor")
-        found.append(("min_freshness is above 1", "write a share between 0 and 1", floor > 1))
+        mistakes.append(("min_freshness is above 1", "write a share between 0 and 1", floor > 1))
         always = (floor == 1) & (fn.col("rate") > 0)
-        found.append(("min_freshness is 1 for an element that changes", "write less than 1", always))
-    return found
+        mistakes.append(("min_freshness is 1 for an element that changes", "write less than 1", always))
+    return mistakes
 
 
 def _check_keys(base: DataFrame) -> None:

@@ -55,11 +55,11 @@ def ratio_text(t: str) -> str:
     >>> ratio_text("t").count("* t")
     22
     """
-    *others, last = (f"{each!r}D" for each in ratio_polynomial())
-    found = last
-    for each in reversed(others):
-        found = f"({found} * {t} + {each})"
-    return f"({found} * {t})"
+    *others, last = (f"{coefficient!r}D" for coefficient in ratio_polynomial())
+    polynomial = last
+    for coefficient in reversed(others):
+        polynomial = f"({polynomial} * {t} + {coefficient})"
+    return f"({polynomial} * {t})"
 
 
 @cache
@@ -78,10 +78,10 @@ def ratio_polynomial() -> tuple[float, ...]:
 def _horner(x: Column, coefficients: tuple[float, ...]) -> Column:
     from pyspark.sql import functions as fn
 
-    found = fn.lit(coefficients[-1])
-    for each in reversed(coefficients[:-1]):
-        found = found * x + each
-    return found
+    value = fn.lit(coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * x + coefficient
+    return value
 
 
 def _factorial(number: int) -> float:

@@ -34,8 +34,8 @@ def profile_frame(
     weight: Column = fn.lit(1.0)
     if weights is not None:
         _check(weights, [user, "weight"])
-        known = weights.select(fn.col(user).alias("user"), fn.col("weight").cast("double"))
-        rows = rows.join(known, "user", "left")
+        user_weights = weights.select(fn.col(user).alias("user"), fn.col("weight").cast("double"))
+        rows = rows.join(user_weights, "user", "left")
         weight = fn.coalesce(fn.col("weight"), fn.lit(1.0))
     if per_user:
         total = fn.sum("count").over(Window.partitionBy("user"))
@@ -79,8 +79,8 @@ def rates_frame(
         fn.count("*").alias("visits"),
     )
     estimated = arrow_udf(rates, RATES)  # type: ignore[call-overload]  # the stubs ask for a kind, hints give it
-    found = estimated("gaps", "unchanged", "visits")
-    return histories.select("id", found.alias("found"), "visits").select("id", "found.*", "visits")
+    estimate = estimated("gaps", "unchanged", "visits")
+    return histories.select("id", estimate.alias("found"), "visits").select("id", "found.*", "visits")
 
 
 def _check(frame: DataFrame, names: list[str]) -> None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headgate.freshness.certificate import Certificate
-from headgate.freshness.columns import Columns
+from headgate.freshness.column_names import ColumnNames
 from headgate.freshness.curve import ratio_at_freshness
 from headgate.freshness.exact import GRACE, HUGE, TINY, Problem, check_bandwidth, check_floors
 from headgate.freshness.frames.checks import check_frame, checked_numbers
 from headgate.freshness.frames.curve import freshness, gain_of, with_ratio
-from headgate.freshness.search import Found, Use, find_multiplier
+from headgate.freshness.search import Multiplier, Use, find_multiplier
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,7 +51,7 @@ def plan_frame(
     frame: DataFrame,
     bandwidth: float,
     *,
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     min_freshness: float | None = None,
     unique_ids: bool = False,
     cache: bool = True,
@@ -67,26 +67,26 @@ def plan_frame(
     check_bandwidth(bandwidth)
     say = progress or (lambda _: None)
     say("checking")
-    base = checked_numbers(frame, columns or Columns())
+    base = checked_numbers(frame, columns or ColumnNames())
     totals = check_frame(base, min_freshness, unique_ids=unique_ids)
     base = _with_cost(_with_least(base, min_freshness), totals.access)
     narrow = base.select(*SEARCHED)
     if cache:
         narrow = narrow.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        found = _search(narrow, bandwidth, say)
+        solution = _search(narrow, bandwidth, say)
     finally:
         if cache:
             narrow.unpersist()
     say("certifying")
-    return _certified(base, found, bandwidth, totals.rows)
+    return _certified(base, solution, bandwidth, totals.rows)
 
 
-def narrowed(frame: DataFrame, columns: Columns | None = None) -> DataFrame:
+def narrowed(frame: DataFrame, columns: ColumnNames | None = None) -> DataFrame:
     """The columns that the search reads, without floors, of elements that are known to be right."""
     from pyspark.sql import functions as fn
 
-    base = checked_numbers(frame, columns or Columns())
+    base = checked_numbers(frame, columns or ColumnNames())
     row = base.agg(fn.sum("access").alias("access")).collect()[0]
     return _with_cost(_with_least(base, None), float(row["access"])).select(*SEARCHED)
 
@@ -107,7 +107,7 @@ def use_at(narrow: DataFrame, price: float, *, floors: bool) -> Use:
     return Use(float(row["used"] or 0.0), -float(row["slope"] or 0.0))
 
 
-def _search(narrow: DataFrame, bandwidth: float, say: Callable[[str], None]) -> Found:
+def _search(narrow: DataFrame, bandwidth: float, say: Callable[[str], None]) -> Multiplier:
     from pyspark.sql import functions as fn
 
     helped = fn.when(fn.col("load") > 0, fn.col("cost"))
@@ -116,10 +116,10 @@ def _search(narrow: DataFrame, bandwidth: float, say: Callable[[str], None]) -> 
     least = float(row["least"] or 0.0)
     check_floors(least, bandwidth)
     if row["cheapest"] is None:
-        return Found(0.0, 0.0, 1.0, 0)
+        return Multiplier(0.0, 0.0, 1.0, 0)
     ceiling = (1.0 + 1e-9) / float(row["cheapest"])
     if least >= bandwidth * (1 - GRACE):
-        return Found(ceiling, ceiling, 1.0, 0)
+        return Multiplier(ceiling, ceiling, 1.0, 0)
     say("sketching")
     start = _sketched(narrow, bandwidth)
 
@@ -161,8 +161,8 @@ def _with_least(base: DataFrame, min_freshness: float | None) -> DataFrame:
 
     from headgate.freshness.frames.batches import floors
 
-    found = arrow_udf(floors, "double")  # type: ignore[call-overload]  # the stubs ask for a kind, hints give it
-    return base.withColumn("least", found("rate", "size", "floor"))
+    floor_frequency = arrow_udf(floors, "double")  # type: ignore[call-overload]  # the stubs ask for a kind, hints give it
+    return base.withColumn("least", floor_frequency("rate", "size", "floor"))
 
 
 def _with_cost(base: DataFrame, access: float) -> DataFrame:
@@ -176,15 +176,15 @@ def _with_cost(base: DataFrame, access: float) -> DataFrame:
     return base.withColumn("cost", fn.when(fn.col("useful"), fn.coalesce(cost, fn.lit(HUGE))).otherwise(HUGE))
 
 
-def _with_frequency(base: DataFrame, found: Found) -> DataFrame:
+def _with_frequency(base: DataFrame, solution: Multiplier) -> DataFrame:
     """The plan's columns beside those of the elements."""
     from pyspark.sql import functions as fn
 
-    base = _with_wanted(base, "_lower", found.lower)
+    base = _with_wanted(base, "_lower", solution.lower)
     mixed = fn.col("_lower")
-    if found.lower != found.upper:
-        base = _with_wanted(base, "_upper", found.upper)
-        mixed = found.mix * fn.col("_lower") + (1.0 - found.mix) * fn.col("_upper")
+    if solution.lower != solution.upper:
+        base = _with_wanted(base, "_upper", solution.upper)
+        mixed = solution.mix * fn.col("_lower") + (1.0 - solution.mix) * fn.col("_upper")
     base = base.withColumn("frequency", mixed / fn.col("size"))
     ratio = fn.when(fn.col("frequency") > 0, fn.col("rate") / fn.col("frequency"))
     fresh = fn.when(fn.col("rate") == 0, 1.0).otherwise(fn.coalesce(freshness(ratio), fn.lit(0.0)))
@@ -200,12 +200,12 @@ def _with_wanted(base: DataFrame, name: str, price: float) -> DataFrame:
     return priced.select(*base.columns, fn.greatest(wanted, fn.col("least")).alias(name))
 
 
-def _certified(base: DataFrame, found: Found, bandwidth: float, rows: int) -> FramePlan:
+def _certified(base: DataFrame, solution: Multiplier, bandwidth: float, rows: int) -> FramePlan:
     """The plan with its proof, from one more pass over it."""
     from pyspark.sql import functions as fn
 
-    planned = _with_frequency(base, found)
-    price = found.upper
+    planned = _with_frequency(base, solution)
+    price = solution.upper
     often, size = fn.col("frequency"), fn.col("size")
     reached = fn.when(often > 0, gain_of(fn.col("rate") / often)).otherwise(1.0)
     away = reached / (price * fn.col("cost")) - 1.0
@@ -224,7 +224,7 @@ def _certified(base: DataFrame, found: Found, bandwidth: float, rows: int) -> Fr
         violation=float(row["violation"] or 0.0),
         used=used,
         bound=perceived + price * max(0.0, bandwidth - used),
-        steps=found.steps,
+        steps=solution.steps,
     )
     return FramePlan(
         planned.select("id", "frequency", "freshness"), certificate, perceived, rows, int(row["unrefreshed"])

@@ -18,7 +18,7 @@ from headgate.freshness.curve import Floats
 from headgate.freshness.elements import Elements
 from headgate.freshness.exact import plan
 from headgate.freshness.rates import Rates, estimate
-from headgate.freshness.refresher.sources import Fetched, Source, SourceError
+from headgate.freshness.refresher.sources import CopySource, Fetched, SourceError
 from headgate.freshness.refresher.store import Store, Visited
 from headgate.freshness.timetable import Timetable
 from headgate.model import HeadgateError
@@ -27,7 +27,7 @@ PRIOR = 4.0  # visits that the table's own change rate counts for
 
 
 @dataclass(slots=True)
-class Tally:
+class VisitTally:
     """What a run has done."""
 
     visits: Counter[str] = field(default_factory=Counter)  # changed, same, failed
@@ -43,7 +43,7 @@ class Refresher:
     def __init__(
         self,
         store: Store,
-        source: Source,
+        source: CopySource,
         bandwidth: float,
         *,
         period: float,
@@ -58,20 +58,22 @@ class Refresher:
         self._store, self._source, self._bandwidth = store, source, bandwidth
         self._period, self._replan = period, replan
         self._clock, self._sleep = clock, sleep
-        self.tally = Tally()
+        self.tally = VisitTally()
 
-    def run(self, periods: float, told: Callable[[Visited], None] = lambda _: None) -> Tally:
-        """Go on for some periods; `told` hears of every visit."""
+    def run(self, periods: float, on_visit: Callable[[Visited], None] = lambda _: None) -> VisitTally:
+        """Go on for some periods; `on_visit` is called with every visit."""
         began = self._clock()
         keys, begin = self._store.keys(), 0.0
         while begin < periods:
             following = min(begin + self._replan, periods)
-            self._follow(began, begin, following, keys, told)
+            self._follow(began, begin, following, keys, on_visit)
             self._wait(began, following)
             begin = max(following, self._now(began))
         return self.tally
 
-    def _follow(self, began: float, begin: float, end: float, keys: list[str], told: Callable[[Visited], None]) -> None:
+    def _follow(
+        self, began: float, begin: float, end: float, keys: list[str], on_visit: Callable[[Visited], None]
+    ) -> None:
         """One plan, from `begin` to `end` periods after the start."""
         elements = self._plan()
         frequency = plan(elements, self._bandwidth).frequency
@@ -82,7 +84,7 @@ class Refresher:
                 break
             self._wait(began, start)
             free = start + float(elements.size[number]) / self._bandwidth
-            told(self._visit(keys[number], number))
+            on_visit(self._visit(keys[number], number))
 
     def _now(self, began: float) -> float:
         return (self._clock() - began) / self._period
@@ -99,7 +101,7 @@ class Refresher:
         return self._store.learned()
 
     def _visit(self, key: str, number: int) -> Visited:
-        before = self._store.known(number)
+        before = self._store.version(number)
         fetched: Fetched | None = None
         try:
             fetched = self._source.fetch(key, before)
@@ -111,14 +113,14 @@ class Refresher:
         return visit
 
 
-def blended(given: Floats, found: Rates) -> list[float]:
-    """Rates that lean on the table's as long as visits are few.
+def blended(given: Floats, estimated: Rates) -> list[float]:
+    """Estimated rates, averaged with those of the table as long as visits are few.
 
     >>> from headgate.freshness.rates import Histories
-    >>> found = estimate(Histories.of([0] * 4, [1.0] * 4, [0] * 4, count=2))
-    >>> blended(np.array([3.0, 3.0]), found)
+    >>> estimated = estimate(Histories.of([0] * 4, [1.0] * 4, [0] * 4, count=2))
+    >>> blended(np.array([3.0, 3.0]), estimated)
     [1.5, 3.0]
     """
-    share = found.visits / (found.visits + PRIOR)
-    mixed = (1.0 - share) * given + share * np.nan_to_num(found.rate)
-    return [float(each) for each in mixed]
+    share = estimated.visits / (estimated.visits + PRIOR)
+    mixed = (1.0 - share) * given + share * np.nan_to_num(estimated.rate)
+    return [float(rate) for rate in mixed]

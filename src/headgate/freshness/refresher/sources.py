@@ -17,8 +17,8 @@ TIMEOUT = 30.0
 NOT_MODIFIED = 304
 
 
-class Known(NamedTuple):
-    """What is known of a copy from its last visit: the server's marks, and a digest of the content."""
+class CopyVersion(NamedTuple):
+    """The version of a copy at its last visit: the server's ETag and Last-Modified, and a digest of the content."""
 
     etag: str = ""
     last_modified: str = ""
@@ -26,19 +26,19 @@ class Known(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """What a visit found: the content if it may have changed, and what to know for the next one."""
+    """The outcome of a visit: the content if it may have changed, and the version to send with the next visit."""
 
     body: bytes | None
-    known: Known
+    version: CopyVersion
 
-    def changed(self, before: Known) -> bool:
-        return self.body is not None and self.known.digest != before.digest
+    def changed(self, before: CopyVersion) -> bool:
+        return self.body is not None and self.version.digest != before.digest
 
 
-class Source(Protocol):
+class CopySource(Protocol):
     """Fetches one element by its key; raises `SourceError` where that fails."""
 
-    def fetch(self, key: str, known: Known) -> Fetched: ...
+    def fetch(self, key: str, version: CopyVersion) -> Fetched: ...
 
 
 class SourceError(Exception):
@@ -51,17 +51,19 @@ class HttpSource:
     def __init__(self, timeout: float = TIMEOUT) -> None:
         self._timeout = timeout
 
-    def fetch(self, key: str, known: Known) -> Fetched:
+    def fetch(self, key: str, version: CopyVersion) -> Fetched:
         if urlsplit(key).scheme not in ("http", "https"):
             raise SourceError("is no http or https URL")
-        request = urllib.request.Request(key, headers=_conditions(known))
+        request = urllib.request.Request(key, headers=_conditions(version))
         try:
             with _opened(request, self._timeout) as (headers, body):
-                return Fetched(body, Known(headers.get("ETag", ""), headers.get("Last-Modified", ""), digest(body)))
+                return Fetched(
+                    body, CopyVersion(headers.get("ETag", ""), headers.get("Last-Modified", ""), digest(body))
+                )
         except urllib.error.HTTPError as error:
             error.close()
             if error.code == NOT_MODIFIED:
-                return Fetched(None, known)
+                return Fetched(None, version)
             raise SourceError(f"the server says {error.code}") from error
         except (OSError, ValueError) as error:
             raise SourceError(str(getattr(error, "reason", None) or error)) from error
@@ -86,22 +88,22 @@ class FunctionSource:
         except (ImportError, AttributeError, ValueError):
             raise HeadgateError(f"there is no function '{text}'", hint="write it as package.module:function") from None
 
-    def fetch(self, key: str, known: Known) -> Fetched:
+    def fetch(self, key: str, version: CopyVersion) -> Fetched:
         try:
-            found = self._function(key)
+            content = self._function(key)
         except Exception as error:  # a user's function may fail in any way; the other elements go on
             raise SourceError(f"{type(error).__name__}: {error}") from error
-        body = found.encode() if isinstance(found, str) else bytes(found)
-        return Fetched(body, Known(digest=digest(body)))
+        body = content.encode() if isinstance(content, str) else bytes(content)
+        return Fetched(body, CopyVersion(digest=digest(body)))
 
 
 def digest(body: bytes) -> str:
-    """What tells two contents apart; servers send whole documents that are the same as before."""
+    """A hash of the content: many servers send the whole document although it has not changed."""
     return hashlib.blake2b(body, digest_size=16).hexdigest()
 
 
-def _conditions(known: Known) -> dict[str, str]:
-    conditions = {"If-None-Match": known.etag, "If-Modified-Since": known.last_modified}
+def _conditions(version: CopyVersion) -> dict[str, str]:
+    conditions = {"If-None-Match": version.etag, "If-Modified-Since": version.last_modified}
     return {name: value for name, value in conditions.items() if value}
 
 

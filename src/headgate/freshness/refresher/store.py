@@ -19,7 +19,7 @@ import numpy as np
 
 from headgate.freshness.elements import Elements
 from headgate.freshness.rates import Histories
-from headgate.freshness.refresher.sources import Fetched, Known, digest
+from headgate.freshness.refresher.sources import CopyVersion, Fetched, digest
 from headgate.model import HeadgateError
 
 SCHEMA = """
@@ -64,7 +64,7 @@ class Store:
         self._database.close()
 
     def enter(self, elements: Elements) -> None:
-        """Take over a table of elements; what is known of those that were here before stays."""
+        """Store a table of elements; copies and visits of elements stored before are kept."""
         assert elements.ids is not None
         keys = [str(key) for key in elements.ids]
         rows = zip(
@@ -93,8 +93,8 @@ class Store:
         """The elements with the change rates of the last estimate."""
         return self._elements("coalesce(learned, change_rate)")
 
-    def known(self, number: int) -> Known:
-        return Known(*self._all("SELECT etag, last_modified, digest FROM element WHERE number = ?", number)[0])
+    def version(self, number: int) -> CopyVersion:
+        return CopyVersion(*self._all("SELECT etag, last_modified, digest FROM element WHERE number = ?", number)[0])
 
     def path(self, key: str) -> Path:
         """Where the copy of an element lies; names that are too long for a file end in a digest."""
@@ -103,18 +103,18 @@ class Store:
         return self.copies / (name if len(name) <= 200 else f"{name[:160]}-{digest(key.encode())}")
 
     def record(self, key: str, visit: Visited, fetched: Fetched | None) -> None:
-        """A visit with what it found."""
+        """Record a visit and store the copy if it has changed."""
         if fetched is not None and fetched.body is not None and visit.changed:
             _write(self.path(key), fetched.body)
         with self._transaction():
-            found = None if visit.changed is None else int(visit.changed)
-            self._run("INSERT INTO visit VALUES (?, ?, ?, ?)", visit.number, visit.at, found, visit.error or None)
+            changed = None if visit.changed is None else int(visit.changed)
+            self._run("INSERT INTO visit VALUES (?, ?, ?, ?)", visit.number, visit.at, changed, visit.error or None)
             if fetched is not None:
                 marks = "UPDATE element SET etag = ?, last_modified = ?, digest = ? WHERE number = ?"
-                self._run(marks, *fetched.known, visit.number)
+                self._run(marks, *fetched.version, visit.number)
 
     def learn(self, rates: Sequence[float]) -> None:
-        """Keep new change rates."""
+        """Store new change rates."""
         with self._transaction():
             pairs = [(rate, number) for number, rate in enumerate(rates)]
             self._database.executemany("UPDATE element SET learned = ? WHERE number = ?", pairs)
@@ -143,8 +143,8 @@ class Store:
         self._database.execute(sql, values)
 
     def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with closing(self._database.execute(sql, values)) as found:
-            return found.fetchall()
+        with closing(self._database.execute(sql, values)) as cursor:
+            return cursor.fetchall()
 
 
 class _Transaction:

@@ -45,9 +45,11 @@ class Grouping:
 
     def planned(self) -> Relation:
         """The Aggregate as a relation."""
-        keys, values = (tuple(Column(name, key) for key, name in made.items()) for made in (self.keys, self.aggregates))
+        keys, values = (
+            tuple(Column(name, key) for key, name in named.items()) for named in (self.keys, self.aggregates)
+        )
         plan = Aggregate(inputs=(self.relation.plan,), window=self.window, time=self.time, keys=keys, aggregates=values)
-        names = [START, END, *(one.name for one in (*keys, *values))]
+        names = [START, END, *(output.name for output in (*keys, *values))]
         ends = {START: START, END: END}
         return Relation(plan, tuple(Field(name, column(name)) for name in names), ends, self.window, ends, cut=START)
 
@@ -56,9 +58,9 @@ class Grouping:
         return normal(self._over(node.copy()))
 
     def _over(self, node: exp.Expr) -> exp.Expr:
-        found = self._output(node)
-        if found is not None:
-            return found
+        output = self._output(node)
+        if output is not None:
+            return output
         if isinstance(node, exp.Column):
             hint = f"add {text(node)} to GROUP BY, or aggregate it: max({text(node)})"
             raise refusal(node, f"column '{text(node)}' is neither grouped nor aggregated", hint)
@@ -91,12 +93,12 @@ def aggregate(query: exp.Select, scope: Scope, relation: Relation) -> tuple[Rela
     tests = [_without_aliases(test, named, scope) for test in conjuncts(having.this if having else None)]
     items = [item.unalias() for item in query.expressions]
     grouping = _grouping(query, _groups(query, named, scope), [*items, *tests], scope, relation)
-    made = grouping.planned()
+    grouped = grouping.planned()
     outputs = [(output_name(item), grouping.above(item.unalias())) for item in query.expressions]
     if tests:
         predicate = conjunction(grouping.above(test) for test in tests)
-        made = _with_plan(made, Select(inputs=(made.plan,), predicate=predicate))
-    return made, outputs
+        grouped = _with_plan(grouped, Select(inputs=(grouped.plan,), predicate=predicate))
+    return grouped, outputs
 
 
 def output_name(item: exp.Expr) -> str:
@@ -150,8 +152,10 @@ def _groups(query: exp.Select, named: dict[str, exp.Expr], scope: Scope) -> list
     for key, value in group.args.items():
         if value and key != "expressions":
             raise refusal(group, f"GROUP BY {key.upper()} is not supported", "list the window and the keys")
-    flat = [part for one in group.expressions for part in (one.expressions if isinstance(one, exp.Tuple) else [one])]
-    return [_without_aliases(_ordinal(one, query), named, scope) for one in flat]
+    flat: list[exp.Expr] = []
+    for expression in group.expressions:
+        flat += expression.expressions if isinstance(expression, exp.Tuple) else [expression]
+    return [_without_aliases(_ordinal(expression, query), named, scope) for expression in flat]
 
 
 def _ordinal(node: exp.Expr, query: exp.Select) -> exp.Expr:
@@ -176,8 +180,8 @@ def _without_aliases(node: exp.Expr, named: dict[str, exp.Expr], scope: Scope) -
         for field in part.parts[1:]:
             path = exp.Dot(this=path, expression=field.copy())
         part.replace(path)
-    made: exp.Expr = root.this
-    return made
+    expression: exp.Expr = root.this
+    return expression
 
 
 def _is_input(part: exp.Column, replaced: exp.Expr, scope: Scope) -> bool:
@@ -186,7 +190,7 @@ def _is_input(part: exp.Column, replaced: exp.Expr, scope: Scope) -> bool:
     return (
         scope.knows(name)
         or any(item.name == name and len(part.parts) > 1 for item in scope.items)
-        or any(one.parts[0].name.lower() == name for one in outer_columns(replaced))
+        or any(column.parts[0].name.lower() == name for column in outer_columns(replaced))
     )
 
 
@@ -194,15 +198,15 @@ def _grouping(
     query: exp.Select, groups: list[exp.Expr], used: list[exp.Expr], scope: Scope, relation: Relation
 ) -> Grouping:
     window, time = _window_of(query, groups, scope, relation)
-    call = next((text(scope.resolve(_call(one))) for one in groups if is_window(_call(one))), "")
-    plain = [one for one in groups if window_part(one, scope, relation, call) is None]
-    for one in aggregates_in(plain):
-        raise refusal(one, "GROUP BY holds an aggregate", "group by columns, and test aggregates with HAVING")
-    keys = _named([scope.resolve(one) for one in plain], {START, END})
+    call = next((text(scope.resolve(_call(expression))) for expression in groups if is_window(_call(expression))), "")
+    plain = [expression for expression in groups if window_part(expression, scope, relation, call) is None]
+    for expression in aggregates_in(plain):
+        raise refusal(expression, "GROUP BY holds an aggregate", "group by columns, and test aggregates with HAVING")
+    keys = _named([scope.resolve(expression) for expression in plain], {START, END})
     calls = list(aggregates_in(used))
-    for one in calls:
-        _refuse_nested(one)
-    values = _named([scope.resolve(one) for one in calls], {START, END, *keys.values()})
+    for expression in calls:
+        _refuse_nested(expression)
+    values = _named([scope.resolve(expression) for expression in calls], {START, END, *keys.values()})
     return Grouping(scope, relation, window, time, call, keys, values)
 
 
@@ -211,10 +215,10 @@ def _call(node: exp.Expr) -> exp.Expr:
 
 
 def _window_of(query: exp.Select, groups: list[exp.Expr], scope: Scope, relation: Relation) -> tuple[Window, str]:
-    for one in groups:
-        if is_window(_call(one)):
-            return window_call(_call(one), scope, relation)
-    if relation.window is None or not any(window_part(one, scope, relation, "") for one in groups):
+    for expression in groups:
+        if is_window(_call(expression)):
+            return window_call(_call(expression), scope, relation)
+    if relation.window is None or not any(window_part(expression, scope, relation, "") for expression in groups):
         raise _unbounded(query, relation)
     if not relation.pending and not (relation.window.tumbling and relation.cut):
         hint = "aggregate TUMBLE windows and keep window_start in the subquery"
@@ -243,15 +247,15 @@ def _refuse_nested(node: exp.Expr) -> None:
 
 def _named(expressions: list[exp.Expr], taken: set[str]) -> dict[str, str]:
     """Canonical expressions in their order, each with a name of its own: `SUM(a)` is `sum_a`."""
-    made: dict[str, str] = {}
-    for told, node in sorted({text(one): one for one in expressions}.items()):
-        plain = node.name if isinstance(node, exp.Column) else re.sub(r"\W+", "_", told.lower()).strip("_")
+    names: dict[str, str] = {}
+    for written, node in sorted({text(expression): expression for expression in expressions}.items()):
+        plain = node.name if isinstance(node, exp.Column) else re.sub(r"\W+", "_", written.lower()).strip("_")
         name, count = plain or "value", 1
-        while name in taken or name in made.values():
+        while name in taken or name in names.values():
             count += 1
             name = f"{plain}_{count}"
-        made[told] = name
-    return made
+        names[written] = name
+    return names
 
 
 def _with_plan(relation: Relation, plan: Select) -> Relation:

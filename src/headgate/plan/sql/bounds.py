@@ -49,14 +49,14 @@ _SIGNS = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 _FLAT = (exp.And, exp.Or)  # long chains of these are read and written without recursion, also by Spark
 
 
-def too_much(what: str, found: int, most: int, hint: str, where: str = "") -> HeadgateError:
+def too_much(what: str, count: int, most: int, hint: str, where: str = "") -> HeadgateError:
     """The refusal of something beyond its bound.
 
     >>> str(too_much("columns", 2000, 1000, "select fewer"))
     'the query has 2 000 columns, more than the 1 000 that are allowed; select fewer'
     """
-    told = f"the query has {_told(found)} {what}, more than the {_told(most)} that are allowed"
-    return HeadgateError(told, where=where, hint=hint)
+    message = f"the query has {_digits(count)} {what}, more than the {_digits(most)} that are allowed"
+    return HeadgateError(message, where=where, hint=hint)
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def room() -> Iterator[None]:
 
 def check_text(sql: str) -> None:
     """Before anything is read."""
-    if not sql.isascii() and any("\ud800" <= one <= "\udfff" for one in sql):
+    if not sql.isascii() and any("\ud800" <= character <= "\udfff" for character in sql):
         raise HeadgateError("the SQL holds half a character, which is no text", hint="write the whole character")
     if len(sql) > CHARACTERS:
         raise too_much("characters", len(sql), CHARACTERS, "keep long lists in a stored table and join with it")
@@ -116,19 +116,19 @@ def check_tree(statement: exp.Expr) -> None:
         raise too_much("SELECTs", selects, SELECTS, "make several queries of it")
 
 
-def check_leaves(found: int, where: str) -> None:
+def check_leaves(leaves: int, where: str) -> None:
     """Streams that a plan reads, each as often as it is read: two CTEs that double each other grow without end."""
-    if found > LEAVES:
-        raise too_much("streams to read", found, LEAVES, "make several queries of it", where)
+    if leaves > LEAVES:
+        raise too_much("streams to read", leaves, LEAVES, "make several queries of it", where)
 
 
 def check_windows(size: float, slide: float, where: str) -> None:
     """A row is put into size / slide windows, each time it is read."""
-    found = ceil(round(size / slide, 6))
-    if found > WINDOWS:
-        told = f"windows of {size:g} s every {slide:g} s put each row into {_told(found)} windows"
+    windows = ceil(round(size / slide, 6))
+    if windows > WINDOWS:
+        message = f"windows of {size:g} s every {slide:g} s put each row into {_digits(windows)} windows"
         hint = f"slide by at least {size / WINDOWS:g} s"
-        raise HeadgateError(f"{told}, more than the {_told(WINDOWS)} that are allowed", where=where, hint=hint)
+        raise HeadgateError(f"{message}, more than the {_digits(WINDOWS)} that are allowed", where=where, hint=hint)
 
 
 def _check_lists(node: exp.Expr) -> None:
@@ -142,5 +142,5 @@ def _check_lists(node: exp.Expr) -> None:
             raise too_much(what, len(value), LISTED, "keep long lists in a stored table and join with it")
 
 
-def _told(number: int) -> str:
+def _digits(number: int) -> str:
     return f"{number:,}".replace(",", " ")

@@ -50,7 +50,7 @@ def refused() -> dict[str, Reason]:
 
 
 def _names(lists: Iterable[str]) -> frozenset[str]:
-    return frozenset(name for one in lists for name in one.split())
+    return frozenset(name for names in lists for name in names.split())
 
 
 @cache

@@ -11,7 +11,7 @@ from headgate.model import HeadgateError, Join, Select, TableJoin
 from headgate.plan.sql.bounds import check_leaves
 from headgate.plan.sql.normal import conjunction, conjuncts, text
 from headgate.plan.sql.parse import place, refusal
-from headgate.plan.sql.scope import START, Field, Item, Relation, Scope, leaves, quoted
+from headgate.plan.sql.scope import START, Field, FromItem, Relation, Scope, leaves, quoted
 from headgate.plan.sql.windows import applied, duration, without_event_time
 
 _FOREVER = float("inf")
@@ -24,7 +24,7 @@ _BOUND_HINT = (
 class Entry:
     """An entry of FROM with its LEFT JOIN condition, if it has one; `applies` a window still pending below joins."""
 
-    item: Item
+    item: FromItem
     left_on: exp.Expr | None = None
     applies: bool = False
 
@@ -47,9 +47,9 @@ def joined(entries: list[Entry], tests: list[exp.Expr], scope: Scope) -> Relatio
     placed: dict[int, list[exp.Expr]] = {position: [] for position in order}
     below: dict[int, list[exp.Expr]] = {position: [] for position in order}
     for test in tests:
-        found = scope.items_of(test) or {order[0]}
-        last = max(found, key=order.index)
-        alone = len(found) == 1 and entries[last].item.relation is not None
+        items = scope.items_of(test) or {order[0]}
+        last = max(items, key=order.index)
+        alone = len(items) == 1 and entries[last].item.relation is not None
         (below if alone else placed)[last].append(test)
     relation = _filtered(entries[order[0]], below[order[0]], scope)
     left = "" if len(order) == 1 else entries[order[0]].item.alias
@@ -94,8 +94,8 @@ def _filtered(entry: Entry, tests: list[exp.Expr], scope: Scope) -> Relation:
     if not (relation.pending and entry.applies):
         return _selected(relation, resolved)
     early = [test for test in resolved if not any(part.name in relation.marks for part in test.find_all(exp.Column))]
-    made = applied(_selected(relation, early), entry.item.node)
-    return _selected(made, [test for test in resolved if test not in early])
+    windowed = applied(_selected(relation, early), entry.item.node)
+    return _selected(windowed, [test for test in resolved if test not in early])
 
 
 def _selected(relation: Relation, tests: list[exp.Expr]) -> Relation:
@@ -126,7 +126,7 @@ def _with_table(left: Relation, alias: str, entry: Entry, tests: list[exp.Expr],
     return replace(sided, plan=plan, fields=fields, aliases=sided.aliases | {item.alias})
 
 
-def _with_stream(left: Relation, alias: str, item: Item, tests: list[exp.Expr], scope: Scope) -> Relation:
+def _with_stream(left: Relation, alias: str, item: FromItem, tests: list[exp.Expr], scope: Scope) -> Relation:
     assert item.relation is not None
     check_leaves(leaves(left.plan) + leaves(item.relation.plan), place(item.node))
     mine, other = _sided(left, alias), _sided(item.relation, item.alias)
@@ -158,24 +158,24 @@ def _sided(relation: Relation, alias: str) -> Relation:
     """A join's input as it is referred to above the join."""
     if relation.aliases:
         return relation
-    item = Item(name=alias, alias=alias, node=exp.Null(), relation=relation)
-    told = quoted(alias)
+    item = FromItem(name=alias, alias=alias, node=exp.Null(), relation=relation)
+    prefix = quoted(alias)
 
     def above(refs: Mapping[str, str]) -> dict[str, str]:
-        return {f"{told}.{ref}": part for ref, part in refs.items()}
+        return {f"{prefix}.{ref}": part for ref, part in refs.items()}
 
     return replace(
         relation,
         fields=_above(item),
-        times={ref: f"{told}.{moment}" for ref, moment in above(relation.times).items()},
+        times={ref: f"{prefix}.{moment}" for ref, moment in above(relation.times).items()},
         marks=above(relation.marks),
-        cut=f"{told}.{relation.cut}" if relation.cut else "",
+        cut=f"{prefix}.{relation.cut}" if relation.cut else "",
         aliases=frozenset({alias}),
     )
 
 
-def _above(item: Item) -> tuple[Field, ...] | None:
-    return None if item.fields is None else tuple(Field(one.name, item.above(one.ref)) for one in item.fields)
+def _above(item: FromItem) -> tuple[Field, ...] | None:
+    return None if item.fields is None else tuple(Field(field.name, item.above(field.ref)) for field in item.fields)
 
 
 def _both(left: tuple[Field, ...] | None, right: tuple[Field, ...] | None) -> tuple[Field, ...] | None:
@@ -193,36 +193,39 @@ def _same_window(left: Relation, right: Relation, bound: Bound) -> bool:
 
 
 def _bound(
-    parts: list[exp.Expr], sides: tuple[Relation, Relation], inputs: tuple[Relation, Item], scope: Scope
+    parts: list[exp.Expr], sides: tuple[Relation, Relation], inputs: tuple[Relation, FromItem], scope: Scope
 ) -> Bound:
     """The narrowest bound that the conjuncts put on the two sides' event times."""
     (left, right), (before, item) = sides, inputs
     for side in (before, item.relation):
         if side is not None and not side.times:
             raise without_event_time(item.node, side)
-    found: dict[tuple[str, str], Bound] = {}
+    bounds: dict[tuple[str, str], Bound] = {}
     for number, part in enumerate(parts):
-        one = _read(part, number, left.times, right.times)
-        if one is not None:
-            pair = (one.left, one.right)
-            found[pair] = _narrowed(found.get(pair, Bound(*pair)), one)
-    closed = [one for one in found.values() if one.upper - one.lower < _FOREVER]
+        bound = _read(part, number, left.times, right.times)
+        if bound is not None:
+            pair = (bound.left, bound.right)
+            bounds[pair] = _narrowed(bounds.get(pair, Bound(*pair)), bound)
+    closed = [bound for bound in bounds.values() if bound.upper - bound.lower < _FOREVER]
     if not closed:
-        raise _unbounded(list(found.values()), left, right, item, scope)
+        raise _unbounded(list(bounds.values()), left, right, item, scope)
     # Of equal ones the window's start before its end, then by text: the order of writing must not matter.
-    best = min(closed, key=lambda one: (one.upper - one.lower, left.marks.get(one.left) != START, one.left, one.right))
+    best = min(
+        closed,
+        key=lambda bound: (bound.upper - bound.lower, left.marks.get(bound.left) != START, bound.left, bound.right),
+    )
     if best.lower > best.upper:
         raise refusal(item.node, f"the time bound of the join with '{item.name}' can never hold", "swap its two ends")
     return best
 
 
-def _unbounded(found: list[Bound], left: Relation, right: Relation, item: Item, scope: Scope) -> HeadgateError:
-    one = found[0] if found else Bound(next(iter(left.times)), next(iter(right.times)))
-    ours, theirs = _as_written(one.left, scope), _as_written(one.right, scope)
-    if not found:
+def _unbounded(bounds: list[Bound], left: Relation, right: Relation, item: FromItem, scope: Scope) -> HeadgateError:
+    bound = bounds[0] if bounds else Bound(next(iter(left.times)), next(iter(right.times)))
+    ours, theirs = _as_written(bound.left, scope), _as_written(bound.right, scope)
+    if not bounds:
         hint = _BOUND_HINT.format(left=ours, right=theirs)
         return refusal(item.node, f"the join with '{item.name}' has no time bound", hint)
-    missing = f">= {ours} - " if one.lower == -_FOREVER else f"<= {ours} + "
+    missing = f">= {ours} - " if bound.lower == -_FOREVER else f"<= {ours} + "
     hint = f"add the other end: AND {theirs} {missing}INTERVAL 10 SECONDS"
     return refusal(item.node, f"the join with '{item.name}' is bounded in time on one end only", hint)
 
@@ -236,9 +239,9 @@ def _as_written(ref: str, scope: Scope) -> str:
     return ref
 
 
-def _narrowed(one: Bound, other: Bound) -> Bound:
-    lower, upper = max(one.lower, other.lower), min(one.upper, other.upper)
-    return replace(one, lower=lower, upper=upper, said=one.said | other.said)
+def _narrowed(bound: Bound, other: Bound) -> Bound:
+    lower, upper = max(bound.lower, other.lower), min(bound.upper, other.upper)
+    return replace(bound, lower=lower, upper=upper, said=bound.said | other.said)
 
 
 def _read(part: exp.Expr, place: int, left: Mapping[str, str], right: Mapping[str, str]) -> Bound | None:
@@ -271,11 +274,13 @@ def _difference(part: exp.Expr, times: Mapping[str, str]) -> tuple[dict[str, int
 
 
 def _sum(left: exp.Expr, right: exp.Expr, times: Mapping[str, str], sign: int) -> tuple[dict[str, int], float] | None:
-    one, other = _linear(left, times), _linear(right, times)
-    if one is None or other is None:
+    left_side, right_side = _linear(left, times), _linear(right, times)
+    if left_side is None or right_side is None:
         return None
-    factors = {ref: one[0].get(ref, 0) + sign * other[0].get(ref, 0) for ref in {**one[0], **other[0]}}
-    return {ref: factor for ref, factor in factors.items() if factor}, one[1] + sign * other[1]
+    factors = {
+        ref: left_side[0].get(ref, 0) + sign * right_side[0].get(ref, 0) for ref in {**left_side[0], **right_side[0]}
+    }
+    return {ref: factor for ref, factor in factors.items() if factor}, left_side[1] + sign * right_side[1]
 
 
 def _linear(node: exp.Expr, times: Mapping[str, str]) -> tuple[dict[str, int], float] | None:

@@ -52,7 +52,7 @@ def _without_unused(node: Operator, used: Used) -> Operator:
 
 def _read(columns: tuple[Column, ...], used: frozenset[str]) -> tuple[Column, ...]:
     """Columns that somebody reads, or that cannot fail: those cost nothing, and may be what other queries share."""
-    return tuple(one for one in columns if one.name in used or not _computed(one.expression))
+    return tuple(column for column in columns if column.name in used or not _computed(column.expression))
 
 
 def _computed(expression: str) -> bool:
@@ -66,7 +66,7 @@ def _used_below(node: Operator, used: Used) -> Used:
             used = frozenset()
         case Union() | Except():
             return None  # columns are matched by their places
-    return None if used is None else used | {name for one in _texts(node) for name in _names(one)}
+    return None if used is None else used | {name for expression in _texts(node) for name in _names(expression)}
 
 
 def _texts(node: Operator) -> Iterator[str]:
@@ -74,10 +74,10 @@ def _texts(node: Operator) -> Iterator[str]:
         case Select():
             yield node.predicate
         case Project():
-            yield from (one.expression for one in node.columns)
+            yield from (column.expression for column in node.columns)
         case Aggregate():
             yield node.time
-            yield from (one.expression for one in (*node.keys, *node.aggregates))
+            yield from (column.expression for column in (*node.keys, *node.aggregates))
         case Join():
             yield from (node.condition, node.left_time, node.right_time)
         case TableJoin():
@@ -116,5 +116,5 @@ def _meaning(predicate: str, meant: Mapping[str, str]) -> str | None:
             return None
         if not path:
             column.replace(exp.Paren(this=sqlglot.parse_one(meant[name], dialect="spark")))
-    made = text(normal(root.this))
-    return made if len(made) <= LONGEST else None
+    normalized = text(normal(root.this))
+    return normalized if len(normalized) <= LONGEST else None

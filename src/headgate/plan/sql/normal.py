@@ -63,9 +63,9 @@ def text(node: exp.Expr) -> str:
     try:
         return SPARK.generate(node, comments=False, unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError as error:
-        found = " ".join(str(error).split()).partition(" when targeting")[0]
+        reason = " ".join(str(error).split()).partition(" when targeting")[0]
         raise refusal(
-            node, f"this cannot be written in Spark's SQL: {found}", "write it with other functions"
+            node, f"this cannot be written in Spark's SQL: {reason}", "write it with other functions"
         ) from None
 
 
@@ -95,14 +95,14 @@ def is_column(expression: str) -> bool:
 
 def conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
     """The operands of nested ANDs, parentheses and TRUE aside."""
-    found, ahead = [], [] if node is None else [node]
+    parts, ahead = [], [] if node is None else [node]
     while ahead:
         inner = ahead.pop().unnest()
         if isinstance(inner, exp.And):
             ahead += (inner.expression, inner.this)
         elif not (isinstance(inner, exp.Boolean) and inner.this):
-            found.append(inner)
-    return found
+            parts.append(inner)
+    return parts
 
 
 def conjunction(parts: Iterable[exp.Expr], *, of_join: bool = False) -> str:
@@ -149,7 +149,7 @@ def _atomic(node: exp.Expr) -> bool:
 def _normal(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.And | exp.Or):  # a chain as a whole: at each of its links it would take quadratic time
         kind = type(node)
-        return _connected(kind, [_wrapped(_normal(one), node, "this") for one in _operands(node, kind)])
+        return _connected(kind, [_wrapped(_normal(operand), node, "this") for operand in _operands(node, kind)])
     for key, value in list(node.args.items()):
         if isinstance(value, exp.Expr):
             node.set(key, _wrapped(_normal(value), node, key))
@@ -179,14 +179,14 @@ def _wrapped(child: exp.Expr, parent: exp.Expr, key: str) -> exp.Expr:
 
 
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
-    found, ahead = [], [node]
+    operands, ahead = [], [node]
     while ahead:
-        one = ahead.pop()
-        if type(one) is kind:
-            ahead += (one.expression, one.this)
+        operand = ahead.pop()
+        if type(operand) is kind:
+            ahead += (operand.expression, operand.this)
         else:
-            found.append(one)
-    return found
+            operands.append(operand)
+    return operands
 
 
 def _connected(kind: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:
@@ -195,13 +195,15 @@ def _connected(kind: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:
     From there on they stay as written: what is asked of a row, and so may fail on it, depends on what comes before.
     """
     bare = [part.this if isinstance(part, exp.Paren) and type(part.this) in _PRECEDENCE else part for part in parts]
-    told = {text(part): part for part in bare}
-    written = list(told)
-    first = next((place for place, one in enumerate(written) if _may_fail(told[one])), len(written))
-    operands = [told[one].copy() for one in (*sorted(written[:first]), *written[first:])]
+    by_text = {text(part): part for part in bare}
+    written = list(by_text)
+    first = next((place for place, operand in enumerate(written) if _may_fail(by_text[operand])), len(written))
+    operands = [by_text[operand].copy() for operand in (*sorted(written[:first]), *written[first:])]
     if len(operands) == 1:
         return operands[0]
-    wrapped = [exp.Paren(this=one) if isinstance(one, exp.Or) and kind is exp.And else one for one in operands]
+    wrapped = [
+        exp.Paren(this=operand) if isinstance(operand, exp.Or) and kind is exp.And else operand for operand in operands
+    ]
     return reduce(lambda left, right: kind(this=left, expression=right), wrapped)
 
 

@@ -125,7 +125,7 @@ def _in_sparks_words(tokens: list[Token]) -> list[Token]:
             token.token_type = TokenType.VAR
         if calls and token.token_type == TokenType.IDENTIFIER and re.fullmatch(r"\w+", token.text):
             token.token_type = TokenType.VAR
-        if calls and [each.text.lower() for each in kept[-4:]] == _BUILTIN:
+        if calls and [token.text.lower() for token in kept[-4:]] == _BUILTIN:
             del kept[-4:]
         kept.append(token)
     return kept
@@ -143,12 +143,12 @@ def _statements(sql: str, tokens: list[Token]) -> list[exp.Expr]:
 
 
 def _unreadable(error: ParseError, tokens: list[Token]) -> HeadgateError:
-    found = error.errors[0] if error.errors else {}
-    text, line, column = str(found.get("highlight") or ""), found.get("line"), found.get("col")
+    details = error.errors[0] if error.errors else {}
+    text, line, column = str(details.get("highlight") or ""), details.get("line"), details.get("col")
     last = tokens[-1]
     if not text or (line, column) == (last.line, last.col):
         return HeadgateError(f"the SQL stops after '{last.text}'", where=token_place(last), hint="complete it")
-    expected = str(found.get("description") or "").partition("Expecting ")[2]
+    expected = str(details.get("description") or "").partition("Expecting ")[2]
     hint = f"'{expected}' is expected there" if expected else "check what stands before and after it"
     where = _place(int(line or 1), int(column or 1) - len(text) + 1)
     return HeadgateError(f"the SQL cannot be read at '{' '.join(text.split())}'", where=where, hint=hint)

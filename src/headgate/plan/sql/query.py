@@ -16,7 +16,7 @@ from headgate.plan.sql.lazy import lazy
 from headgate.plan.sql.normal import conjuncts, name_of, text
 from headgate.plan.sql.parse import parse, place, refusal
 from headgate.plan.sql.refuse import refuse_clauses, refuse_everywhere
-from headgate.plan.sql.scope import Item, Relation, Scope, flat, of_stream, outer_columns, projected, quoted
+from headgate.plan.sql.scope import FromItem, Relation, Scope, flat, of_stream, outer_columns, projected, quoted
 from headgate.plan.sql.sets import combined, split
 from headgate.plan.sql.windows import is_table_function, is_window, table_function
 
@@ -38,8 +38,8 @@ def plan_sql(sql: str, streams: Mapping[str, Stream], tables: Mapping[str, Table
     with room():
         query = parse(sql)
         refuse_everywhere(query)
-        known = {name.lower(): stream for name, stream in streams.items()}
-        relation = Planner(known, {name.lower(): table for name, table in tables.items()}, {}).query(query)
+        lowercase = {name.lower(): stream for name, stream in streams.items()}
+        relation = Planner(lowercase, {name.lower(): table for name, table in tables.items()}, {}).query(query)
         return _rooted(split(lazy(relation.plan)), relation)
 
 
@@ -111,16 +111,16 @@ class Planner:
             tests = tests if outer else [*tests, *conjuncts(on)]
         return entries, tests
 
-    def _item(self, node: exp.Expr, before: list[Item], position: int) -> Item:
+    def _item(self, node: exp.Expr, before: list[FromItem], position: int) -> FromItem:
         relation = self._relation(node)
         name = (node.alias_or_name or f"subquery {position + 1}").lower()
         if any(item.name == name for item in before):
             raise refusal(node, f"'{name}' is in FROM twice", f"give each an alias: {name} AS a, {name} AS b")
         if isinstance(relation, Table):
-            return Item(name, _fresh(relation.name, before, self._columns()), node, table=relation)
+            return FromItem(name, _fresh(relation.name, before, self._columns()), node, table=relation)
         if before:
             relation = flat(relation, node)
-        return Item(name, _fresh(relation.base, before, self._columns()), node, relation=relation)
+        return FromItem(name, _fresh(relation.base, before, self._columns()), node, relation=relation)
 
     def _columns(self) -> set[str]:
         """The columns of all that can be read."""
@@ -138,8 +138,8 @@ class Planner:
         if isinstance(node.this, exp.Func):
             return _renamed(self._function(node.this), node)
         refuse_clauses(node)
-        found = self._named(node)
-        return found if isinstance(found, Table) else _renamed(found, node)
+        named = self._named(node)
+        return named if isinstance(named, Table) else _renamed(named, node)
 
     def _function(self, node: exp.Expr) -> Relation:
         inner = node.expressions[0] if node.name.lower() == "table" and node.expressions else node
@@ -163,8 +163,8 @@ class Planner:
             return of_stream(self.streams[name])
         if name in self.tables:
             return self.tables[name]
-        known = [*self.ctes, *self.streams, *self.tables]
-        raise unknown("stream or table", node.name, known, where=place(node))
+        names = [*self.ctes, *self.streams, *self.tables]
+        raise unknown("stream or table", node.name, names, where=place(node))
 
     def _set_operation(self, node: exp.SetOperation) -> Relation:
         refuse_clauses(node)
@@ -180,26 +180,26 @@ def _aggregating(node: exp.Select) -> bool:
     return bool(asked) or any(True for _ in aggregates_in(node.expressions))
 
 
-def _applies(item: Item, grouped: bool, tests: list[exp.Expr]) -> bool:
+def _applies(item: FromItem, grouped: bool, tests: list[exp.Expr]) -> bool:
     """TUMBLE is left to the aggregate above it, unless there is none or WHERE already tests the window."""
     marks = item.relation.marks if item.relation else {}
     return not grouped or any(part.name.lower() in marks for test in tests for part in outer_columns(test))
 
 
-def _is_outer(join: exp.Join, item: Item) -> bool:
+def _is_outer(join: exp.Join, item: FromItem) -> bool:
     """Whether it is a LEFT JOIN with a stored table; other outer joins are refused."""
     side, kind, method = (str(join.args.get(key) or "").upper() for key in ("side", "kind", "method"))
     if method or join.args.get("using"):
-        told = f"{method} JOIN" if method else "JOIN … USING"
-        raise refusal(join, f"{told} is not supported", "write the condition: ON a.k = b.k")
+        written = f"{method} JOIN" if method else "JOIN … USING"
+        raise refusal(join, f"{written} is not supported", "write the condition: ON a.k = b.k")
     if kind in ("SEMI", "ANTI") or side in ("RIGHT", "FULL") or (side and item.table is None):
-        told = " ".join(filter(None, (side, kind, "JOIN")))
+        written = " ".join(filter(None, (side, kind, "JOIN")))
         hint = "use an inner join within a time bound; LEFT JOIN works with stored tables"
-        raise refusal(join, f"{told} with '{item.name}' is not supported over streams", hint)
+        raise refusal(join, f"{written} with '{item.name}' is not supported over streams", hint)
     return side == "LEFT"
 
 
-def _fresh(name: str, before: list[Item], columns: set[str]) -> str:
+def _fresh(name: str, before: list[FromItem], columns: set[str]) -> str:
     """The canonical alias: the name itself, or name_2, name_3, … in a self-join, or where a column has that name.
 
     A side of a join may be kept as a struct under its alias; `b.id` must not be a field of somebody's column `b`.
@@ -232,7 +232,7 @@ def _modified(star: exp.Expr) -> bool:
 
 def _starless(node: exp.Select, scope: Scope) -> exp.Select:
     """SELECT with every * written out."""
-    items = [one for item in node.expressions for one in (_columns(item, scope) if item.is_star else [item])]
+    items = [selected for item in node.expressions for selected in (_columns(item, scope) if item.is_star else [item])]
     copy = node.copy()
     copy.set("expressions", [item.copy() for item in items])
     return copy
@@ -245,33 +245,33 @@ def _columns(item: exp.Expr, scope: Scope) -> list[exp.Expr]:
     if _modified(star):
         raise refusal(item, "* with EXCEPT or REPLACE is not supported", "list the columns")
     wanted = item.table.lower() if isinstance(item, exp.Column) else None
-    chosen = [one for one in scope.items if wanted in (None, one.name)]
+    chosen = [source for source in scope.items if wanted in (None, source.name)]
     if not chosen:
-        raise unknown("stream, table or alias", str(wanted), [one.name for one in scope.items], where=place(item))
-    for one in chosen:
-        if one.fields is None:
+        raise unknown("stream, table or alias", str(wanted), [source.name for source in scope.items], where=place(item))
+    for source in chosen:
+        if source.fields is None:
             hint = "list the columns, or give the stream a schema"
-            raise refusal(item, f"* cannot be written out: the columns of '{one.name}' are not declared", hint)
-    return [_reference(one, field.name, item) for one in chosen for field in one.fields or ()]
+            raise refusal(item, f"* cannot be written out: the columns of '{source.name}' are not declared", hint)
+    return [_reference(source, field.name, item) for source in chosen for field in source.fields or ()]
 
 
-def _reference(item: Item, name: str, star: exp.Expr) -> exp.Expr:
-    made = exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(item.name, quoted=True))
-    made.this.meta.update(star.meta)
-    return made
+def _reference(item: FromItem, name: str, star: exp.Expr) -> exp.Expr:
+    column = exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(item.name, quoted=True))
+    column.this.meta.update(star.meta)
+    return column
 
 
 def _renamed(relation: Relation, node: exp.Expr) -> Relation:
     """A relation under the column names of `AS t(a, b)`."""
     alias = node.args.get("alias")
-    names = [name_of(one) for one in (alias.args.get("columns") or [])] if isinstance(alias, exp.TableAlias) else []
+    names = [name_of(field) for field in (alias.args.get("columns") or [])] if isinstance(alias, exp.TableAlias) else []
     if not names:
         return relation
     fields = relation.fields
     if fields is None or len(fields) != len(names) or relation.pending:
-        found = "unknown columns" if fields is None else f"{len(fields)} columns"
-        raise refusal(node, f"{len(names)} names for {found}", "name every column once")
-    return projected(relation, [(name, one.ref.copy()) for name, one in zip(names, fields, strict=True)])
+        columns = "unknown columns" if fields is None else f"{len(fields)} columns"
+        raise refusal(node, f"{len(names)} names for {columns}", "name every column once")
+    return projected(relation, [(name, field.ref.copy()) for name, field in zip(names, fields, strict=True)])
 
 
 def _rooted(plan: Operator | Source, relation: Relation) -> Operator:

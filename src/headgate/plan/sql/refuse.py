@@ -107,8 +107,8 @@ def _refused(node: exp.Expr, name: str, reason: Reason) -> HeadgateError:
 
 
 def _unknown(node: exp.Expr, name: str) -> HeadgateError:
-    found = unknown("function", name, accepted(), where=place(node))
-    return refusal(node, found.message, "use one of Spark's own") if found.hint.startswith("known") else found
+    error = unknown("function", name, accepted(), where=place(node))
+    return refusal(node, error.message, "use one of Spark's own") if error.hint.startswith("known") else error
 
 
 def _outermost(node: exp.Expr) -> exp.Expr:
@@ -146,8 +146,8 @@ def _accuracy(node: exp.Expr) -> HeadgateError | None:
         given = node.expressions[1] if len(node.expressions) > 1 else None
     if given is None:
         return None
-    found = re.search(r"(\d*\.?\d+([eE]-?\d+)?)", text(given))
-    if found is not None and float(found[1]) >= _LEAST_ERROR:
+    match = re.search(r"(\d*\.?\d+([eE]-?\d+)?)", text(given))
+    if match is not None and float(match[1]) >= _LEAST_ERROR:
         return None
     return refusal(node, f"the error of an approximate count is at least {_LEAST_ERROR:g}", "write such a constant")
 

@@ -59,7 +59,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FromItem:
     """One entry of FROM: the name the query gives it, the canonical one, and a relation or a stored table."""
 
     name: str
@@ -88,9 +88,9 @@ class Item:
 class Scope:
     """The entries of one FROM, in the order written."""
 
-    items: tuple[Item, ...]
+    items: tuple[FromItem, ...]
 
-    def find(self, node: exp.Column) -> tuple[Item, exp.Expr]:
+    def find(self, node: exp.Column) -> tuple[FromItem, exp.Expr]:
         """The entry that a column belongs to, and the reference in that entry's own terms."""
         parts = list(node.parts)
         named = [item for item in self.items if item.name == parts[0].name.lower()]
@@ -103,8 +103,8 @@ class Scope:
 
     def items_of(self, node: exp.Expr) -> set[int]:
         """Which entries an expression refers to, by position."""
-        found = [self.find(part)[0] for part in outer_columns(node)]
-        return {self.items.index(item) for item in found}
+        items = [self.find(part)[0] for part in outer_columns(node)]
+        return {self.items.index(item) for item in items}
 
     def resolve(self, node: exp.Expr, own: bool = False) -> exp.Expr:
         """The canonical expression; `own` writes it in the terms of the one entry it refers to."""
@@ -117,35 +117,35 @@ class Scope:
 
     def knows(self, name: str) -> bool:
         """Whether some entry declares a column of that name."""
-        return any(one.name.lower() == name for item in self.items for one in item.fields or ())
+        return any(field.name.lower() == name for item in self.items for field in item.fields or ())
 
-    def _candidates(self, part: exp.Expr) -> list[Item]:
+    def _candidates(self, part: exp.Expr) -> list[FromItem]:
         name = part.name.lower()
-        declared = [item for item in self.items if any(one.name.lower() == name for one in item.fields or ())]
+        declared = [item for item in self.items if any(field.name.lower() == name for field in item.fields or ())]
         return declared or [item for item in self.items if item.fields is None]
 
-    def _owner(self, part: exp.Expr, node: exp.Expr) -> Item:
-        found = self._candidates(part)
-        if not found:
-            names = {one.name for item in self.items for one in item.fields or ()}
+    def _owner(self, part: exp.Expr, node: exp.Expr) -> FromItem:
+        owners = self._candidates(part)
+        if not owners:
+            names = {field.name for item in self.items for field in item.fields or ()}
             raise unknown("column", part.name, names, where=place(node))
-        if len(found) > 1:
-            choices = " or ".join(f"{item.name}.{part.name}" for item in found)
+        if len(owners) > 1:
+            choices = " or ".join(f"{item.name}.{part.name}" for item in owners)
             raise refusal(node, f"column '{part.name}' is ambiguous", f"write {choices}")
-        return found[0]
+        return owners[0]
 
-    def _of(self, item: Item, part: exp.Expr, node: exp.Expr) -> exp.Expr:
+    def _of(self, item: FromItem, part: exp.Expr, node: exp.Expr) -> exp.Expr:
         name = part.name.lower()
         if item.fields is None:
             if item.qualified:
                 raise _undeclared(node, item)
             return column(name_of(part))
-        found = [one for one in item.fields if one.name.lower() == name]
-        if len(found) > 1:
+        matching = [field for field in item.fields if field.name.lower() == name]
+        if len(matching) > 1:
             raise refusal(node, f"'{item.name}' has several columns '{part.name}'", "name them apart with AS")
-        if not found:
-            raise unknown("column", part.name, (one.name for one in item.fields), where=place(node))
-        return found[0].ref.copy()
+        if not matching:
+            raise unknown("column", part.name, (field.name for field in item.fields), where=place(node))
+        return matching[0].ref.copy()
 
     def _names(self) -> list[str]:
         return [item.name for item in self.items]
@@ -186,11 +186,11 @@ def flat(relation: Relation, node: exp.Expr) -> Relation:
         return relation
     if relation.fields is None:
         raise _undeclared(node, None)
-    names = [one.name for one in relation.fields]
+    names = [field.name for field in relation.fields]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise refusal(node, f"this query outputs several columns '{twice[0]}'", "name them apart with AS")
-    return projected(relation, [(one.name, one.ref.copy()) for one in relation.fields])
+    return projected(relation, [(field.name, field.ref.copy()) for field in relation.fields])
 
 
 def leaves(plan: Operator | Source) -> int:
@@ -200,8 +200,8 @@ def leaves(plan: Operator | Source) -> int:
 
 def whole_window() -> exp.Expr:
     """Spark's `window` column, made of its two ends."""
-    made: exp.Expr = exp.maybe_parse(f"struct({START} AS start, {END} AS end)", dialect=SPARK)
-    return normal(made)
+    struct: exp.Expr = exp.maybe_parse(f"struct({START} AS start, {END} AS end)", dialect=SPARK)
+    return normal(struct)
 
 
 def quoted(name: str) -> str:
@@ -226,13 +226,15 @@ def _follow(relation: Relation, kept: Column, times: dict[str, str], marks: dict
 def _identity(relation: Relation, columns: tuple[Column, ...]) -> bool:
     if relation.fields is None or relation.aliases or relation.pending:
         return False
-    return [(one.name, text(one.ref)) for one in relation.fields] == [(one.name, one.expression) for one in columns]
+    return [(field.name, text(field.ref)) for field in relation.fields] == [
+        (field.name, field.expression) for field in columns
+    ]
 
 
 def _qualified(ref: exp.Expr, alias: str) -> exp.Expr:
-    found = ref if isinstance(ref, exp.Column) else ref.find(exp.Column)
-    if found is not None:
-        found.set("table", column(alias).this)
+    column_ref = ref if isinstance(ref, exp.Column) else ref.find(exp.Column)
+    if column_ref is not None:
+        column_ref.set("table", column(alias).this)
     return ref
 
 
@@ -242,6 +244,6 @@ def _path(ref: exp.Expr, rest: list[exp.Expr]) -> exp.Expr:
     return ref
 
 
-def _undeclared(node: exp.Expr, item: Item | None) -> HeadgateError:
+def _undeclared(node: exp.Expr, item: FromItem | None) -> HeadgateError:
     of = f"of '{item.name}' " if item else ""
     return refusal(node, f"the columns {of}are not declared", "give its streams a schema, or list the columns")

@@ -33,20 +33,20 @@ def split(plan: Operator | Source) -> Operator | Source:
 
     >>> from headgate.model import Select
     >>> hot = Select(inputs=(Source("s"),), predicate="temp > 90")
-    >>> made = split(Union(inputs=(hot, hot)))
-    >>> [node.kind.value for node in walk(made) if isinstance(node, Operator)]
+    >>> shared = split(Union(inputs=(hot, hot)))
+    >>> [node.kind.value for node in walk(shared) if isinstance(node, Operator)]
     ['select', 'split', 'select', 'split', 'union']
     """
     unique = dict.fromkeys(node for node in walk(plan) if isinstance(node, Operator))
     uses = Counter(child for node in unique for child in node.inputs if isinstance(child, Operator))
-    made: dict[Operator | Source, Operator | Source] = {}
+    copies: dict[Operator | Source, Operator | Source] = {}
     for node in walk(plan):
-        if isinstance(node, Source) or node in made:
-            made.setdefault(node, node)
+        if isinstance(node, Source) or node in copies:
+            copies.setdefault(node, node)
             continue
-        whole = replace(node, inputs=tuple(made[child] for child in node.inputs))
-        made[node] = Split(inputs=(whole,)) if uses[node] > 1 else whole
-    return made[plan]
+        whole = replace(node, inputs=tuple(copies[child] for child in node.inputs))
+        copies[node] = Split(inputs=(whole,)) if uses[node] > 1 else whole
+    return copies[plan]
 
 
 def _refuse(node: exp.SetOperation) -> None:
@@ -64,7 +64,7 @@ def _refuse(node: exp.SetOperation) -> None:
 
 def _union(*plans: Operator | Source) -> Union:
     """One n-ary union, whatever the parentheses."""
-    return Union(inputs=tuple(one for plan in plans for one in (plan.inputs if isinstance(plan, Union) else (plan,))))
+    return Union(inputs=tuple(part for plan in plans for part in (plan.inputs if isinstance(plan, Union) else (plan,))))
 
 
 def _agree(node: exp.SetOperation, left: Relation, right: Relation) -> None:

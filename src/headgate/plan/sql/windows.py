@@ -11,7 +11,7 @@ from headgate.model import HeadgateError, Window
 from headgate.plan.sql.bounds import check_windows
 from headgate.plan.sql.normal import column, text
 from headgate.plan.sql.parse import SPARK, place, refusal
-from headgate.plan.sql.scope import END, START, Field, Item, Relation, Scope, flat, projected
+from headgate.plan.sql.scope import END, START, Field, FromItem, Relation, Scope, flat, projected
 
 _SECONDS = {
     "microsecond": Decimal("0.000001"),
@@ -69,13 +69,13 @@ def window_call(node: exp.Expr, scope: Scope, relation: Relation) -> tuple[Windo
 
 def event_time(resolved: exp.Expr, node: exp.Expr, relation: Relation) -> str:
     """The event time that an expression is, or a refusal."""
-    found = text(resolved)
-    if found in relation.times:
-        return relation.times[found]
+    written = text(resolved)
+    if written in relation.times:
+        return relation.times[written]
     if not relation.times:
         raise without_event_time(node, relation)
     times = " or ".join(sorted(relation.times))
-    raise refusal(node, f"a window needs event time, found '{found}'", f"use {times}")
+    raise refusal(node, f"a window needs event time, found '{written}'", f"use {times}")
 
 
 def without_event_time(node: exp.Expr, relation: Relation) -> HeadgateError:
@@ -105,7 +105,7 @@ def table_function(node: exp.Expr, relation: Relation) -> Relation:
         )
     relation = flat(relation, node)
     stamp = _descriptor(arguments[1])
-    scope = Scope((Item(name=relation.base, alias=relation.base, node=node, relation=relation),))
+    scope = Scope((FromItem(name=relation.base, alias=relation.base, node=node, relation=relation),))
     time = event_time(scope.resolve(stamp), stamp, relation)
     window = _window(node, _length(arguments[-1]), _length(arguments[2]))
     ends = (Field(START, column(START)), Field(END, column(END)))
@@ -131,9 +131,9 @@ def applied(relation: Relation, node: exp.Expr) -> Relation:
         START: exp.Dot(this=call, expression=column("start").this),
         END: exp.Dot(this=call.copy(), expression=column("end").this),
     }
-    made = projected(relation, [(one.name, ends.get(one.name, one.ref).copy()) for one in relation.fields])
-    times = {**made.times, START: START, END: END}
-    return Relation(made.plan, made.fields, times, relation.window, {START: START, END: END}, cut=START)
+    windowed = projected(relation, [(field.name, ends.get(field.name, field.ref).copy()) for field in relation.fields])
+    times = {**windowed.times, START: START, END: END}
+    return Relation(windowed.plan, windowed.fields, times, relation.window, {START: START, END: END}, cut=START)
 
 
 def _seconds(written: str) -> float | None:
@@ -149,10 +149,10 @@ def _seconds(written: str) -> float | None:
 
 
 def _length(node: exp.Expr) -> float:
-    found = duration(node)
-    if found is None or found <= 0:
+    seconds = duration(node)
+    if seconds is None or seconds <= 0:
         raise refusal(node, f"{text(node)} is not a length of time", "write '10 seconds' or INTERVAL '10' SECOND")
-    return found
+    return seconds
 
 
 def _window(node: exp.Expr, size: float, slide: float) -> Window:
@@ -172,5 +172,5 @@ def _descriptor(node: exp.Expr) -> exp.Expr:
 
 def _spark_length(window: Window) -> exp.Literal:
     whole = window.size.is_integer()
-    told = f"{window.size:.0f} seconds" if whole else f"{window.size * 1e6:.0f} microseconds"
-    return exp.Literal.string(told)
+    duration_text = f"{window.size:.0f} seconds" if whole else f"{window.size * 1e6:.0f} microseconds"
+    return exp.Literal.string(duration_text)

@@ -101,20 +101,20 @@ class Adaptive(Policy):
     # -- units: those of all candidates ------------------------------------------------------------------------
 
     def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
-        made = [candidate.regroup(network, stats, cut) for candidate in self._candidates]
-        if all(own is None for own in made) and len({candidate.level for candidate in self._candidates}) == 1:
+        regrouped = [candidate.regroup(network, stats, cut) for candidate in self._candidates]
+        if all(own is None for own in regrouped) and len({candidate.level for candidate in self._candidates}) == 1:
             self._belonging = None
             return None
-        found, self._belonging = together(
+        all_units, self._belonging = together(
             [
                 (
                     candidate.level if own is None else None,
                     cut(candidate.level) if own is None else own,
                 )
-                for candidate, own in zip(self._candidates, made, strict=True)
+                for candidate, own in zip(self._candidates, regrouped, strict=True)
             ]
         )
-        return found
+        return all_units
 
     def _part(self, view: View, candidate: int) -> View:
         """What a candidate sees."""
@@ -165,10 +165,10 @@ class Adaptive(Policy):
     def explain(self, view: View, choice: Choice) -> Why:
         candidate = self._candidates[self._active]
         why = candidate.explain(self._part(view, self._active), choice)
-        current = {f"current {name}": each.mean for name, each in self._selector.current.items()}
+        current = {f"current {name}": history.mean for name, history in self._selector.current.items()}
         numbers = {"score": self._selector.scores.get(self._active), **current}
-        known = {name: value for name, value in numbers.items() if value is not None}
-        return replace(why, policy=str(self), rule=f"{candidate}: {why.rule}", numbers={**why.numbers, **known})
+        scores = {name: value for name, value in numbers.items() if value is not None}
+        return replace(why, policy=str(self), rule=f"{candidate}: {why.rule}", numbers={**why.numbers, **scores})
 
     def _ask(self, view: View, worker: WorkerId) -> Choice | Idle:
         """The candidate's answer, asked again where it finds nothing though something can run."""

@@ -53,17 +53,17 @@ def together(
 
     Candidates of one level share that level's units; one that makes its own (level None) has them to itself.
     """
-    found: list[Unit] = []
+    all_units: list[Unit] = []
     by_level: dict[Level, frozenset[UnitId]] = {}
     belonging: list[frozenset[UnitId]] = []
     for level, cut in cuts:
         if level not in by_level:
-            numbered = [replace(unit, id=len(found) + place) for place, unit in enumerate(cut)]
-            found += numbered
+            numbered = [replace(unit, id=len(all_units) + place) for place, unit in enumerate(cut)]
+            all_units += numbered
             numbers = frozenset(unit.id for unit in numbered)
         else:
             numbers = by_level[level]
         if level is not None:
             by_level[level] = numbers
         belonging.append(numbers)
-    return found, belonging
+    return all_units, belonging

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headgate.model import HeadgateError, Value
-from headgate.policies.adaptive.statistics import known
+from headgate.policies.adaptive.statistics import statistic_named
 
 QUANTIFIERS = ("maximize", "minimize")
 _HINT = "write for example requirements=[[queue, minimize, 0.75], [output, maximize, 0.25]]"
@@ -46,11 +46,11 @@ def read_requirements(value: Value) -> tuple[Requirement, ...]:
     """
     if not isinstance(value, list) or not value:
         raise HeadgateError(f"requirements must be a list, found {value}", hint=_HINT)
-    found = tuple(map(_read, value))
-    total = sum(requirement.weight for requirement in found)
+    requirements = tuple(map(_read, value))
+    total = sum(requirement.weight for requirement in requirements)
     if not math.isclose(total, 1.0, abs_tol=1e-6):
         raise HeadgateError(f"the weights of requirements must sum to 1, found {total:g}", hint="raise or lower them")
-    return found
+    return requirements
 
 
 def _read(value: Value) -> Requirement:
@@ -59,7 +59,7 @@ def _read(value: Value) -> Requirement:
             f"a requirement in requirements is a statistic, a quantifier, a weight: {value}", hint=_HINT
         )
     name, quantifier, weight = value
-    known(_word(name))
+    statistic_named(_word(name))
     if quantifier not in QUANTIFIERS:
         raise HeadgateError(f"requirements maximize or minimize, found {quantifier}", hint=_HINT)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:

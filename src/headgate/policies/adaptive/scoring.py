@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from headgate.policies.adaptive.requirements import Requirement, statistics_of
-from headgate.policies.adaptive.statistics import Interval, known
+from headgate.policies.adaptive.statistics import Interval, statistic_named
 from headgate.stats.average import ExponentialAverage
 
 
@@ -92,7 +92,7 @@ class Selector:
         self.scores: dict[int, float] = {}
         self.overall = self._histories()
         self.current = self._histories()
-        self.each = [self._histories() for _ in range(candidates)]
+        self.by_candidate = [self._histories() for _ in range(candidates)]
         self.random = Random(0)
         self._decay = decay
         self._by_choices = by_choices
@@ -105,9 +105,9 @@ class Selector:
         """Take up what happened under a candidate."""
         self._updated[candidate] = now
         for name in self.overall:
-            value = known(name)(interval)
+            value = statistic_named(name)(interval)
             if value is not None:
-                for histories in (self.overall, self.current, self.each[candidate]):
+                for histories in (self.overall, self.current, self.by_candidate[candidate]):
                     histories[name].add(value)
 
     def chosen(self, candidate: int) -> None:
@@ -122,7 +122,7 @@ class Selector:
         The mean of all is drawn towards that of who runs, so its own score would say less the longer it ran. It
         keeps the one it had, decayed, until another has run.
         """
-        for candidate, own in enumerate(self.each):
+        for candidate, own in enumerate(self.by_candidate):
             if candidate == ran and ran in self.scores:
                 self.scores[ran] *= self._decay ** (1 if self._by_choices else now - self._scored)
             else:
@@ -130,7 +130,7 @@ class Selector:
         self._scored = now
 
     def draw(self, avoid: Collection[int] = ()) -> int:
-        return spin(self.random, {number: each for number, each in self.scores.items() if number not in avoid})
+        return spin(self.random, {number: score for number, score in self.scores.items() if number not in avoid})
 
     def _fading(self, candidate: int, now: float) -> float:
         age = self._choices - self._chosen[candidate] if self._by_choices else now - self._updated[candidate]

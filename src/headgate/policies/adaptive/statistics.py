@@ -5,7 +5,7 @@ A statistic is a function of an `Interval`. It is known under its name once its 
 >>> @statistic("busy")
 ... def busy(interval):
 ...     return interval.busy / interval.seconds
->>> known("busy")(Interval(seconds=2.0, busy=0.5))
+>>> statistic_named("busy")(Interval(seconds=2.0, busy=0.5))
 0.25
 >>> del _STATISTICS["busy"]
 """
@@ -48,7 +48,7 @@ def statistic(name: str) -> Callable[[Statistic], Statistic]:
     return enter
 
 
-def known(name: str) -> Statistic:
+def statistic_named(name: str) -> Statistic:
     """The statistic of that name."""
     if name not in _STATISTICS:
         raise unknown("statistic", name, _STATISTICS)

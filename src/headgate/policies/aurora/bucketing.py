@@ -80,7 +80,7 @@ class Bucketing(QosAware):
         return Choice(tuple(units), self.train) if units else IDLE
 
     def _look_again(self, view: View) -> None:
-        """Put those into their bucket that time or a run may have moved."""
+        """Put units into their bucket again that time or a run may have moved."""
         stale = set(self._calendar.due(view.now))
         for queue in self._moved:
             stale.update(self._counting.get(queue, ()))

@@ -1,3 +1,5 @@
+"""A calendar queue: keys by the time at which they are due."""
+
 from __future__ import annotations
 
 _FEWEST = 8
@@ -44,10 +46,10 @@ class Calendar:
         passed = range(self._number(self._now), self._number(now) + 1)[-len(self._days) :]
         self._now = now
         days = (self._days[number % len(self._days)] for number in passed)
-        found = [(time, key) for day in days for key, time in day.items() if time <= now]
-        for _, key in found:
+        due = [(time, key) for day in days for key, time in day.items() if time <= now]
+        for _, key in due:
             self.remove(key)
-        return [key for _, key in sorted(found)]
+        return [key for _, key in sorted(due)]
 
     def _lay_out(self, days: int) -> None:
         self._width = self._span / days

@@ -97,9 +97,9 @@ class Outlooks:
 def _work(view: View, costs: tuple[tuple[QueueId, float], ...]) -> float:
     """Seconds until what waits on the way to the results is through."""
     total = 0.0
-    for queue, each in costs:
+    for queue, cost in costs:
         if waiting := len(view.queue(queue)):  # else an infinite cost times nothing would be no number
-            total += waiting * each
+            total += waiting * cost
     return total
 
 

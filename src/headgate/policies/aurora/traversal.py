@@ -29,8 +29,8 @@ def min_latency(boxes: Boxes) -> Calls:
     >>> min_latency(chain)
     (1, 0, 1)
     """
-    each = {box.operator: box.result_cost for box in boxes}
-    ordered = sorted(boxes, key=lambda box: sum(each[number] for number in box.downstream))
+    result_costs = {box.operator: box.result_cost for box in boxes}
+    ordered = sorted(boxes, key=lambda box: sum(result_costs[number] for number in box.downstream))
     return tuple(number for box in ordered for number in box.downstream)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headgate.policies.checks.choosing import (
+from headgate.policies.checks.choice_checks import (
     chooses_only_what_can_run,
     ignores_the_order_of_candidates,
     is_idle_without_work,
@@ -22,17 +22,17 @@ from headgate.policies.checks.choosing import (
     loses_nothing,
     repeats_itself,
 )
-from headgate.policies.checks.lasting import has_a_plain_form, survives_copying
-from headgate.policies.checks.play import Play
-from headgate.policies.checks.reading import (
+from headgate.policies.checks.copy_checks import has_a_plain_form, survives_copying
+from headgate.policies.checks.random_run import RandomRun
+from headgate.policies.checks.self_description_checks import explains_its_choice, is_documented, refuses_bad_settings
+from headgate.policies.checks.situation import Situation
+from headgate.policies.checks.statistics_checks import (
     leaves_statistics_alone,
     reads_all_that_it_declares,
     reads_only_what_it_declares,
 )
-from headgate.policies.checks.situation import Situation
-from headgate.policies.checks.telling import explains_its_choice, is_documented, refuses_bad_settings
 
-__all__ = ["CHECKS", "Play", "Situation", "check"]
+__all__ = ["CHECKS", "RandomRun", "Situation", "check"]
 
 CHECKS: tuple[Callable[[str], None], ...] = (
     chooses_only_what_can_run,
@@ -54,5 +54,5 @@ CHECKS: tuple[Callable[[str], None], ...] = (
 
 def check(text: str) -> None:
     """Put one policy, named by its string, to all checks."""
-    for demanded in CHECKS:
-        demanded(text)
+    for policy_check in CHECKS:
+        policy_check(text)

@@ -1,4 +1,4 @@
-"""Situations to decide in, for examples and checks: no scheduler, no simulator."""
+"""Queries with waiting tuples for a policy to decide in, without scheduler or simulator."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import partial
 from headgate.model import Choice, QoS, Query, QueryClass, QueryId, QueueId, Stream, streams
 from headgate.plan.network import Network
 from headgate.plan.units import units
-from headgate.policies.checks.moment import Arrivals, Moment
-from headgate.policies.checks.short import Short, plan
+from headgate.policies.checks.short_plans import ShortPlan, build_plan
+from headgate.policies.checks.simple_view import ArrivalTimes, SimpleView
 from headgate.policies.contract import Policy
 from headgate.policies.registry import create
 from headgate.stats import Measured, Stats
@@ -35,7 +35,7 @@ class Situation:
     ['second', 'first']
     """
 
-    queries: Mapping[QueryId, Short]
+    queries: Mapping[QueryId, ShortPlan]
     waiting: Mapping[QueryId, PerOperator] = field(default_factory=dict)
     heads: Mapping[QueryId, PerOperator] = field(default_factory=dict)
     qos: Mapping[QueryId, Sequence[Sequence[float]]] = field(default_factory=dict)  # points (latency, utility)
@@ -48,7 +48,7 @@ class Situation:
 
     def network(self) -> Network:
         queries = [
-            Query(name=name, query_class=self.classes.get(name, "all"), plan=plan(short), qos=self._graph(name))
+            Query(name=name, query_class=self.classes.get(name, "all"), plan=build_plan(short), qos=self._graph(name))
             for name, short in self.queries.items()
         ]
         classes = dict.fromkeys(query.query_class for query in queries)
@@ -67,15 +67,15 @@ class Situation:
         network = self.network()
         return Stats(network, self._measured(network))
 
-    def view(self, policy: Policy) -> Moment:
+    def view(self, policy: Policy) -> SimpleView:
         """What a policy sees of the situation: units of its level, the statistics that it declares."""
         network = self.network()
         policy.check(network)
         measured = self._measured(network)
         stats = Stats(network, measured)
-        made = policy.regroup(network, stats, partial(units, network))
-        found = units(network, policy.level) if made is None else made
-        return Moment(network, found, measured, stats.only(policy.needs), self._queues(network), self.now)
+        regrouped = policy.regroup(network, stats, partial(units, network))
+        chosen_units = units(network, policy.level) if regrouped is None else regrouped
+        return SimpleView(network, chosen_units, measured, stats.only(policy.needs), self._queues(network), self.now)
 
     def order(self, policy: str | Policy) -> list[str]:
         """The units in the order in which they are chosen, each once."""
@@ -95,16 +95,16 @@ class Situation:
     def _measured(self, network: Network) -> Measured:
         return Measured.of(network, self.rates, self.run_overhead)
 
-    def _queues(self, network: Network) -> Arrivals:
+    def _queues(self, network: Network) -> ArrivalTimes:
         waiting = _by_queue(network, self.waiting, 1)
         heads = _by_queue(network, self.heads, 0.0)
         return {queue: [heads[queue]] * int(waiting[queue]) for queue in network.edges}
 
 
 def _by_queue(network: Network, given: Mapping[QueryId, PerOperator], default: float) -> dict[QueueId, float]:
-    found = dict.fromkeys(network.edges, default)
+    by_queue = dict.fromkeys(network.edges, default)
     for name, values in given.items():
         queues = [queue for node in network.nodes_of(name) for queue in node.queues]
         spread = [values] * len(queues) if isinstance(values, int | float) else values
-        found.update(zip(queues, spread, strict=True))
-    return found
+        by_queue.update(zip(queues, spread, strict=True))
+    return by_queue

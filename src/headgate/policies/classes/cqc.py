@@ -117,10 +117,10 @@ class ContinuousQueryClasses(TwoLevel):
         return HighestRate(**{name: value for name, value in self.given.items() if name in shared})
 
     def changed(self, view: View) -> None:
-        known = priorities(view)
-        period, total = self._period(view, known), sum(known.values())
+        class_priorities = priorities(view)
+        period, total = self._period(view, class_priorities), sum(class_priorities.values())
         accounts = {}
-        for name, priority in known.items():
+        for name, priority in class_priorities.items():
             share = period * priority / total
             old = self.accounts.get(name)
             accounts[name] = Account(share, min(old.quota, share), old.used) if old else Account(share, share)
@@ -182,8 +182,8 @@ class ContinuousQueryClasses(TwoLevel):
         for account in self.accounts.values():
             account.skip(rounds)
 
-    def _period(self, view: View, known: dict[ClassId, float]) -> float:
+    def _period(self, view: View, class_priorities: dict[ClassId, float]) -> float:
         overhead = max((view.stats.run_overhead(unit) for unit in view.units.values()), default=0.0)
         if "period" in self.given or not overhead:
             return self.period
-        return min(LONGEST, RUNS * overhead * sum(known.values()) / min(known.values()))
+        return min(LONGEST, RUNS * overhead * sum(class_priorities.values()) / min(class_priorities.values()))

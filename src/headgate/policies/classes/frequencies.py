@@ -47,10 +47,10 @@ class Frequencies:
 
     def judge(self) -> bool:
         """Let the module act on the response times since the last time; whether a frequency is new."""
-        known = self.responses.known()
+        response_times = self.responses.means()
         self.responses.forget()
         names, ranks = list(self._priorities), list(self._priorities.values())
-        slow = victims(names, ranks, known)
+        slow = victims(names, ranks, response_times)
         if self._module is None or not slow:
             return False
         changed = self._module(list(self.of.values()), ranks, slow)

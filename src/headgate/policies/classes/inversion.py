@@ -25,12 +25,12 @@ def victims(names: Sequence[ClassId], ranks: Sequence[float], response_times: Ma
     >>> victims(["a", "b", "c"], [3, 2, 1], {"a": 1.0, "b": 5.0, "c": 4.0})
     [1]
     """
-    found = []
+    positions = []
     for place, (name, following) in enumerate(pairwise(names)):
-        known = name in response_times and following in response_times
-        if known and ranks[place] > ranks[place + 1] and response_times[name] > response_times[following]:
-            found.append(place)
-    return found
+        both_measured = name in response_times and following in response_times
+        if both_measured and ranks[place] > ranks[place + 1] and response_times[name] > response_times[following]:
+            positions.append(place)
+    return positions
 
 
 def step(frequencies: Sequence[int], ranks: Sequence[float], slow: Collection[int]) -> Frequencies:
@@ -39,13 +39,13 @@ def step(frequencies: Sequence[int], ranks: Sequence[float], slow: Collection[in
     >>> step([50, 40, 30], [3, 2, 1], [1]), step([60, 20, 1], [3, 2, 1], [1])
     ([50, 40, 29], [60, 21, 1])
     """
-    found = list(frequencies)
+    stepped = list(frequencies)
     for victim in sorted(slow):
-        if found[victim + 1] > 1:
-            found[victim + 1] -= 1
+        if stepped[victim + 1] > 1:
+            stepped[victim + 1] -= 1
         else:
-            found[victim] += 1
-    return found
+            stepped[victim] += 1
+    return stepped
 
 
 def dvp(frequencies: Sequence[int], ranks: Sequence[float], slow: Collection[int]) -> Frequencies:
@@ -54,13 +54,13 @@ def dvp(frequencies: Sequence[int], ranks: Sequence[float], slow: Collection[int
     >>> dvp([30, 20, 19], [30, 20, 19], [0])
     [60, 39, 38]
     """
-    found, start = list(frequencies), list(frequencies)
+    current, start = list(frequencies), list(frequencies)
     while slow:
-        changed = kept_apart(step(found, ranks, slow), ranks)
+        changed = kept_apart(step(current, ranks, slow), ranks)
         if changed != start:
             return changed
-        found = [2 * frequency for frequency in found]
-    return found
+        current = [2 * frequency for frequency in current]
+    return current
 
 
 def ivp(frequencies: Sequence[int], ranks: Sequence[float], slow: Collection[int]) -> Frequencies:
@@ -78,15 +78,15 @@ def dsp(frequencies: Sequence[int], ranks: Sequence[float], slow: Collection[int
     >>> dsp([50, 40, 30, 20, 10], [5, 4, 3, 2, 1], [1]), dsp([3, 2, 1], [3, 2, 1], [1])
     ([50, 40, 29, 19, 9], [4, 3, 1])
     """
-    found, start = list(frequencies), list(frequencies)
+    current, start = list(frequencies), list(frequencies)
     while slow:
-        lost = [sum(victim < place for victim in slow) for place in range(len(found))]
-        fewer = [max(1, frequency - loss) for frequency, loss in zip(found, lost, strict=True)]
+        lost = [sum(victim < place for victim in slow) for place in range(len(current))]
+        fewer = [max(1, frequency - loss) for frequency, loss in zip(current, lost, strict=True)]
         changed = kept_apart(fewer, ranks)
         if changed != start:
             return changed
-        found = [frequency + 1 for frequency in found]
-    return found
+        current = [frequency + 1 for frequency in current]
+    return current
 
 
 def isp(frequencies: Sequence[int], ranks: Sequence[float], slow: Collection[int]) -> Frequencies:

@@ -30,5 +30,5 @@ class Lottery(Drawing):
     levels = (Level.QUERY,)
 
     def tickets(self, view: View) -> Mapping[UnitId, float]:
-        known = priorities(view)
-        return {number: known[unit.payer] for number, unit in view.units.items()}
+        class_priorities = priorities(view)
+        return {number: class_priorities[unit.payer] for number, unit in view.units.items()}

@@ -37,10 +37,12 @@ class MultiCoreProportionalRoundRobin(MultiCoreRoundRobin):
 
     def changed(self, view: View) -> None:
         super().changed(view)
-        known = priorities(view)
+        of_classes = priorities(view)
         train = self.train or WHOLE_QUEUE
-        total = sum(known.values())
-        self.trains = {name: replace(train, fraction=train.fraction * value / total) for name, value in known.items()}
+        total = sum(of_classes.values())
+        self.trains = {
+            name: replace(train, fraction=train.fraction * value / total) for name, value in of_classes.items()
+        }
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
         choice = super().choose(view, worker)

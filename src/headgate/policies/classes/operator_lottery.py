@@ -30,12 +30,12 @@ class OperatorLottery(Drawing):
     levels = (Level.OPERATOR,)
 
     def tickets(self, view: View) -> Mapping[UnitId, float]:
-        known = priorities(view)
+        class_priorities = priorities(view)
         costs = {number: view.stats.cost(unit) for number, unit in view.units.items()}
-        of_class = dict.fromkeys(known, 0.0)
+        of_class = dict.fromkeys(class_priorities, 0.0)
         for number, unit in view.units.items():
             of_class[unit.payer] += costs[number]
         return {
-            number: known[unit.payer] * costs[number] / of_class[unit.payer] if costs[number] else 0.0
+            number: class_priorities[unit.payer] * costs[number] / of_class[unit.payer] if costs[number] else 0.0
             for number, unit in view.units.items()
         }

@@ -55,10 +55,11 @@ class PerClassThread(TwoLevel):
         return MultiCoreRoundRobin(**{name: value for name, value in self.given.items() if name in shared})
 
     def changed(self, view: View) -> None:
-        known = priorities(view)
-        halved = list(known)[: self._cores - len(known)] if self.split and self._cores > len(known) else []
+        class_priorities = priorities(view)
+        spare = self._cores - len(class_priorities)
+        halved = list(class_priorities)[:spare] if self.split and spare > 0 else []
         self._threads = {}
-        for name in known:
+        for name in class_priorities:
             members = [number for number in sorted(view.units) if view.units[number].payer == name]
             first = (len(members) + 1) // 2 if name in halved else len(members)
             self._threads.update({number: (name, int(place >= first)) for place, number in enumerate(members)})

@@ -17,12 +17,12 @@ def priorities(view: View) -> dict[ClassId, float]:
     Priority 0 would mean no share of the time at all. Nobody is to starve, so it counts as 1, or as the least of the
     others where that is below 1.
     """
-    known = {unit.payer: view.stats.class_priority(unit) for unit in view.units.values()}
-    least = min([1.0, *(priority for priority in known.values() if priority > 0)])
-    return {name: max(known[name], least) for name in sorted(known, key=lambda name: (-known[name], name))}
+    declared = {unit.payer: view.stats.class_priority(unit) for unit in view.units.values()}
+    least = min([1.0, *(priority for priority in declared.values() if priority > 0)])
+    return {name: max(declared[name], least) for name in sorted(declared, key=lambda name: (-declared[name], name))}
 
 
-def whole(known: Mapping[ClassId, float]) -> dict[ClassId, int]:
+def whole(class_priorities: Mapping[ClassId, float]) -> dict[ClassId, int]:
     """Priorities as whole numbers of at least 1, different where the priorities are.
 
     Whole priorities stay as they are. Others are multiplied until neither the least of them nor the least difference
@@ -31,11 +31,11 @@ def whole(known: Mapping[ClassId, float]) -> dict[ClassId, int]:
     >>> whole({"a": 60.0, "b": 30.0, "c": 10.0}), whole({"a": 0.6, "b": 0.3, "c": 0.1}), whole({"a": 1.5, "b": 1.25})
     ({'a': 60, 'b': 30, 'c': 10}, {'a': 6, 'b': 3, 'c': 1}, {'a': 6, 'b': 5})
     """
-    distinct = sorted(set(known.values()))
+    distinct = sorted(set(class_priorities.values()))
     gaps = [upper - lower for lower, upper in pairwise(distinct)]
     factor = min(1.0 / min([1.0, *distinct[:1], *gaps]), LARGEST / max([1.0, *distinct]))
-    rounded = {name: max(1, round(priority * factor)) for name, priority in known.items()}
-    return dict(zip(rounded, kept_apart(list(rounded.values()), list(known.values())), strict=True))
+    rounded = {name: max(1, round(priority * factor)) for name, priority in class_priorities.items()}
+    return dict(zip(rounded, kept_apart(list(rounded.values()), list(class_priorities.values())), strict=True))
 
 
 def kept_apart(frequencies: Iterable[int], ranks: Iterable[float]) -> list[int]:
@@ -46,12 +46,12 @@ def kept_apart(frequencies: Iterable[int], ranks: Iterable[float]) -> list[int]:
     >>> kept_apart([4, 2, 1, 1], [4, 3, 2, 1]), kept_apart([9, 3, 4, 3], [9, 4, 4, 3])
     ([4, 3, 2, 1], [9, 4, 4, 3])
     """
-    found: list[int] = []
+    frequencies_apart: list[int] = []
     highest = below = 0  # among classes so far, and among those of a lesser rank than the last
     last: float | None = None
     for frequency, rank in zip(reversed(list(frequencies)), reversed(list(ranks)), strict=True):
         if rank != last:
             below, last = highest, rank
-        found.append(max(frequency, below + 1) if below else frequency)
-        highest = max(highest, found[-1])
-    return found[::-1]
+        frequencies_apart.append(max(frequency, below + 1) if below else frequency)
+        highest = max(highest, frequencies_apart[-1])
+    return frequencies_apart[::-1]

@@ -17,7 +17,7 @@ class Responses:
     >>> seen = Responses("p75")
     >>> seen.add("gold", [4.0, 1.0, 2.0, 3.0])
     >>> seen.add("tin", [])
-    >>> seen.known()
+    >>> seen.means()
     {'gold': 3.0}
     """
 
@@ -28,7 +28,7 @@ class Responses:
     def add(self, query_class: ClassId, times: Iterable[float]) -> None:
         self._times.setdefault(query_class, deque(maxlen=MOST)).extend(times)
 
-    def known(self) -> dict[ClassId, float]:
+    def means(self) -> dict[ClassId, float]:
         """The response time of every class that has answered; the nearest-rank percentile."""
         return {name: self._value(times) for name, times in self._times.items() if times}
 

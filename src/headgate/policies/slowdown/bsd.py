@@ -92,11 +92,11 @@ class BalanceSlowdown(RateBased):
         return Choice(tuple(units), self.train, together=len(units) > 1) if units else IDLE
 
     def numbers(self, view: View, unit: Unit) -> dict[str, float]:
-        found = super().numbers(view, unit)
+        numbers = super().numbers(view, unit)
         if isinstance(self._order, Clusters):
-            found["pseudo_priority"] = self._order.pseudo_priority(unit)
-            found["priority"] = self._order.priorities(view)[unit.id]
-        return found
+            numbers["pseudo_priority"] = self._order.pseudo_priority(unit)
+            numbers["priority"] = self._order.priorities(view)[unit.id]
+        return numbers
 
     def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
         if not isinstance(self._order, Clusters):

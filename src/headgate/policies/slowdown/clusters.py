@@ -91,19 +91,19 @@ class Clusters:
             return []
         head = self._entries[cluster][0][0]
         first = self._take(cluster)
-        found: list[Unit] = [first]
+        popped: list[Unit] = [first]
         others: list[Unit] = []
         while self._settle(cluster, view) == head:
             unit = self._take(cluster)
-            (others if streams[unit.id].isdisjoint(streams[first.id]) else found).append(unit)
+            (others if streams[unit.id].isdisjoint(streams[first.id]) else popped).append(unit)
         for unit in others:
             self.add(view, unit)
-        return found
+        return popped
 
     def best(self, view: View) -> int | None:
         """The cluster of highest priority; of equal ones that of the oldest tuple, then nearest to the output."""
-        found = self._pruned_search(view) if self._pruned else self._full_scan(view)
-        return None if found is None else found[1]
+        best = self._pruned_search(view) if self._pruned else self._full_scan(view)
+        return None if best is None else best[1]
 
     def pseudo_priority(self, unit: Unit) -> float:
         return self._pseudo[self._cluster[unit.id]]

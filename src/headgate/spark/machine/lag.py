@@ -1,4 +1,4 @@
-"""What happens when a query falls too far behind its streams, which must be kept for it."""
+"""Lag limits: what happens when a query falls too far behind its streams, whose tuples must be kept for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from headgate.model import HeadgateError, Spec, unknown
-from headgate.model.values import found
+from headgate.model.values import as_text
 
 KINDS = ("wait", "skip")
 _EXAMPLE = 'write for example "skip, tuples=100000"'
@@ -14,7 +14,7 @@ _EXAMPLE = 'write for example "skip, tuples=100000"'
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """At most so many tuples of a stream wait for a query. Then its sources wait, or it skips to the stream's end."""
+    """How many tuples of a stream may wait for a query before its sources wait, or it skips to the stream's end."""
 
     kind: str
     tuples: int
@@ -34,7 +34,7 @@ def parse_lag(text: str) -> Lag:
     headgate.model.errors.HeadgateError: unknown lag limit 'drop'; known: skip, wait
     """
     if not isinstance(text, str):
-        raise HeadgateError(f"a lag limit must be text, found {found(text)}", hint=_EXAMPLE)
+        raise HeadgateError(f"a lag limit must be text, found {as_text(text)}", hint=_EXAMPLE)
     return _parsed(text)
 
 

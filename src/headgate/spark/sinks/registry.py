@@ -18,8 +18,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from headgate.model import HeadgateError, Spec, unknown
-from headgate.model.values import found as shown
-from headgate.model.values import located
+from headgate.model.values import as_text, located
 from headgate.spark.sinks.base import Call, Sink, ignore
 from headgate.workload.fields import read_span
 
@@ -146,7 +145,7 @@ def _behind(spec: Spec) -> float:
     with located("behind"):
         seconds = read_span(value)
         if seconds == math.inf:
-            raise HeadgateError(f"must be finite, found {shown(value)}", hint='write for example "5 s"')
+            raise HeadgateError(f"must be finite, found {as_text(value)}", hint='write for example "5 s"')
         return seconds
 
 

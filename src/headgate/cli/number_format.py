@@ -1,0 +1,77 @@
+"""Numbers and durations formatted for reading, and durations read from options."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from headgate.model import HeadgateError, seconds
+
+UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
+NOTHING = "–"
+
+
+def duration(value: float) -> str:
+    """A duration in the unit that suits it.
+
+    >>> duration(0.01225), duration(75.0), duration(0.0)
+    ('12.25 ms', '75 s', '0 s')
+    """
+    unit, scale = time_unit([value])
+    return f"{value / scale:.4g} {unit}"
+
+
+def time_unit(values: Iterable[float | None]) -> tuple[str, float]:
+    """The unit in which the smallest of some times is at least 1 and the largest still readable.
+
+    >>> time_unit([0.012, 0.9]), time_unit([0.0009, 250.0])
+    (('ms', 0.001), ('s', 1.0))
+    """
+    present = [abs(value) for value in values if value]
+    if not present:
+        return UNITS[0]
+    fitting = [unit for unit in UNITS if max(present) / unit[1] < 1e5] or [UNITS[0]]
+    return next((unit for unit in fitting if min(present) >= unit[1]), fitting[-1])
+
+
+def aligned(values: Sequence[float | None], scale: float = 1.0) -> list[str]:
+    """A column of numbers with the same number of decimals, so that their points stand below each other.
+
+    >>> aligned([12.25, 130.5, None])
+    ['12.25', '130.50', '–']
+    >>> aligned([3.0, 12.0])
+    ['3', '12']
+    """
+    scaled = [None if value is None else value / scale for value in values]
+    places = _decimals([abs(value) for value in scaled if value])
+    return [NOTHING if value is None else f"{value:,.{places}f}" for value in scaled]
+
+
+def number(value: float) -> str:
+    """One number, at most six significant digits.
+
+    >>> number(3.0), number(0.0012345678), number(1234567.0)
+    ('3', '0.00123457', '1,234,567')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.6g}"
+
+
+def read_duration(text: str, option: str) -> float:
+    """Read the duration that an option was given."""
+    try:
+        bare = float(text)
+    except ValueError:
+        value = seconds(text, what=option)
+    else:
+        raise HeadgateError(f"{option} has no unit, found {text}", hint=f'write "{bare:g} s" or "{bare:g} ms"')
+    if not 0 < value < math.inf:
+        raise HeadgateError(f"{option} must be longer than 0 s, found {text}", hint='write for example "10 s"')
+    return value
+
+
+def _decimals(present: Sequence[float]) -> int:
+    """Four significant digits for the smallest, seven at most for the largest, none for whole numbers."""
+    if not present or all(value == int(value) for value in present):
+        return 0
+    smallest, largest = (math.floor(math.log10(extreme)) for extreme in (min(present), max(present)))
+    return max(0, min(3, 3 - smallest, 6 - largest))

@@ -1,0 +1,84 @@
+"""Simulations of several policies in parallel, each in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from headgate.metrics import Records, Report, measure
+from headgate.model import HeadgateError
+from headgate.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A simulation that has ended: with a report, or with an error in one line."""
+
+    report: Report | None = None
+    records: Records | None = None  # if they were to be kept
+    error: str = ""
+
+
+def run_all(
+    workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool = False
+) -> Iterator[tuple[str, Finished]]:
+    """Yield every policy with its result, in the order in which they finish; closing the iterator ends the rest."""
+    workers = max(1, min(jobs or os.cpu_count() or 1, len(policies)))
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_ignore_interrupts)
+    try:
+        with _interrupts_ignored():
+            futures = {pool.submit(run_one, workload, policy, bin, keep): policy for policy in policies}
+        for future in as_completed(futures):
+            yield futures[future], _result(future)
+    except BaseException:
+        _end(pool)
+        raise
+    pool.shutdown()
+
+
+def run_one(workload: Workload, policy: str, bin: float, keep: bool) -> Finished:
+    """Run one simulation and measure it in the same process: a report is much smaller than the records."""
+    from headgate.sim import simulate
+
+    records = simulate(workload, policy, bin=bin)
+    return Finished(measure(records, bin), records if keep else None)
+
+
+def _result(future: Future[Finished]) -> Finished:
+    try:
+        return future.result()
+    except HeadgateError as error:
+        return Finished(error=str(error))
+    except BrokenProcessPool:
+        return Finished(error="its process ended; memory may be short: try --jobs 1")
+    except Exception as error:  # a faulty policy must not end the other simulations
+        return Finished(error=f"{type(error).__name__}: {error}")
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """Cancel waiting simulations and terminate running ones, so that Ctrl-C returns at once."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in multiprocessing.active_children():
+        process.terminate()
+    pool.shutdown()
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches every process of the terminal; the parent decides what it means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C while processes start: they inherit this, and would print a traceback before they can."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
