@@ -18,7 +18,7 @@ from headgate.model import HeadgateError
 from headgate.spark.compile.fused.filters import FusedFilters
 from headgate.spark.compile.prepared_query import PreparedQuery, Result
 from headgate.spark.session import Handle, Session
-from headgate.spark.sinks.registry import MemorySink
+from headgate.spark.sinks.memory import MemorySink
 
 COPY = "SELECT id, v FROM a"
 SECONDS = 1_000_000

@@ -16,8 +16,9 @@ from tests.spark.store.steps import aside, table
 from headgate.model import Stream
 from headgate.spark.execution.recovery import complete
 from headgate.spark.queries.fragment_logs import FragmentLogSink
+from headgate.spark.sinks.base import Results, Sink, deliver
 from headgate.spark.sinks.files import FileSink
-from headgate.spark.sinks.registry import Results, Sink, deliver, open_sink
+from headgate.spark.sinks.registry import open_sink
 from headgate.spark.sinks.result_files import read
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, Output

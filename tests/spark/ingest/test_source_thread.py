@@ -1,4 +1,4 @@
-"""The thread that reads all sources: one that fails is given up, the others are read on. Without Spark."""
+"""The thread that reads all sources: a source that fails is given up, the others are read on. Without Spark."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from headgate.spark.compile.event_times import quoted
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.safe_expressions import try_eval
 from headgate.spark.compile.sql_text import literal
-from headgate.spark.jvm.errors import told
+from headgate.spark.jvm.errors import spark_message
 
 LONGEST = 4_000  # characters of a failing row that are kept
 LOOKUPS = 8  # failing rows of a run for which the reason is looked up: each takes milliseconds
@@ -116,7 +116,7 @@ class Sites:
                 computed: Any = self.spark.sql(f"SELECT {expression} FROM ({values})")
                 computed._jdf.queryExecution().optimizedPlan()
             except PySparkException as error:
-                return f"{told(error)}: {shortened(expression)}"
+                return f"{spark_message(error)}: {shortened(expression)}"
         return f"{site.text()} failed"
 
 

@@ -53,7 +53,7 @@ from headgate.spark.compile.schemas import (
     with_hidden,
 )
 from headgate.spark.compile.stored_tables import without_rows
-from headgate.spark.jvm.errors import SPARK_ERRORS, first_line, may_be_of_values, of_values, told
+from headgate.spark.jvm.errors import SPARK_ERRORS, first_line, may_be_of_values, of_values, spark_message
 
 FailureKey = tuple[tuple[tuple[str, int], ...], int | None]  # tuples as (stream, offset), and the end of a window
 
@@ -241,7 +241,7 @@ def prepare_query(
         finish = finish_in_order(frame.columns) if output_columns is None else output_columns.finished
         output = to_arrow_schema(finish(frame, ()).schema, timezone="UTC")
     except PySparkException as error:
-        raise HeadgateError(f"Spark refuses the query: {told(error)}", hint="correct the expression") from None
+        raise HeadgateError(f"Spark refuses the query: {spark_message(error)}", hint="correct the expression") from None
     except (Py4JError, ValueError, pa.ArrowException) as error:
         raise HeadgateError(f"Spark refuses the query: {first_line(error)}", hint="correct the expression") from None
     check_result(output)

@@ -38,8 +38,9 @@ from headgate.spark.machine.machine import Machine
 from headgate.spark.machine.tasks import FILES
 from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.queries.fragment_logs import FragmentLogs
+from headgate.spark.sinks.base import Call
 from headgate.spark.sinks.followers import BUFFER, Followers
-from headgate.spark.sinks.registry import Call, behind_of, parse_sink
+from headgate.spark.sinks.registry import behind_of, needs_own_thread, parse_sink
 from headgate.spark.sinks.table import TableAppender, table_of
 from headgate.spark.store.atomic_files import disk_error
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -51,7 +52,6 @@ from headgate.spark.store.journal import Journal
 from headgate.spark.store.log.stream_log import StreamLog
 
 DEFAULT_POLICY = "mbd, inversion=dsp"
-SHARED = ("parquet", "jsonl", "memory", "blackhole")  # sinks that share a thread, since they run no user code
 PATIENCE = 10.0  # seconds that sinks get to take what waits for them when the engine is closed
 
 
@@ -171,7 +171,7 @@ class Engine:
         """Start a query now or at `start`, and stop it at `end`; one that the data directory knows continues there."""
         _check(query)
         text = query.sink or "parquet"
-        lane = FILES if parse_sink(text).name in SHARED else f"{SINK}{query.name}-{next(self._lanes)}"
+        lane = f"{SINK}{query.name}-{next(self._lanes)}" if needs_own_thread(text) else FILES
         self._owner.ask(m.AddQuery, query, start, end, lane, behind_of(text), call)
         return self.query(query.name)
 

@@ -10,18 +10,11 @@ from typing import Any
 
 from headgate.spark.machine.tasks import FILES, CloseSink, Deliver
 from headgate.spark.queries.fragment_logs import is_fragment_log
+from headgate.spark.sinks.base import Call, Sink, SinkOf, deliver
+from headgate.spark.sinks.callback import CallbackSink
 from headgate.spark.sinks.files import FileSink
-from headgate.spark.sinks.registry import (
-    Call,
-    CallbackSink,
-    MemorySink,
-    Sink,
-    SinkOf,
-    deliver,
-    is_file,
-    open_sink,
-    parse_sink,
-)
+from headgate.spark.sinks.memory import MemorySink
+from headgate.spark.sinks.registry import is_file, needs_function, open_sink, parse_sink
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Output
@@ -113,7 +106,7 @@ def stored_sinks(directory: DataDirectory, table_call: TableCall, fragment_log: 
             return fragment_log(query)
         text = str(description.get("sink", "parquet"))
         call = table_call(text)
-        if call is None and parse_sink(text).name in ("callback", "table"):
+        if call is None and needs_function(text):
             text = "blackhole"
         return open_sink(text, directory.result(query), call)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headgate.spark.sinks.registry import Sink, SinkOf, deliver
+from headgate.spark.sinks.base import Sink, SinkOf, deliver
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, CommittedState, Output

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from headgate.model import Stream
 from headgate.spark.queries.layout import Layout, fragment_log_folder, sweep
-from headgate.spark.sinks.registry import Results
+from headgate.spark.sinks.base import Results
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log.stream_log import StreamLog
 
