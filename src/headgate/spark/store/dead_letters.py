@@ -66,7 +66,7 @@ class Letter:
     commit: int = 0  # the number of the commit that has the failure
 
     def origins(self, stream: str) -> tuple[tuple[str, int], ...]:
-        """The tuples on which the letter is, as (stream, offset); `stream` is the one whose letters these are."""
+        """The tuples that the letter is about, as (stream, offset); `stream` is the one whose letters these are."""
         if self.offsets is not None:
             return tuple((name, offset) for name, offset in self.offsets)
         return () if self.offset is None else ((stream, self.offset),)
@@ -108,7 +108,7 @@ class Header:
 
 
 def _alone(method: Callable[Concatenate[DeadLetters, P], R]) -> Callable[Concatenate[DeadLetters, P], R]:
-    """Let one thread at a time call a method, with what is in memory read from the files if it is not certain."""
+    """Let one thread at a time run a method; after a write that failed, read the files again first."""
 
     @functools.wraps(method)
     def alone(self: DeadLetters, /, *arguments: P.args, **named: P.kwargs) -> R:
