@@ -169,7 +169,7 @@ def _picture(status: Status, seconds: float, height: int) -> Group:
     head = Text(
         f"{seconds:.0f} s under {status.policy}, {_counted(status)}, {running} queries running; {judged(status)}"
     )
-    return Group(head, table, Text(), *workers, *failures)
+    return Group(head, table, Text(judged(status)), *workers, *failures)
 
 
 def _source_failures(status: Status) -> list[str]:
@@ -239,7 +239,9 @@ def _show(workload: Workload, status: Status) -> None:
     title = f"{workload.name}: {lasted}, {queries} {'query' if queries == 1 else 'queries'}, {_counted(status)}"
     show(Text(title, "bold"), "", status_table(status))
     starving = status.report().starvation.rising
-    show(Text(f"\n{judged(status)}" + (f"; starving: {', '.join(starving)}" if starving else "")))
+    sentences = [judged(status), f"starving: {', '.join(starving)}" if starving else ""]
+    if any(sentences):
+        show("", Text("; ".join(filter(None, sentences))))
 
 
 def _counted(status: Status) -> str:

@@ -52,7 +52,9 @@ def status_table(status: Status, height: int | None = None) -> Table:
 
 
 def judged(status: Status) -> str:
-    """Classes whose median result came later than that of a less important class."""
+    """Classes whose median result came later than that of a less important class; empty if there is one class."""
+    if not status.inversion:
+        return ""
     inverted = [f"{pair.above} after {pair.below}" for pair in status.inversion if pair.ratio]
     return f"inverted: {', '.join(inverted)}" if inverted else "no class inverted"
 

@@ -1,3 +1,5 @@
+"""QoS graphs: what a result is worth by its latency."""
+
 from __future__ import annotations
 
 from bisect import bisect_right

@@ -1,3 +1,5 @@
+"""Queries and their classes."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""Streams and stored tables."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

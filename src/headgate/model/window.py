@@ -1,3 +1,5 @@
+"""Time windows."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

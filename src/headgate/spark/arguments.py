@@ -1,4 +1,4 @@
-"""What callers of a session give, read and checked; the rules are those of workload files."""
+"""Parsing and checking the arguments of public calls; the rules are those of workload files."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from headgate.model.values import as_text, located, text, whole
 from headgate.plan.grouping import Fuse
 from headgate.workload.fields import check_columns, read_ahead, read_columns, read_qos, read_span
 
-MOST_WORKERS = 100  # each is a thread, and has a Spark job under way
+MOST_WORKERS = 100  # each is a thread that runs a Spark job
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
 _ROWS = "give a list of mappings (or JSON texts), a pyarrow.Table, or a DataFrame of pandas or polars"
 
 
 def span(value: object, name: str) -> float:
-    """Seconds, from a number or from text with a unit; possibly endless."""
+    """Seconds, from a number or from text with a unit; may be infinite."""
     with located(name):
         return read_span(value)
 
 
 def delay(value: object, name: str) -> float:
-    """Seconds that end."""
+    """A finite number of seconds."""
     seconds = span(value, name)
     if seconds == inf:
         raise HeadgateError(f"must be finite, found {as_text(value)}", where=name, hint='write for example "5 s"')
@@ -38,7 +38,7 @@ def delay(value: object, name: str) -> float:
 
 
 def ahead(value: object, name: str) -> float:
-    """How far event times may be ahead of their arrival: seconds, or "none" for any distance."""
+    """How far event times may be ahead of their arrival: seconds, or "none" for no limit."""
     if isinstance(value, str):
         with located(name):
             return read_ahead(value)
@@ -46,7 +46,7 @@ def ahead(value: object, name: str) -> float:
 
 
 def timeout(value: object, name: str = "timeout") -> float | None:
-    """Seconds to wait at most; None: without end."""
+    """Seconds to wait at most; None: no limit."""
     if value is None:
         return None
     seconds = span(value, name)
@@ -54,13 +54,13 @@ def timeout(value: object, name: str = "timeout") -> float | None:
 
 
 def workers(value: object, name: str = "workers") -> int:
-    """How many runs there may be at a time."""
+    """How many runs may be active at a time."""
     with located(name):
         return whole(value, 1, MOST_WORKERS)
 
 
 def seed(value: object) -> int:
-    """The seed of all that is drawn."""
+    """The seed of all random numbers."""
     with located("seed"):
         return whole(value, 0)
 
@@ -74,14 +74,14 @@ def policy(value: object) -> str:
 def fusion(value: object) -> Fuse:
     """Which queries may share a job."""
     with located("fuse"):
-        known = text(value, "class")
-    if known not in list(Fuse):
-        raise unknown("fusion", known, list(Fuse))
-    return Fuse(known)
+        scope = text(value, "class")
+    if scope not in list(Fuse):
+        raise unknown("fusion", scope, list(Fuse))
+    return Fuse(scope)
 
 
 def flag(value: object, name: str) -> bool:
-    """True or false, and nothing like it."""
+    """True or false; other values are refused, even 0 and 1."""
     with located(name):
         if not isinstance(value, bool):
             raise HeadgateError(f"must be true or false, found {as_text(value)}", hint=f"write {name}=True")
@@ -89,13 +89,13 @@ def flag(value: object, name: str) -> bool:
 
 
 def function(value: Any, name: str) -> None:
-    """Refuse what cannot be called; None is not there."""
+    """Refuse what cannot be called; None means that no function was given."""
     if value is not None and not callable(value):
         raise HeadgateError(f"must be a function, found {as_text(value)}", where=name, hint="give one, or leave it out")
 
 
 def master(value: object, directory: object) -> str:
-    """Which Spark. Executors of a cluster read and write files of the data directory themselves."""
+    """The URL of a Spark master. A cluster needs a shared directory, since its executors read and write files there."""
     with located("master"):
         url = text(value, "local[*]")
         if _MASTER.fullmatch(url) is None:
@@ -116,7 +116,7 @@ def check_shared(master: str, directory: object) -> None:
 
 
 def running_spark(value: object) -> SparkSession:
-    """A Spark session that can be used: classic, and not stopped."""
+    """A Spark session that can be used: not of Spark Connect, and not stopped."""
     if not isinstance(value, SparkSession):
         kind = "a Spark Connect session" if "connect" in type(value).__module__ else as_text(value)
         raise HeadgateError(
@@ -151,7 +151,7 @@ def columns(value: Any) -> tuple[tuple[str, str], ...]:
 def _pairs(value: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     with located("schema"):
         for pair in value or ("nothing",):
-            if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
+            if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
                 hint = 'write for example "id bigint, ts timestamp" or [("id", "bigint"), ("ts", "timestamp")]'
                 raise HeadgateError(f"must be columns and their types, found {as_text(pair)}", hint=hint)
         return check_columns([(name, kind) for name, kind in value])
@@ -176,11 +176,11 @@ def quality(value: Any) -> QoS | None:
         return None
     with located("qos"):
         several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-        points = [list(each) if isinstance(each, tuple) else each for each in value] if several else value
+        points = [list(point) if isinstance(point, tuple) else point for point in value] if several else value
         return read_qos(points)
 
 
-def life(start: object, end: object) -> tuple[float, float]:
+def start_and_end(start: object, end: object) -> tuple[float, float]:
     """When a query starts and ends, in seconds from now."""
     first, last = span(start, "start"), span(end, "end")
     if first == inf or not last > first:
@@ -216,6 +216,6 @@ def _from_arrow(value: Any) -> pa.Table:
 
 
 def check_callback(sink: str | None, call: Callable[..., object] | None) -> None:
-    """A sink that calls needs what to call."""
+    """Refuse a callback sink without a function."""
     if sink is not None and sink.split(",")[0].strip() == "callback" and call is None:
         raise HeadgateError("a callback sink needs a function", hint="give callback=, or choose another sink")

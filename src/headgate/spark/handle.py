@@ -1,4 +1,4 @@
-"""One query of a session, to follow and to steer."""
+"""`Handle`: one query of a session, to read its results and to pause, resume, move, replace or stop it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Handle:
     """A query of a session. On a closed session its name, its schema and the results in its files can still be read."""
 
-    def __init__(self, session: Session, seen: QueryView) -> None:
+    def __init__(self, session: Session, view: QueryView) -> None:
         self._session = session
-        self._seen = seen
+        self._view = view
 
     @property
     def gate(self) -> Gate:
@@ -35,12 +35,12 @@ class Handle:
 
     @property
     def name(self) -> str:
-        return self._seen.query.name
+        return self._view.query.name
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of its results."""
-        return self._seen.columns
+        return self._view.columns
 
     @property
     @gated
@@ -49,19 +49,19 @@ class Handle:
 
     @gated
     def results(self, timeout: float | str | None = None, *, buffer: int = BUFFER) -> Iterator[pa.RecordBatch]:
-        """Results as they come, from now on; ends when the query or the session does, or when none came for `timeout`.
+        """Results as they are committed from now on; ends with the query, the session, or after `timeout` without any.
 
-        At most `buffer` bytes of results wait for whoever reads (or one run's, if those are more). Whoever is so slow
-        that they do not suffice misses what comes then: the iterator gives what has waited and raises `HeadgateError`,
-        which says how many rows were missed.
+        At most `buffer` bytes of results wait for the reader (or those of one run, if that is more). A reader that is
+        too slow misses later results: the iterator gives what has waited and then raises `HeadgateError`, which says
+        how many rows were missed.
         """
         with located("buffer"):
-            room = whole(buffer, 1)
-        tables = self._session.engine.follow(self.name, arguments.timeout(timeout), room)
+            size = whole(buffer, 1)
+        tables = self._session.engine.follow(self.name, arguments.timeout(timeout), size)
         return (batch for table in tables for batch in table.to_batches())
 
     def read(self) -> pa.Table:
-        """All committed results of a query whose sink is files, whether or not they are in a file yet."""
+        """All committed results of a query with a file sink, whether or not they are in a file yet."""
         session = self._session
         if self.gate.closed and session.temporary:
             raise HeadgateError(
@@ -83,16 +83,16 @@ class Handle:
 
     @gated
     def stop(self) -> None:
-        """End it for good; its results stay."""
+        """Remove the query for good; its results stay."""
         self._session.engine.remove_query(self.name)
 
     @gated
     def move(self, query_class: str) -> None:
-        """Put it into another class."""
+        """Put the query into another class."""
         self._session.engine.set_class(self.name, query_class)
 
     @gated
     def replace(self, sql: str) -> None:
-        """Give it other SQL with the same columns; it goes on in its streams where it stands."""
-        now = self._session.engine.query(self.name).query
-        self._session.engine.replace_query(replace(now, plan=self._session.plan(sql), sql=sql))
+        """Give the query new SQL with the same columns; it continues at its positions in its streams."""
+        query = self._session.engine.query(self.name).query
+        self._session.engine.replace_query(replace(query, plan=self._session.plan(sql), sql=sql))

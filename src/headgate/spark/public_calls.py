@@ -1,4 +1,4 @@
-"""Public calls: refused once the session is closed, and with one kind of error."""
+"""The decorator of public calls: refuses them once the session is closed, and turns errors into `HeadgateError`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 class Gate:
-    """Whether a session takes calls."""
+    """Whether a session accepts calls."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -26,7 +26,7 @@ class Gate:
 
 
 class Gated(Protocol):
-    """A session, or what belongs to one."""
+    """A session, or an object that belongs to one."""
 
     @property
     def gate(self) -> Gate: ...
@@ -36,7 +36,7 @@ S = TypeVar("S", bound=Gated)
 
 
 def gated(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A public call: not on a closed session. What fails since it is closed meanwhile, fails for that reason."""
+    """Make a method a public call. If it fails and the session was closed meanwhile, that is reported as the reason."""
 
     @functools.wraps(method)
     def call(self: S, /, *given: P.args, **named: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""A workload file on Spark: its streams, tables, classes and queries in a session, and what happens to them later."""
+"""Running a workload file on Spark: open a session with its streams, tables, classes and queries, and apply changes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Action = Callable[[Session], object]
 
 
 def open_workload(workload: Workload, **settings: Any) -> Session:
-    """A session with everything that is there from the start; sources are opened last, so that no query misses any.
+    """A session with all that a workload has at the start; sources are opened last, so that no query misses tuples.
 
-    The settings are those of `Session`. A stream whose log says that it has ended gets no source again.
+    The settings are those of `Session`. A stream whose log says that it has ended gets no source.
     """
     check_workload(workload)
     session = Session(**{"seed": workload.seed, **settings})
@@ -46,7 +46,7 @@ def check_workload(workload: Workload) -> None:
             )
         parse_sink(query.sink or "parquet")
         check_callback(query.sink, None)
-    limits = [query.lag for query in workload.queries] + [known.lag for known in workload.classes]
+    limits = [query.lag for query in workload.queries] + [query_class.lag for query_class in workload.classes]
     for limit in limits:
         if limit is not None:
             parse_lag(limit)
@@ -59,7 +59,7 @@ def check_workload(workload: Workload) -> None:
 
 
 def start_query(session: Session, query: Query) -> None:
-    """Start a query of a workload; its folder is there even before its first result."""
+    """Start a query of a workload; its result folder exists even before its first result."""
     try:
         session.add_query(query)
     except HeadgateError as error:
@@ -70,29 +70,29 @@ def start_query(session: Session, query: Query) -> None:
 
 
 def ended_before(session: Session) -> list[str]:
-    """Streams that ended in an earlier run on the same directory: nothing more comes."""
+    """Streams that ended in an earlier session on the same directory."""
     return [name for name, log in session.engine.logs.items() if log.finished_at is not None]
 
 
 @dataclass(slots=True)
 class Schedule:
-    """What happens to a workload's queries, classes and policy, and when: the engine's part of [[change]]."""
+    """The [[change]] entries of a workload that the engine can apply, to queries, classes and policy, by time."""
 
     due: list[tuple[float, Action]]
 
     @classmethod
     def of(cls, workload: Workload) -> Schedule:
-        found = [(change.at, action) for change in workload.changes if (action := _action(change)) is not None]
-        return cls(sorted(found, key=lambda each: each[0]))
+        actions = [(change.at, action) for change in workload.changes if (action := _action(change)) is not None]
+        return cls(sorted(actions, key=lambda timed: timed[0]))
 
     def advance(self, session: Session, seconds: float) -> None:
-        """Do what is due so many seconds after the start."""
+        """Apply the changes that are due so many seconds after the start."""
         while self.due and self.due[0][0] <= seconds:
             self.due.pop(0)[1](session)
 
 
 def left_out(changes: Iterable[Change]) -> int:
-    """How many changes only the simulator can make: rates, costs and selectivities are as they are here."""
+    """How many changes only the simulator can apply: those of rates, costs and selectivities."""
     return sum(_action(change) is None for change in changes)
 
 
@@ -106,26 +106,26 @@ def _declare(session: Session, workload: Workload) -> None:
 
 
 def _from(directory: Path, table: Table) -> Table:
-    """The table with its path seen from the workload's place."""
+    """The table with a path relative to the workload file made absolute."""
     if table.path is None or "://" in table.path:
         return table
     return replace(table, path=str((directory / table.path).absolute()))
 
 
 def _open_sources(session: Session, workload: Workload) -> None:
-    over = ended_before(session)
+    ended = ended_before(session)
     began = session.engine.now()
     opened = {
         stream.name: open_source(_source(stream), stream, workload.directory, workload.seed, began)
         for stream in workload.streams
-        if stream.name not in over
+        if stream.name not in ended
     }
     for name, reader in opened.items():
         session.source_thread.add(name, reader)
 
 
 def _source(stream: Stream) -> str:
-    """Where tuples come from: made up as the simulator would, if nothing else is said."""
+    """The source of a stream; without one, synthetic tuples with the simulator's arrivals."""
     text = stream.source or stream.arrivals
     assert text is not None, "the reader of workloads refuses a stream without either"
     return text

@@ -1,3 +1,5 @@
+"""The numbers of one operator inside a superbox."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

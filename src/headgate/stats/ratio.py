@@ -1,3 +1,5 @@
+"""Division for rates, where a cost of 0 means infinity."""
+
 from __future__ import annotations
 
 import math

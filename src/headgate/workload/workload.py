@@ -1,3 +1,5 @@
+"""A workload: everything that a workload file describes."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -10,7 +10,7 @@ from tests.spark.chaos.ledger import BrokenError, Epoch, rows_of
 from tests.spark.chaos.queries import Span
 from tests.spark.chaos.streams import Tuple
 
-from headgate.spark.machine.lifecycle import PASSING, Life, QueryState
+from headgate.spark.machine.lifecycle import TRANSIENT, Life, QueryState
 from headgate.spark.sinks.committed_results import read_committed
 from headgate.spark.sinks.registry import is_file
 from headgate.spark.store.log.stream_log import StreamLog
@@ -25,7 +25,7 @@ def each_step(world: World) -> None:
     """Cheap ones: nobody has read further than there is, and the scheduler believes what the logs say."""
     machine = world.system.machine
     for life in machine.context.lives.values():
-        if life.owed:
+        if life.unappended:
             world.system.owing.add(life.name)
         elif life.state is QueryState.RUNNING:
             world.system.owing.discard(life.name)
@@ -59,7 +59,7 @@ def at_rest(world: World) -> None:
     if world.closing is None and world.users.unanswered:
         raise BrokenError(f"nobody answers {world.users.unanswered}")
     machine = world.system.machine
-    passing = [life for life in machine.context.lives.values() if life.state in PASSING or life.busy]
+    passing = [life for life in machine.context.lives.values() if life.state in TRANSIENT or life.busy]
     if passing:
         raise BrokenError(f"still under way: {[(life.name, life.state, life.busy) for life in passing]}")
     if machine.runs.active_runs:
@@ -71,8 +71,8 @@ def at_rest(world: World) -> None:
 def results(world: World, name: str, *, drained: bool = False) -> None:
     """What a query has given is what its SQL gives over all that it has read."""
     generation, life = world.ledger.living(name), world.system.machine.context.lives.get(name)
-    known = world.system.machine.commands.known.get(name)  # it could not be started again
-    if name in world.ledger.vague or (life is not None and life.owed) or (known is not None and known.owed):
+    known = world.system.machine.commands.remembered.get(name)  # it could not be started again
+    if name in world.ledger.vague or (life is not None and life.unappended) or (known is not None and known.unappended):
         return
     cut: Mapping[str, int] | None = None
     if generation is not None:
@@ -161,7 +161,7 @@ def letters(world: World) -> None:
             if letter.query:
                 found[letter.query, stream, int(letter.offset or 0)] += 1
     wanted: Counter[tuple[str, str, int]] = Counter()
-    unstarted = world.system.machine.commands.known  # they have not read all yet
+    unstarted = world.system.machine.commands.remembered  # they have not read all yet
     for name, generations in world.ledger.queries.items():
         for generation in generations if name not in world.ledger.vague and name not in unstarted else ():
             failing = {

@@ -35,7 +35,7 @@ POLICIES = (
     "no such policy",
     RAISES,
 )
-PATIENT = (m.Drain, m.MakeRoom)  # commands that are answered when something has come true
+PATIENT = (m.Drain, m.WaitForRoom)  # commands that are answered when something has come true
 SINKS = (("parquet", "jsonl"), ("parquet, behind=0", "jsonl, behind=0"), ("callback",), ("memory, rows=5",))
 
 
@@ -182,7 +182,7 @@ class Users:
             case "survey":
                 return chance.choice((m.DescribeAll, m.IsDrained, lambda ticket: m.Describe(ticket, name)))
         stream = chance.choice("abcd")
-        return lambda ticket: m.MakeRoom(ticket, stream)
+        return lambda ticket: m.WaitForRoom(ticket, stream)
 
     def _name(self) -> str:
         return f"q{self.chance.randrange(QUERIES)}"

@@ -6,7 +6,7 @@ between pieces. Only the frames that a run would hand to Spark are lists of rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,12 +15,12 @@ import pyarrow as pa
 from tests.spark.chaos.expressions import Ref, Values, fold, scalar
 
 from headgate.model import Aggregate, Join, Operator, Project, Select, Source, Stream, Union
-from headgate.plan.sharing import Place
 from headgate.spark.compile.event_times import END, START, is_reference, reference
 from headgate.spark.compile.fragment_rows import OutputColumns, scope
 from headgate.spark.compile.fragment_stream import FragmentStream
-from headgate.spark.compile.frames import Catalog, Found, Reader, Whole, survey_of
-from headgate.spark.compile.leaf_rows import Leaf, Rows
+from headgate.spark.compile.frames import Catalog, RowsOf, WholeQuery, survey_of
+from headgate.spark.compile.leaf_rows import Leaves, Logs
+from headgate.spark.compile.log_reader import LogReader
 from headgate.spark.compile.prepared_query import Failure, PreparedQuery, Result
 from headgate.spark.compile.read_sets import Reading, check_leaves
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, FROM, OFFSET, arrow_schema
@@ -44,7 +44,7 @@ class Tables:
     """What a plan gives, reading by reading."""
 
     streams: Mapping[str, Stream]
-    rows: Callable[[Reading], Found]
+    rows: RowsOf
     failures: list[Failure] = field(default_factory=list)
 
     def of(self, reading: Reading) -> list[Row]:
@@ -152,21 +152,16 @@ class PlainEvaluation(PreparedQuery):
 
     def run(
         self,
-        leaves: Mapping[Place, Leaf],
-        logs: Mapping[str, Rows],
-        whole: Whole | None = None,
+        leaves: Leaves,
+        logs: Logs,
+        whole: WholeQuery | None = None,
         aside: Path | None = None,
     ) -> Result:
         del aside
         check_leaves(self.plan, leaves)
-        reader = Reader(leaves, logs, self.catalog.streams)
-        survey = survey_of(self.catalog, self.plan, leaves, reader.train, whole)
-
-        def rows(reading: Reading) -> Found:
-            assert isinstance(reading.node, Source)
-            return reader.found(reading.node.stream, reading.offsets, reading.times, reading.late)
-
-        tables = Tables(self.catalog.streams, rows)
+        reader = LogReader(leaves, logs, self.catalog.streams)
+        survey = survey_of(self.catalog, self.plan, leaves, reader.train_span, whole)
+        tables = Tables(self.catalog.streams, reader.rows_of)
         made = [row for reading in survey.readings() for row in tables.of(reading)]
         failures = {failure.key: failure for failure in tables.failures}
         return Result(self._table(made), tuple(failures.values()))

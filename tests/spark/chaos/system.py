@@ -19,33 +19,31 @@ from tests.spark.chaos.standins import Jobs, PlainEvaluator
 
 from headgate.model import HeadgateError
 from headgate.plan.grouping import Fuse
-from headgate.spark.engine.engine import _known, _scheduler
-from headgate.spark.engine.owner import AIDES, SINK
+from headgate.spark.engine.initial_state import new_machine, new_scheduler
+from headgate.spark.engine.owner import BACKGROUND_THREADS, SINK
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.log_facts import LogFacts
-from headgate.spark.execution.open_sinks import OpenSinks, sizes, stored_sinks, uncalled
+from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.performer import Performer
 from headgate.spark.execution.recovery import complete
 from headgate.spark.ingest.streams import StreamIngest
-from headgate.spark.jvm.errors import one_line
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.context import Notice, Out
 from headgate.spark.machine.fragments import key
 from headgate.spark.machine.lifecycle import Transition
-from headgate.spark.machine.machine import Machine
 from headgate.spark.machine.tasks import (
-    AIDE,
+    BACKGROUND,
     COMMIT,
     WORKER,
-    Check,
+    CheckQuery,
     Evaluate,
     Prepare,
     Reply,
     Task,
-    Write,
+    WriteCommit,
 )
-from headgate.spark.queries.fragment_logs import FragmentLogs, is_fragment_log
+from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.queries.layout import Layout
 from headgate.spark.queries.running_query import RunningQuery
 from headgate.spark.sinks.followers import Followers
@@ -107,18 +105,14 @@ class System:
         self.performer = Performer(
             self.evaluator, self.committer, self.sinks, self.fragment_logs, self.ingest, self._spark_again
         )
-        self.machine = Machine(
-            _scheduler(POLICY, fuse, 1, None),
+        self.machine = new_machine(
+            new_scheduler(POLICY, fuse, 1, None),
             LogFacts(self.ingest.logs),
-            workers=self.workers,
-            known=_known(self.commits, owed, uncalled(self.directory, self.commits)),
-            commits=self.commits.number,
-            explain=one_line,
+            self.directory,
+            self.commits,
+            owed,
+            self.workers,
         )
-        for query, each in owed.items():
-            if not is_fragment_log(query):
-                sink = str(each.told.get("sink", "parquet"))
-                self.machine.delivery.owe(query, sink, sizes(each.outputs))
 
     def let_go(self) -> None:
         """Close what is open, as far as that goes."""
@@ -152,14 +146,14 @@ class System:
 
     def ready(self) -> list[tuple[str, int]]:
         """The lanes that have tasks, and how many of them may end next."""
-        several = {WORKER: self.workers, AIDE: AIDES}
+        several = {WORKER: self.workers, BACKGROUND: BACKGROUND_THREADS}
         return [(lane, min(several.get(lane, 1), len(tasks))) for lane, tasks in self.lanes.items() if tasks]
 
     def perform(self, lane: str, place: int = 0, group: int = 1) -> Task:
         """Carry out a task of a lane; its answer goes into the mailbox. Commits go together, if there are more."""
         tasks = self.lanes[lane]
         if lane == COMMIT:
-            writes = [cast(Write, tasks.popleft()) for _ in range(min(group, len(tasks)))]
+            writes = [cast(WriteCommit, tasks.popleft()) for _ in range(min(group, len(tasks)))]
             self._commit(writes)
             return writes[0]
         task = tasks[place]
@@ -170,7 +164,7 @@ class System:
         return task
 
     def _answer(self, task: Task) -> m.Answer:
-        if self.spark_is_gone and isinstance(task, Check | Evaluate):
+        if self.spark_is_gone and isinstance(task, CheckQuery | Evaluate):
             return m.Answer(task, error=SparkGoneError("Spark's process is gone"))
         try:
             answer = m.Answer(task, self.performer.perform(task))
@@ -180,7 +174,7 @@ class System:
             self.layouts[task.resume_point.name] = answer.value.layout
         return answer
 
-    def _commit(self, writes: list[Write]) -> None:
+    def _commit(self, writes: list[WriteCommit]) -> None:
         try:
             answers = [m.Answer(*each) for each in zip(writes, self.committer.write(writes), strict=True)]
         except Exception as error:
@@ -207,7 +201,7 @@ class System:
             self.ledger.vague.add(name)  # how far its results reach is not in its pieces
         at = {place: positions[key(place)] for place in layout.leaves}
         nothing: Any = None
-        stands = RunningQuery(nothing, layout, nothing, {}, at).stands()
+        stands = RunningQuery(nothing, layout, nothing, {}, at).stream_positions()
         return {key(place): offset for place, offset in stands.items()}
 
     def ends_of(self, name: str, until: Mapping[str, int] | None) -> Mapping[str, int]:

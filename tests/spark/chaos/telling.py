@@ -28,10 +28,10 @@ def _name(what: Any) -> str:
 
 def _more(what: Any) -> Any:
     match what:
-        case t.Write():
+        case t.WriteCommit():
             return f"{dict(what.positions)} {list(what.queries)}"
         case t.Evaluate():
-            return [(portion.name, dict(portion.taken)) for group in what.groups for portion in group]
+            return [(portion.name, dict(portion.offsets)) for group in what.groups for portion in group]
         case m.AddQuery():
             query = what.query
             return query.sql, query.sink, query.once, query.since, query.lag, what.start, what.end
@@ -43,8 +43,8 @@ def _more(what: Any) -> Any:
             return what.stream, what.end
         case t.Deliver():
             return [number for number, _ in what.batch]
-        case t.Tidy():
-            return what.upto, what.standings is not None
-        case t.Drop():
+        case t.Maintain():
+            return what.upto, what.resume_points is not None
+        case t.DropTuples():
             return dict(what.before)
     return ""

@@ -13,7 +13,7 @@ from tests.spark.chaos.crashes import BrokenError, Case, Make
 from tests.spark.chaos.delivery import Delivery, Undelivered
 from tests.spark.chaos.faultydisk import FaultyDisk
 
-from headgate.spark.execution.recovery import _Rolling
+from headgate.spark.execution.recovery import _RollForward
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.files import FileSink
 
@@ -104,7 +104,7 @@ def test_a_forgotten_fsync_is_found(name: str, forgotten: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "part"), [("delivery", FileSink), ("undelivered", _Rolling)])
+@pytest.mark.parametrize(("name", "part"), [("delivery", FileSink), ("undelivered", _RollForward)])
 def test_commits_that_are_forgotten_before_their_files_are_on_disk_are_missed(
     name: str, part: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:

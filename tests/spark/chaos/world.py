@@ -182,7 +182,7 @@ class World:
     def append(self) -> None:
         """Some rows for a stream, or its end."""
         name = self.chance.choice(list(self.system.ingest.logs) or [""])
-        if not name or self.system.machine.backpressure.holder(name) is not None:
+        if not name or self.system.machine.backpressure.lagging_query(name) is not None:
             return
         rows = () if self.chance.random() < 0.01 else tuple(self._row() for _ in range(self.chance.randint(1, 5)))
         self.give(name, Given(rows, self.time))

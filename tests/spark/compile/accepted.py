@@ -1,4 +1,4 @@
-"""Which SQL is accepted: the one list that the tests execute and that the documentation shows.
+"""Which SQL is accepted: the list of queries that the tests execute and that the documentation shows.
 
 Accepted queries (`fixtures/accepted.sql`) are planned, checked by Spark's analyser, run on the rows below, and compared
 with the same SQL as one batch; refused ones (`fixtures/refused.sql`) must give exactly the sentence beside them.
@@ -51,7 +51,7 @@ ROOMS = {"code": ["kitchen", "hall", "cellar"], "name": ["Kitchen", "Hall", "Cel
 
 
 class Case(NamedTuple):
-    """A query under a topic; `other` is the sentence of a refusal, or how a batch of Spark writes it otherwise."""
+    """A query under a topic; `other` is the message of a refusal, or the SQL of a Spark batch if that must differ."""
 
     topic: str
     what: str
@@ -61,11 +61,11 @@ class Case(NamedTuple):
 
 def cases(name: str) -> list[Case]:
     """The cases of a fixture: `# topic`, then blocks of `-- what`, the SQL, and below `---` the other text."""
-    found: list[Case] = []
-    for part in (FIXTURES / f"{name}.sql").read_text("utf-8").removeprefix("# ").split("\n# "):
-        topic, *blocks = part.split("\n-- ")
+    parsed: list[Case] = []
+    for section in (FIXTURES / f"{name}.sql").read_text("utf-8").removeprefix("# ").split("\n# "):
+        topic, *blocks = section.split("\n-- ")
         for block in blocks:
             what, _, text = block.partition("\n")
-            sql, _, other = (" ".join(each.split()) for each in text.partition("\n---\n"))
-            found.append(Case(topic.strip(), what, sql, other))
-    return found
+            sql, _, other = (" ".join(part.split()) for part in text.partition("\n---\n"))
+            parsed.append(Case(topic.strip(), what, sql, other))
+    return parsed

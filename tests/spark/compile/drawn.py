@@ -1,4 +1,4 @@
-"""Queries of any nesting, drawn: every operator over every other, each with columns `id` and `ts`."""
+"""Random queries of any nesting: every operator over every other, each with columns `id` and `ts`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EQUAL = "{0}.id = {1}.id AND {0}.ts = {1}.ts"
 
 @dataclass
 class Drawing:
-    """The sub-queries drawn so far, as common table expressions: each may be used again, so that queries share."""
+    """The sub-queries drawn so far, as common table expressions; some are used again, so that sub-plans are shared."""
 
     random: Random
     streams: Sequence[str]
@@ -36,16 +36,16 @@ class Drawing:
         return f"q{len(self.parts) - 1}"
 
     def _inputs(self, depth: int) -> tuple[str, str]:
-        """The one as deep as is left, the other as it comes."""
-        found = [self._relation(depth), self._relation(self.random.randint(0, depth))]
-        self.random.shuffle(found)
-        return found[0], found[1]
+        """Two relations in random order, one of full depth, one of any."""
+        relations = [self._relation(depth), self._relation(self.random.randint(0, depth))]
+        self.random.shuffle(relations)
+        return relations[0], relations[1]
 
     def _filter(self, depth: int) -> str:
         return f"SELECT id, ts FROM {self._relation(depth)} WHERE id > 1"
 
     def _union(self, depth: int) -> str:
-        return " UNION ALL ".join(f"SELECT id, ts FROM {one}" for one in self._inputs(depth))
+        return " UNION ALL ".join(f"SELECT id, ts FROM {relation}" for relation in self._inputs(depth))
 
     def _aggregate(self, depth: int) -> str:
         slide = self._seconds()
@@ -70,16 +70,16 @@ class Drawing:
         return f"SELECT x.id, {self._side()}.ts FROM {left} x JOIN {right} y ON x.id = y.id AND {bound}"
 
     def _equal_join(self, depth: int) -> str:
-        """Of equal windows, or of whatever times there are."""
+        """A join on equal times, which are mostly starts of equal windows."""
         left, right = self._inputs(depth)
         if self.random.random() < 0.7:
             size = self._seconds()
-            left, right = (self._named(self._tumbled(one, size, "start")) for one in (left, right))
+            left, right = (self._named(self._tumbled(relation, size, "start")) for relation in (left, right))
         return f"SELECT x.id, {self._side()}.ts FROM {left} x JOIN {right} y ON {EQUAL.format('x', 'y')}"
 
     def _except(self, depth: int) -> str:
         size, end = self._seconds(), self.random.choice(("start", "end"))
-        return " EXCEPT ".join(self._tumbled(one, size, end) for one in self._inputs(depth))
+        return " EXCEPT ".join(self._tumbled(relation, size, end) for relation in self._inputs(depth))
 
     def _side(self) -> str:
         return self.random.choice("xy")
@@ -89,7 +89,7 @@ class Drawing:
 
 
 def drawn_queries(seed: int, streams: Sequence[str], deepest: int) -> Iterator[tuple[str, float]]:
-    """Queries without end, and how far back in seconds each may reach."""
+    """Endless random queries, and how far back in seconds each may reach."""
     random = Random(seed)
     while True:
         drawing = Drawing(random, streams)

@@ -1,4 +1,4 @@
-"""Logs in memory, and runs over them: what the engine does, without files and threads."""
+"""Logs in memory, and runs over them, as the engine makes them but without files and threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from headgate.model import Operator, Stream
 from headgate.plan.sharing import Place, below_window
-from headgate.spark.compile.leaf_rows import Leaf, LogPart, Range, Rows
+from headgate.spark.compile.leaf_rows import Leaf, Range, ReadableLog, ReadableSegment
 from headgate.spark.compile.prepared_query import PreparedQuery
 from headgate.spark.compile.read_sets import sources
 
@@ -25,27 +25,27 @@ Row = tuple[Any, ...]
 
 
 def late(rows: Sequence[Row]) -> set[int]:
-    """The offsets of late rows, if each is appended by itself; event time is last."""
-    found: set[int] = set()
+    """The offsets of late rows, if each is appended on its own; the event time is the last column."""
+    offsets: set[int] = set()
     highest = -inf
     for offset, row in enumerate(rows):
         if row[-1] < highest - WATERMARK:
-            found.add(offset)
+            offsets.add(offset)
         highest = max(highest, row[-1])
-    return found
+    return offsets
 
 
 def batch_views(plan: Operator, logs: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """What a batch must read to give a query's results: late rows are for those leaves that no window is above.
+    """What a batch must read to give a query's results: late rows only for leaves below no window operator.
 
     A stream's name stands for all its rows if there is such a leaf, `NAME_in_time` for those that windows may hold.
     """
     windows = all(below_window(plan, place) for place, _ in sources(plan))
-    found: dict[str, pa.Table] = {}
+    views: dict[str, pa.Table] = {}
     for name, rows in logs.items():
-        kept = rows.filter(pc.invert(rows["_late"]))
-        found |= {name: kept if windows else rows, f"{name}_in_time": kept}
-    return {name: rows.drop_columns(["_offset", "_arrival", "_late"]) for name, rows in found.items()}
+        in_time = rows.filter(pc.invert(rows["_late"]))
+        views |= {name: in_time if windows else rows, f"{name}_in_time": in_time}
+    return {name: rows.drop_columns(["_offset", "_arrival", "_late"]) for name, rows in views.items()}
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class MemoryLog:
     def table(self) -> pa.Table:
         columns = list(zip(*self.rows, strict=True)) or [()] * len(self.schema.names)
         arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self.schema, strict=True)]
-        made = pa.Table.from_arrays(arrays, schema=self.schema)
-        made = made.append_column("_offset", pa.array(range(len(self.rows)), pa.int64()))
-        made = made.append_column("_arrival", pa.array([n / 10 for n in range(len(self.rows))], pa.float64()))
-        return made.append_column("_late", pa.array([n in self.late for n in range(len(self.rows))], pa.bool_()))
+        table = pa.Table.from_arrays(arrays, schema=self.schema)
+        table = table.append_column("_offset", pa.array(range(len(self.rows)), pa.int64()))
+        table = table.append_column("_arrival", pa.array([n / 10 for n in range(len(self.rows))], pa.float64()))
+        return table.append_column("_late", pa.array([n in self.late for n in range(len(self.rows))], pa.bool_()))
 
     def read(self, first: int, last: int) -> pa.Table:
         return self.table.slice(first, last - first)
@@ -75,7 +75,7 @@ class MemoryLog:
         wanted = [time is not None and low <= time <= high for time in times.to_pylist()]
         return rows.filter(pa.array(wanted, pa.bool_())).filter(pc.invert(pc.field("_late")))
 
-    def segments(self, first: int, last: int) -> Sequence[LogPart]:
+    def segments(self, first: int, last: int) -> Sequence[ReadableSegment]:
         return ()
 
     def misses(self, first: int, lows: Mapping[str, float]) -> bool:
@@ -91,7 +91,7 @@ class MemoryLog:
 def run_leaves(
     plan: Operator, logs: Mapping[str, MemoryLog], cuts: Sequence[Sequence[float]]
 ) -> Iterator[dict[Place, Leaf]]:
-    """Leaves of one run after another: `cuts` holds for each run how much of its log each leaf has then."""
+    """The leaves of each run: `cuts` has for each run the share of its log that each leaf has read by then."""
     at = dict.fromkeys((place for place, _ in sources(plan)), 0)
     for shares in [*cuts, [1.0] * len(at)]:
         leaves = {}
@@ -113,7 +113,7 @@ def results(
     prepared: PreparedQuery, logs: Mapping[str, MemoryLog], cuts: Sequence[Sequence[float]]
 ) -> list[Counter[Row]]:
     """The results of each run, with their multiplicity."""
-    rows: Mapping[str, Rows] = logs
+    rows: Mapping[str, ReadableLog] = logs
     return [
         counted(prepared.run(leaves, rows).rows.drop_columns(["_arrival", "_closes"]))
         for leaves in run_leaves(prepared.plan, logs, cuts)
@@ -127,7 +127,7 @@ def counted(table: pa.Table) -> Counter[Row]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return tuple(_plain(one) for one in value.values())
+        return tuple(map(_plain, value.values()))
     if isinstance(value, list):
         return tuple(map(_plain, value))
     if isinstance(value, datetime):
@@ -140,7 +140,8 @@ def _plain(value: Any) -> Any:
 def naive(table: pa.Table) -> pa.Table:
     """Timestamps without a zone, as DuckDB takes them without an extension."""
     fields = [
-        pa.field(one.name, pa.timestamp("us")) if pa.types.is_timestamp(one.type) else one for one in table.schema
+        pa.field(column.name, pa.timestamp("us")) if pa.types.is_timestamp(column.type) else column
+        for column in table.schema
     ]
     return table.cast(pa.schema(fields))
 

@@ -36,7 +36,7 @@ def views(spark: SparkSession, tables: dict[str, DataFrame], logs: dict[str, Mem
     return {**tables, **{name: spark.createDataFrame(table) for name, table in rows.items()}}
 
 
-def checked(spark: SparkSession, case: Case, tables: dict[str, DataFrame]) -> PreparedQuery:
+def prepared(spark: SparkSession, case: Case, tables: dict[str, DataFrame]) -> PreparedQuery:
     return prepare_query(spark, plan_sql(case.sql, STREAMS, TABLES), STREAMS, tables)
 
 
@@ -54,18 +54,18 @@ def test_accepted(
     views: dict[str, DataFrame],
     case: Case,
 ) -> None:
-    found = sum(results(checked(spark, case, tables), logs, []), Counter[Row]())
-    assert found == batch(spark, case, views)
-    assert found, "no result: nothing was compared"
+    rows = sum(results(prepared(spark, case, tables), logs, []), Counter[Row]())
+    assert rows == batch(spark, case, views)
+    assert rows, "no result: nothing was compared"
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.what)
 def test_refused(spark: SparkSession, tables: dict[str, DataFrame], case: Case) -> None:
     with pytest.raises(HeadgateError) as caught:
-        checked(spark, case, tables)
+        prepared(spark, case, tables)
     assert f"{caught.value.message}; {caught.value.hint}" == case.other
 
 
-def test_every_case_is_told_apart() -> None:
-    for found in (ACCEPTED, REFUSED):
-        assert len({case.sql for case in found}) == len({(case.topic, case.what) for case in found}) == len(found)
+def test_every_case_has_its_own_name() -> None:
+    for fixture in (ACCEPTED, REFUSED):
+        assert len({case.sql for case in fixture}) == len({(case.topic, case.what) for case in fixture}) == len(fixture)

@@ -1,4 +1,4 @@
-"""What an expression fails on gives no result of its query, and is told once; all else is as in a batch without it."""
+"""What an expression fails on gives no result and is reported once; all else is as in a batch without it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.spark.compile.logs import MemoryLog, Row, counted, run_leaves
 from headgate.model import Stream
 from headgate.plan.sql import plan_sql
 from headgate.plan.template import template
-from headgate.spark.compile.fused import Member, fused
-from headgate.spark.compile.prepared_query import Care, Failure, PreparedQuery, Result, prepare_query
+from headgate.spark.compile.fused import Member, fuse
+from headgate.spark.compile.prepared_query import Failure, Isolation, PreparedQuery, Result, prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 
 COLUMNS = (("id", "bigint"), ("k", "int"), ("s", "string"), ("arr", "array<int>"), ("ts", "timestamp"))
@@ -104,14 +104,14 @@ def logs(spark: SparkSession) -> dict[str, MemoryLog]:
     return {name: MemoryLog(arrow_schema(STREAMS[name]), rows_of(number)) for number, name in enumerate("ab")}
 
 
-def checked(spark: SparkSession, sql: str) -> PreparedQuery:
+def prepare(spark: SparkSession, sql: str) -> PreparedQuery:
     return prepare_query(spark, plan_sql(sql, STREAMS), STREAMS, {})
 
 
 def batch(spark: SparkSession, case: Case, given: dict[str, MemoryLog]) -> Counter[Row]:
     """The same SQL over the input without the tuples on which it fails."""
     for name, dead in (("a", case.a), ("b", case.b)):
-        spark.createDataFrame(given[name].table.select([one for one, _ in COLUMNS])).where(
+        spark.createDataFrame(given[name].table.select([column for column, _ in COLUMNS])).where(
             f"NOT coalesce({dead}, FALSE)"
         ).createOrReplaceTempView(name)
     sql = case.sql
@@ -124,33 +124,34 @@ def batch(spark: SparkSession, case: Case, given: dict[str, MemoryLog]) -> Count
 
 
 def dead(spark: SparkSession, case: Case, given: dict[str, MemoryLog]) -> set[tuple[tuple[str, int], ...]]:
-    found: set[tuple[tuple[str, int], ...]] = set()
+    """The tuples on which a query fails, as the offsets of failures."""
+    offsets: set[tuple[tuple[str, int], ...]] = set()
     for name, condition in (("a", case.a), ("b", case.b)):
         rows = spark.createDataFrame(given[name].table).where(condition).select("_offset")
-        found |= {((name, offset),) for offset in rows.toArrow()["_offset"].to_pylist()}
-    return found
+        offsets |= {((name, offset),) for offset in rows.toArrow()["_offset"].to_pylist()}
+    return offsets
 
 
-def runs(made: PreparedQuery, given: dict[str, MemoryLog], seed: int) -> tuple[Counter[Row], list[Failure]]:
+def runs(prepared: PreparedQuery, given: dict[str, MemoryLog], seed: int) -> tuple[Counter[Row], list[Failure]]:
     random = Random(seed)
     cuts = sorted(random.random() for _ in range(3))
     total: Counter[Row] = Counter()
     failures: dict[object, Failure] = {}
-    for leaves in run_leaves(made.plan, given, [[cut] * 2 for cut in cuts]):
-        result = made.run(leaves, given)
+    for leaves in run_leaves(prepared.plan, given, [[cut] * 2 for cut in cuts]):
+        result = prepared.run(leaves, given)
         total += counted(result.rows.drop_columns(["_arrival", "_closes"]))
-        failures.update({one.key: one for one in result.failures})
+        failures.update({failure.key: failure for failure in result.failures})
     return total, list(failures.values())
 
 
 @pytest.mark.parametrize("name", TUPLES)
 def test_a_tuple_that_an_expression_fails_on(spark: SparkSession, name: str) -> None:
     case, given = TUPLES[name], logs(spark)
-    found, failures = runs(checked(spark, case.sql), given, len(name))
-    assert found == batch(spark, case, given)
-    assert {one.key[0] for one in failures} == dead(spark, case, given)
-    assert len({one.key[0] for one in failures}) == len(failures)
-    assert all(one.reason and "\n" not in one.reason for one in failures)
+    rows, failures = runs(prepare(spark, case.sql), given, len(name))
+    assert rows == batch(spark, case, given)
+    assert {failure.key[0] for failure in failures} == dead(spark, case, given)
+    assert len({failure.key[0] for failure in failures}) == len(failures)
+    assert all(failure.reason and "\n" not in failure.reason for failure in failures)
 
 
 GROUPS = {
@@ -167,17 +168,17 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_a_group_in_which_expressions_fail(spark: SparkSession, name: str) -> None:
-    cases, given = [{**TUPLES, **OTHERS}[one] for one in GROUPS[name]], logs(spark)
-    members = [checked(spark, case.sql) for case in cases]
-    group = fused(members[0].catalog, [Member(template(one.plan), one) for one in members])  # type: ignore[arg-type]
-    found, failures = [Counter[Row]() for _ in cases], [dict[object, Failure]() for _ in cases]
-    cut = [run_leaves(one.plan, given, [[0.3] * 2, [0.45 + n / 20] * 2]) for n, one in enumerate(members)]
-    for leaves in zip(*cut, strict=True):
-        for n, (rows, failed) in enumerate(group.run_careful(leaves, given)):
-            found[n] += counted(rows.drop_columns(["_arrival", "_closes"]))
-            failures[n].update({one.key: one for one in failed})
+    cases, given = [{**TUPLES, **OTHERS}[member] for member in GROUPS[name]], logs(spark)
+    members = [prepare(spark, case.sql) for case in cases]
+    group = fuse(members[0].catalog, [Member(template(query.plan), query) for query in members])  # type: ignore[arg-type]
+    totals, failures = [Counter[Row]() for _ in cases], [dict[object, Failure]() for _ in cases]
+    turns = [run_leaves(query.plan, given, [[0.3] * 2, [0.45 + n / 20] * 2]) for n, query in enumerate(members)]
+    for leaves in zip(*turns, strict=True):
+        for n, (rows, failed) in enumerate(group.run_isolating(leaves, given)):
+            totals[n] += counted(rows.drop_columns(["_arrival", "_closes"]))
+            failures[n].update({failure.key: failure for failure in failed})
     for n, case in enumerate(cases):
-        assert found[n] == batch(spark, case, given), case.sql
+        assert totals[n] == batch(spark, case, given), case.sql
         assert {key[0] for key in failures[n]} == dead(spark, case, given), case.sql  # type: ignore[index]
 
 
@@ -186,35 +187,35 @@ def pairs(spark: SparkSession, given: dict[str, MemoryLog], condition: str) -> t
     for name in "ab":
         spark.createDataFrame(given[name].table).createOrReplaceTempView(name)
     rows = spark.sql(f"SELECT x._offset AS o, y._offset AS p, {condition} AS dead, x.*, y.k AS j {JOINED}").toArrow()
-    dead = {(("a", one["o"]), ("b", one["p"])) for one in rows.to_pylist() if one["dead"]}
+    dead = {(("a", pair["o"]), ("b", pair["p"])) for pair in rows.to_pylist() if pair["dead"]}
     return rows, dead
 
 
-@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("as_group", [False, True])
 @pytest.mark.parametrize(
     "sql",
     [f"SELECT x.id, 100 / (x.k - y.k) AS q {JOINED}", f"SELECT x.id, 1 AS q {JOINED} AND 100 / (x.k - y.k) > 3"],
     ids=["computed", "condition"],
 )
-def test_a_pair_that_an_expression_fails_on(spark: SparkSession, sql: str, fuse: bool) -> None:
-    given, made = logs(spark), checked(spark, sql)
-    if fuse:
-        group = fused(made.catalog, [Member(template(made.plan), made)] * 2)  # type: ignore[arg-type]
-        found, failures = Counter[Row](), dict[object, Failure]()
-        for leaves in run_leaves(made.plan, given, [[0.3, 0.6], [0.7, 0.6]]):
-            rows, failed = group.run_careful([leaves] * 2, given)[1]
-            found += counted(rows.drop_columns(["_arrival", "_closes"]))
-            failures.update({one.key: one for one in failed})
+def test_a_pair_that_an_expression_fails_on(spark: SparkSession, sql: str, as_group: bool) -> None:
+    given, query = logs(spark), prepare(spark, sql)
+    if as_group:
+        group = fuse(query.catalog, [Member(template(query.plan), query)] * 2)  # type: ignore[arg-type]
+        total, failures = Counter[Row](), dict[object, Failure]()
+        for leaves in run_leaves(query.plan, given, [[0.3, 0.6], [0.7, 0.6]]):
+            rows, failed = group.run_isolating([leaves] * 2, given)[1]
+            total += counted(rows.drop_columns(["_arrival", "_closes"]))
+            failures.update({failure.key: failure for failure in failed})
     else:
-        found, told = runs(made, given, 5)
-        failures = {one.key: one for one in told}
+        total, reported = runs(query, given, 5)
+        failures = {failure.key: failure for failure in reported}
     _, dead = pairs(spark, given, "coalesce(x.k = y.k, FALSE)")
-    assert {one.key[0] for one in failures.values()} == dead
+    assert {failure.key[0] for failure in failures.values()} == dead
     without = sql.replace(JOINED, f"{JOINED} AND NOT coalesce(x.k = y.k, FALSE)")
-    assert found == counted(spark.sql(without).toArrow())
+    assert total == counted(spark.sql(without).toArrow())
 
 
-@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("as_group", [False, True])
 @pytest.mark.parametrize(
     ("what", "dead"),
     [
@@ -224,59 +225,60 @@ def test_a_pair_that_an_expression_fails_on(spark: SparkSession, sql: str, fuse:
     ],
     ids=["overflow", "computed", "having"],
 )
-def test_a_group_that_an_expression_fails_on(spark: SparkSession, what: str, dead: str, fuse: bool) -> None:
+def test_a_group_that_an_expression_fails_on(spark: SparkSession, what: str, dead: str, as_group: bool) -> None:
     having = " HAVING 100 / (count(*) - 8) < 1000" if what == "count(*)" else ""
     if "sum" in what:
         dead = f"try_{what} IS NULL AND count(k) > 0"
     sql, given = windows(what) + having, logs(spark)
-    made = checked(spark, sql)
+    query = prepare(spark, sql)
     ends = set()
-    found: Counter[Row] = Counter()
-    group = fused(made.catalog, [Member(template(made.plan), made)] * 2)  # type: ignore[arg-type]
-    for leaves in run_leaves(made.plan, given, [[0.3], [0.55]]):
-        result = Result(*group.run_careful([leaves] * 2, given)[1]) if fuse else made.run(leaves, given)
-        found += counted(result.rows.drop_columns(["_arrival", "_closes"]))
-        ends |= {one.closes for one in result.failures}
+    total: Counter[Row] = Counter()
+    group = fuse(query.catalog, [Member(template(query.plan), query)] * 2)  # type: ignore[arg-type]
+    for leaves in run_leaves(query.plan, given, [[0.3], [0.55]]):
+        result = Result(*group.run_isolating([leaves] * 2, given)[1]) if as_group else query.run(leaves, given)
+        total += counted(result.rows.drop_columns(["_arrival", "_closes"]))
+        ends |= {failure.closes for failure in result.failures}
     spark.createDataFrame(given["a"].table).createOrReplaceTempView("a")
-    told = spark.sql(f"SELECT unix_micros(window.end) AS e FROM a {TUMBLING} HAVING {dead}").toArrow()["e"].to_pylist()
-    assert ends == set(told)
+    dead_windows = spark.sql(f"SELECT unix_micros(window.end) AS e FROM a {TUMBLING} HAVING {dead}").toArrow()
+    assert ends == set(dead_windows["e"].to_pylist())
     assert ends or "sum" not in what
     good = spark.sql(windows(what.replace("sum(", "try_sum(")) + f" HAVING NOT ({dead})").toArrow()
-    assert found == counted(good)
+    assert total == counted(good)
 
 
 def test_a_key_that_hides_a_cast(spark: SparkSession) -> None:
     """Guarded, the equality is not hashed: only when nothing else helps."""
-    made, given = checked(spark, f"SELECT x.id AS i FROM a x JOIN b y ON x.k = y.s AND {WITHIN}"), logs(spark)
-    found, failures = runs(made, given, 3)
-    assert made.care is Care.JOIN_KEYS
+    query, given = prepare(spark, f"SELECT x.id AS i FROM a x JOIN b y ON x.k = y.s AND {WITHIN}"), logs(spark)
+    total, failures = runs(query, given, 3)
+    assert query.isolation is Isolation.JOIN_KEYS
     assert failures
-    assert {dict(one.offsets)["b"] for one in failures} <= {n for n, row in enumerate(given["b"].rows) if row[2] == "x"}
+    nonsense = {n for n, row in enumerate(given["b"].rows) if row[2] == "x"}
+    assert {dict(failure.offsets)["b"] for failure in failures} <= nonsense
     for name in "ab":
         spark.createDataFrame(given[name].table).createOrReplaceTempView(name)
-    assert found == counted(
+    assert total == counted(
         spark.sql(f"SELECT x.id AS i FROM a x JOIN b y ON x.k = try_cast(y.s AS int) AND {WITHIN}").toArrow()
     )
 
 
 def test_groups_of_the_same_first_member(spark: SparkSession) -> None:
-    """What a careful run keeps ready for one group is not taken for another one, nor for the other side of a join."""
+    """Columns that an isolating run caches for one group are not used for another one, nor for a join's other side."""
     case, given = TUPLES["filter"], logs(spark)
-    members = [checked(spark, sql) for sql in (case.sql, "SELECT id FROM a WHERE 100 / k > 9", case.sql)]
+    members = [prepare(spark, sql) for sql in (case.sql, "SELECT id FROM a WHERE 100 / k > 9", case.sql)]
     for size in (2, 3):
-        group = fused(members[0].catalog, [Member(template(one.plan), one) for one in members[:size]])  # type: ignore[arg-type]
-        cut = [list(run_leaves(one.plan, given, [[0.2 + 0.3 * n]])) for n, one in enumerate(members[:size])]
+        group = fuse(members[0].catalog, [Member(template(query.plan), query) for query in members[:size]])  # type: ignore[arg-type]
+        turns = [list(run_leaves(query.plan, given, [[0.2 + 0.3 * n]])) for n, query in enumerate(members[:size])]
         for number in range(size):
             total: Counter[Row] = Counter()
-            for leaves in zip(*cut, strict=True):
-                total += counted(group.run_careful(leaves, given)[number][0].drop_columns(["_arrival", "_closes"]))
+            for leaves in zip(*turns, strict=True):
+                total += counted(group.run_isolating(leaves, given)[number][0].drop_columns(["_arrival", "_closes"]))
             wanted = Case(case.sql.replace("3", "9") if number == 1 else case.sql, "k = 0")
             assert total == batch(spark, wanted, given)
     sides = [f"SELECT x.id {JOINED} WHERE 100 / {side}.k > 3" for side in ("x", "y")]
-    joins = [checked(spark, sql) for sql in sides]
-    group = fused(joins[0].catalog, [Member(template(one.plan), one) for one in joins])  # type: ignore[arg-type]
-    found = [Counter[Row](), Counter[Row]()]
-    for leaves in zip(*(run_leaves(one.plan, given, [[0.5, 0.5]]) for one in joins), strict=True):
-        for number, (rows, _) in enumerate(group.run_careful(leaves, given)):
-            found[number] += counted(rows.drop_columns(["_arrival", "_closes"]))
-    assert found == [batch(spark, Case(sides[0], "k = 0"), given), batch(spark, Case(sides[1], b="k = 0"), given)]
+    joins = [prepare(spark, sql) for sql in sides]
+    group = fuse(joins[0].catalog, [Member(template(query.plan), query) for query in joins])  # type: ignore[arg-type]
+    totals = [Counter[Row](), Counter[Row]()]
+    for leaves in zip(*(run_leaves(query.plan, given, [[0.5, 0.5]]) for query in joins), strict=True):
+        for number, (rows, _) in enumerate(group.run_isolating(leaves, given)):
+            totals[number] += counted(rows.drop_columns(["_arrival", "_closes"]))
+    assert totals == [batch(spark, Case(sides[0], "k = 0"), given), batch(spark, Case(sides[1], b="k = 0"), given)]

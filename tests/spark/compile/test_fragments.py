@@ -1,4 +1,4 @@
-"""A plan in pieces: each comes after those whose results it reads, wherever these are made."""
+"""A plan cut into fragments: each comes after those whose results it reads, wherever these are made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.spark.compile.test_oracle import STREAMS
 from headgate.model import Level, Query
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.fragments import PlanCutter
-from headgate.spark.queries.layout import cut_places, inner_name
+from headgate.spark.queries.layout import cut_places, fragment_log_name
 
 
 def test_a_sub_plan_that_is_read_at_several_depths(spark: SparkSession) -> None:
@@ -17,10 +17,10 @@ def test_a_sub_plan_that_is_read_at_several_depths(spark: SparkSession) -> None:
         "WHERE id > 0)) UNION ALL SELECT id FROM c UNION ALL SELECT v AS id FROM c"
     )
     query = Query(name="q", query_class="low", plan=plan_sql(sql, STREAMS), sql=sql)
-    cuts, known = cut_places(query, STREAMS, Level.OPERATOR)
-    cutter = PlanCutter(spark, STREAMS, {}, cuts, known, lambda place: inner_name("q", 1, place))
-    made: set[str] = set(STREAMS)
+    cuts, first_places = cut_places(query, STREAMS, Level.OPERATOR)
+    cutter = PlanCutter(spark, STREAMS, {}, cuts, first_places, lambda place: fragment_log_name("q", 1, place))
+    streams: set[str] = set(STREAMS)
     for fragment in cutter.fragments(query.plan):
-        assert {source.stream for source in fragment.leaves.values()} <= made
-        made |= {fragment.feeds.name} if fragment.feeds is not None else set()
-    assert len(made) > len(STREAMS) + 2
+        assert {source.stream for source in fragment.leaves.values()} <= streams
+        streams |= {fragment.feeds.name} if fragment.feeds is not None else set()
+    assert len(streams) > len(STREAMS) + 2

@@ -43,7 +43,7 @@ CALLS = dict(line.split(": ", 1) for line in LINES if not line.startswith("#"))
 WIDTH = 40  # calls in one query
 
 
-def known(spark: SparkSession) -> set[str]:
+def spark_functions(spark: SparkSession) -> set[str]:
     return {row[0].rpartition(".")[2] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
 
 
@@ -52,15 +52,15 @@ def planned(sql: str) -> Operator:
 
 
 def query(names: list[str], grouped: bool) -> str:
-    calls = ", ".join(f"{CALLS[name]} AS c{place}" for place, name in enumerate(names))
+    calls = ", ".join(f"{CALLS[name]} AS c{position}" for position, name in enumerate(names))
     return f"SELECT {calls} FROM t" + (" GROUP BY window(ts, '1 hour')" if grouped else "")
 
 
 def test_every_function_is_accepted_or_refused(spark: SparkSession) -> None:
-    found = known(spark)
-    assert not found - accepted() - refused().keys()
+    functions = spark_functions(spark)
+    assert not functions - accepted() - refused().keys()
     assert not accepted() & refused().keys()
-    assert not (accepted() & found) - CALLS.keys() - {"window"}, "accepted, but never compared with Spark"
+    assert not (accepted() & functions) - CALLS.keys() - {"window"}, "accepted, but never compared with Spark"
 
 
 GROUPS = [
@@ -77,12 +77,12 @@ def test_accepted_functions_mean_what_they_mean_in_a_batch(
 ) -> None:
     log = MemoryLog(arrow_schema(T), ROWS)
     spark.createDataFrame(log.table.drop_columns(["_offset", "_arrival"])).createOrReplaceTempView("t")
-    asked = query(names, grouped)
-    found = sum(results(prepare_query(spark, planned(asked), {"t": T}, {}), {"t": log}, []), Counter[Row]())
-    wanted = counted(spark.sql(asked).toArrow())
-    for place, name in enumerate(names):
-        mine, theirs = (Counter(repr(row[place]) for row in rows.elements()) for rows in (found, wanted))
-        assert mine == theirs, name
+    sql = query(names, grouped)
+    from_runs = sum(results(prepare_query(spark, planned(sql), {"t": T}, {}), {"t": log}, []), Counter[Row]())
+    from_batch = counted(spark.sql(sql).toArrow())
+    for position, name in enumerate(names):
+        got, expected = (Counter(repr(row[position]) for row in rows.elements()) for rows in (from_runs, from_batch))
+        assert got == expected, name
 
 
 WAYS = ("{0}", "`{0}`", "`{1}`", "system.builtin.{0}", "`System`.`builtin`.`{1}`")
@@ -120,9 +120,9 @@ OUTSIDE = [
 
 @pytest.fixture(scope="module")
 def frame(spark: SparkSession) -> DataFrame:
-    made = spark.createDataFrame([], ", ".join(f"{name} {kind}" for name, kind in COLUMNS))
-    check(made)  # what is refused below is refused for the call
-    return made
+    empty = spark.createDataFrame([], ", ".join(f"{name} {kind}" for name, kind in COLUMNS))
+    check(empty)  # what is refused below is refused for the call
+    return empty
 
 
 @pytest.mark.parametrize("call", OUTSIDE)
@@ -141,28 +141,28 @@ def test_bounded_lengths_and_plain_patterns_are_accepted(frame: DataFrame) -> No
 
 def test_variables_are_not_put_into_texts(spark: SparkSession) -> None:
     plan = planned("SELECT '${env:HOME}' AS home, '${system:user.name}' AS name FROM t")
-    found = results(prepare_query(spark, plan, {"t": T}, {}), {"t": MemoryLog(arrow_schema(T), ROWS[:1])}, [])
-    assert sum(found, Counter[Row]()) == Counter([("${env:HOME}", "${system:user.name}")])
+    rows = results(prepare_query(spark, plan, {"t": T}, {}), {"t": MemoryLog(arrow_schema(T), ROWS[:1])}, [])
+    assert sum(rows, Counter[Row]()) == Counter([("${env:HOME}", "${system:user.name}")])
 
 
 def test_the_clock_in_a_column_is_a_text_like_others(spark: SparkSession) -> None:
     """Only constants mean the clock to Spark: otherwise a row could read it."""
     rows = [(*ROWS[0][:3], "now", *ROWS[0][4:])]
     plan = planned("SELECT try_cast(s AS timestamp) AS at, try_cast(s AS date) AS day FROM t")
-    found = results(prepare_query(spark, plan, {"t": T}, {}), {"t": MemoryLog(arrow_schema(T), rows)}, [])
-    assert sum(found, Counter[Row]()) == Counter([(None, None)])
+    got = results(prepare_query(spark, plan, {"t": T}, {}), {"t": MemoryLog(arrow_schema(T), rows)}, [])
+    assert sum(got, Counter[Row]()) == Counter([(None, None)])
 
 
 def test_a_plan_holds_only_operators_that_are_compiled(spark: SparkSession, frame: DataFrame) -> None:
-    for made in (spark.range(3), spark.sql("SELECT 1 AS one"), frame.orderBy("i"), frame.limit(3)):
+    for other in (spark.range(3), spark.sql("SELECT 1 AS one"), frame.orderBy("i"), frame.limit(3)):
         with pytest.raises(HeadgateError):
-            check(made)
+            check(other)
 
 
 def test_a_plan_is_walked_as_a_whole(frame: DataFrame) -> None:
     """Expressions in lambdas, in conditions, in aggregates, in joins, in subqueries and below other operators."""
     hidden = "java_method('java.lang.System', 'nanoTime')"
-    for made in (
+    for changed in (
         frame.selectExpr(f"transform(a, x -> x + length({hidden})) AS r"),
         frame.where(f"s = {hidden}"),
         frame.where(f"i IN (1, length({hidden}))").select("i").union(frame.select("i")),
@@ -171,4 +171,4 @@ def test_a_plan_is_walked_as_a_whole(frame: DataFrame) -> None:
         frame.alias("x").join(frame.selectExpr("i", f"{hidden} AS s").alias("y"), F.expr("x.i = y.i AND x.s = y.s")),
     ):
         with pytest.raises(HeadgateError, match=r"CallMethodViaReflection|Subquery|Exists"):
-            check(made)
+            check(changed)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import Any, Self, get_args
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from tests.spark.compile.logs import MemoryLog, counted, of_stream, run_leaves
 from tests.spark.compile.test_oracle import STREAMS, drawn_rows
 
+from headgate.model import Union
 from headgate.plan.sql import plan_sql
-from headgate.plan.template import template
-from headgate.spark.compile.fused import Member, fused
+from headgate.plan.template import Core, template
+from headgate.spark.compile.fused import Member, MemberResult, fuse, register, registry
+from headgate.spark.compile.fused.registry import forms
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 
@@ -55,7 +61,7 @@ def logs_of(seed: int) -> dict[str, MemoryLog]:
     return {name: of_stream(stream, arrow_schema(stream), drawn_rows(random, name)) for name, stream in STREAMS.items()}
 
 
-def checked(spark: SparkSession, texts: Sequence[str]) -> list[PreparedQuery]:
+def prepare_all(spark: SparkSession, texts: Sequence[str]) -> list[PreparedQuery]:
     return [prepare_query(spark, plan_sql(text, STREAMS, {}), STREAMS, {}) for text in texts]
 
 
@@ -65,26 +71,27 @@ def test_each_member_gets_what_a_job_of_its_own_gives(
     spark: SparkSession, name: str, seed: int, alike: bool, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headgate.spark.compile.fused.filters.FEW", few)
-    members = checked(spark, GROUPS[name])
-    templates = [template(one.plan) for one in members]
-    assert all(one is not None for one in templates)
-    assert len({one.form for one in templates if one is not None}) == 1
-    group = fused(members[0].catalog, [Member(t, one) for t, one in zip(templates, members, strict=True) if t])
+    members = prepare_all(spark, GROUPS[name])
+    templates = [template(query.plan) for query in members]
+    assert None not in templates
+    assert len({parts.form for parts in templates if parts is not None}) == 1
+    group = fuse(
+        members[0].catalog, [Member(parts, query) for parts, query in zip(templates, members, strict=True) if parts]
+    )
     logs, random = logs_of(seed), Random(seed)
     turns = []
-    for one in members:  # at different offsets, unless alike
+    for query in members:  # at different offsets, unless alike
         random = Random(seed) if alike else random
         cuts = sorted(random.choices([0.0, 0.2, 0.4, 0.6, 0.9], k=3))
-        turns.append(list(run_leaves(one.plan, logs, [[cut, min(1.0, cut + 0.05)] for cut in cuts])))
-    found = 0
+        turns.append(list(run_leaves(query.plan, logs, [[cut, min(1.0, cut + 0.05)] for cut in cuts])))
+    compared = 0
     for leaves in zip(*turns, strict=True):
-        together = group.run(leaves, logs)
-        for one, rows, each in zip(members, together, leaves, strict=True):
-            alone = one.run(each, logs).rows
+        for query, rows, own_leaves in zip(members, group.run(leaves, logs), leaves, strict=True):
+            alone = query.run(own_leaves, logs).rows
             assert rows.schema.names == alone.schema.names
             assert counted(rows) == counted(alone)
-            found += alone.num_rows
-    assert found
+            compared += alone.num_rows
+    assert compared
 
 
 @pytest.mark.parametrize(
@@ -97,3 +104,33 @@ def test_each_member_gets_what_a_job_of_its_own_gives(
 )
 def test_other_forms_stay_alone(text: str) -> None:
     assert template(plan_sql(text, STREAMS, {})) is None
+
+
+def test_every_core_of_a_template_has_a_form() -> None:
+    assert set(forms()) == set(get_args(Core))
+
+
+def test_a_form_is_added_by_registering_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_FORMS", forms())
+    parts: Any = SimpleNamespace(core=Union(inputs=()))
+    nothing: Any = None
+    catalog, member = nothing, Member(parts, nothing)
+
+    @register(Union)
+    class Unions:
+        @classmethod
+        def of(cls, catalog: Any, members: Sequence[Member]) -> Self:
+            assert members == [member]
+            return cls()
+
+        def run(self, leaves: Any, logs: Any) -> list[pa.Table]:
+            return []
+
+        def run_isolating(self, leaves: Any, logs: Any) -> list[MemberResult]:
+            return []
+
+        def write(self, leaves: Any, logs: Any, aside: Path) -> None: ...
+
+    assert isinstance(fuse(catalog, [member]), Unions)
+    with pytest.raises(ValueError, match="already"):
+        register(Union)(Unions)

@@ -110,8 +110,8 @@ class Course:
 def leaves_of(reading: Reading) -> Iterator[Reading]:
     if isinstance(reading.node, Source):
         yield reading
-    for one in reading.inputs:
-        yield from leaves_of(one)
+    for input_reading in reading.inputs:
+        yield from leaves_of(input_reading)
 
 
 def covers(lows: Lows, reading: Reading) -> bool:
@@ -137,11 +137,11 @@ def test_every_run_reads_only_what_was_kept_before_it(seed: int) -> None:
                         read += 1
                         assert any(covers(lows, leaf) for lows in kept[leaf.place]), (sql, leaf)
             frontiers = [leaf.frontier(False) for leaf in survey.leaves.values()]
-            for lows in (one for found in promised[-1][1].values() for one in found):
+            for lows in (lows for of_leaf in promised[-1][1].values() for lows in of_leaf):
                 # Not more than windows and bounds reach, so that what streams leave behind can be dropped.
                 assert all(low >= min(frontiers) - reach * SECOND for low in lows.values()), sql
         at_end = course.survey({place: course._end(place) for place in at}, {p: course._end(p) for p in at})
-        assert all(inf in one.values() for found in at_end.kept().values() for one in found), sql
+        assert all(inf in lows.values() for of_leaf in at_end.kept().values() for lows in of_leaf), sql
     assert read > QUERIES
 
 
@@ -153,8 +153,8 @@ def test_a_run_begins_with_the_windows_that_the_one_before_it_left_open(seed: in
         windows = [(place, node) for place, node in _nodes(plan) if isinstance(node, Aggregate | Except)]
         left: list[EventTime] | None = None
         for survey in Course.drawn(random, plan).runs(random):
-            found = [survey.closed(node, place, False) for place, node in windows]
-            assert left is None or found == left, sql
+            begun = [survey.closed(node, place, False) for place, node in windows]
+            assert left is None or begun == left, sql
             left = [survey.closed(node, place, True) for place, node in windows]
 
 

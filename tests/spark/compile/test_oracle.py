@@ -49,7 +49,7 @@ ROOMS = pa.table(
 
 
 class Case(NamedTuple):
-    """A query; the same for a batch where windows are written otherwise; the same for DuckDB where it agrees."""
+    """A query; its SQL for a batch of Spark, where windows may be written otherwise; its SQL for DuckDB, or none."""
 
     name: str
     sql: str
@@ -253,11 +253,11 @@ BASE = 1_577_836_800_000_000  # 2020-01-01
 
 def drawn_rows(random: Random, name: str) -> list[Row]:
     """Rows whose event times go forward, with ties, and out of order, some of them beyond the watermark."""
-    clock, found = BASE, list[Row]()
+    clock, rows = BASE, list[Row]()
     for _ in range(random.randint(20, 32)):
         clock += random.choice(STEPS) * 1_000
-        found.append((*(random.choice(values) for values in VALUES[name]), clock - random.choice(BACK) * 1_000))
-    return found
+        rows.append((*(random.choice(values) for values in VALUES[name]), clock - random.choice(BACK) * 1_000))
+    return rows
 
 
 def drawn_cuts(random: Random) -> list[list[float]]:
@@ -313,10 +313,10 @@ def test_runs_equal_the_batch(spark: SparkSession, tables: dict[str, DataFrame],
         random = Random(f"{case.name} {seed}")
         logs = {name: of_stream(STREAMS[name], schemas[name], drawn_rows(random, name)) for name in STREAMS}
         runs = results(query, logs, drawn_cuts(random))
-        found = sum(runs, Counter[Row]())
-        assert found == in_spark(spark, case, logs, tables)
+        rows = sum(runs, Counter[Row]())
+        assert rows == in_spark(spark, case, logs, tables)
         if case.duck:
-            assert found == in_duckdb(case, logs)
+            assert rows == in_duckdb(case, logs)
         early += sum(run.total() for run in runs[:-1])
         late += sum(len(log.late) for log in logs.values())
         if seed and early and late:

@@ -1,4 +1,4 @@
-"""A run is a Spark job; a query is checked when it is submitted; a row that fails does not fail its train."""
+"""A run is one Spark job; a query is checked when it is submitted; a row that fails does not fail its train."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def leaf(first: int, last: int, old: float | None = None, new: float | None = No
 
 
 def test_a_run_is_a_spark_job_whose_tasks_read_the_rows(spark: SparkSession) -> None:
-    made = query(spark, "SELECT id, text FROM s WHERE id > 1")
+    prepared = query(spark, "SELECT id, text FROM s WHERE id > 1")
     spark.sparkContext.setJobGroup("one-run", "a run")
     try:
-        found = made.run({_place(made): leaf(0, 12)}, log(spark)).rows
+        rows = prepared.run({_place(prepared): leaf(0, 12)}, log(spark)).rows
     finally:
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", "")
     tracker = spark.sparkContext.statusTracker()
@@ -52,19 +52,19 @@ def test_a_run_is_a_spark_job_whose_tasks_read_the_rows(spark: SparkSession) -> 
     stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
     assert len(jobs) == 1
     assert sum(stage.numCompletedTasks for stage in stages if stage) >= 1
-    assert found.num_rows == 6
+    assert rows.num_rows == 6
 
 
-def _place(made: PreparedQuery) -> Place:
-    return next(place for place, _ in sources(made.plan))
+def _place(prepared: PreparedQuery) -> Place:
+    return next(place for place, _ in sources(prepared.plan))
 
 
 def test_hidden_columns(spark: SparkSession) -> None:
     plain = query(spark, "SELECT id FROM s WHERE id = 3")
-    found = plain.run({_place(plain): leaf(4, 12)}, log(spark)).rows
-    assert found.schema == plain.hidden_schema
-    assert found["_arrival"].to_pylist() == [0.7, 1.1]
-    assert found["_closes"].null_count == 2
+    rows = plain.run({_place(plain): leaf(4, 12)}, log(spark)).rows
+    assert rows.schema == plain.hidden_schema
+    assert rows["_arrival"].to_pylist() == [0.7, 1.1]
+    assert rows["_closes"].null_count == 2
     counts = query(spark, "SELECT count(*) AS n FROM s GROUP BY window(ts, '5 seconds')")
     closed = counts.run({_place(counts): leaf(0, 12, None, 11_000_000)}, log(spark)).rows.sort_by("_closes")
     assert closed["n"].to_pylist() == [5, 5]
@@ -73,10 +73,10 @@ def test_hidden_columns(spark: SparkSession) -> None:
 
 
 def test_no_job_where_no_window_closes(spark: SparkSession) -> None:
-    made = query(spark, "SELECT count(*) AS n FROM s GROUP BY window(ts, '5 seconds')")
-    given = {_place(made): leaf(2, 4, 1_000_000, 3_000_000)}
-    assert made.frame(given, log(spark)) is None
-    assert made.run(given, log(spark)).rows.schema == made.hidden_schema
+    prepared = query(spark, "SELECT count(*) AS n FROM s GROUP BY window(ts, '5 seconds')")
+    given = {_place(prepared): leaf(2, 4, 1_000_000, 3_000_000)}
+    assert prepared.frame(given, log(spark)) is None
+    assert prepared.run(given, log(spark)).rows.schema == prepared.hidden_schema
 
 
 def test_output_schema(spark: SparkSession) -> None:
@@ -87,25 +87,25 @@ def test_output_schema(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "told"),
+    ("sql", "message"),
     [
         ("SELECT nosuch(id) AS x FROM s", "nosuch"),
         ("SELECT id FROM s WHERE text > array(1)", "types"),
         ("SELECT id FROM s WHERE id + 1", "BOOLEAN"),
     ],
 )
-def test_what_spark_refuses_is_told_at_submit_in_one_line(spark: SparkSession, sql: str, told: str) -> None:
+def test_what_spark_refuses_is_reported_at_submit_in_one_line(spark: SparkSession, sql: str, message: str) -> None:
     with pytest.raises(HeadgateError) as caught:
         query(spark, sql)
-    message = str(caught.value)
-    assert told.lower() in message.lower()
-    assert "\n" not in message
-    assert "SQLSTATE" not in message
-    assert "[" not in message.split(";")[0][:40]
+    refusal = str(caught.value)
+    assert message.lower() in refusal.lower()
+    assert "\n" not in refusal
+    assert "SQLSTATE" not in refusal
+    assert "[" not in refusal.split(";")[0][:40]
 
 
 @pytest.mark.parametrize(
-    ("schema", "event_time", "told"),
+    ("schema", "event_time", "message"),
     [
         ((("id", "bigintt"),), None, "no type 'bigintt'"),
         ((), None, "no schema"),
@@ -114,18 +114,18 @@ def test_what_spark_refuses_is_told_at_submit_in_one_line(spark: SparkSession, s
         ((("id", "int"),), "ts", "no column 'ts'"),
     ],
 )
-def test_bad_schemas(spark: SparkSession, schema: Any, event_time: str | None, told: str) -> None:
+def test_bad_schemas(spark: SparkSession, schema: Any, event_time: str | None, message: str) -> None:
     del spark
-    with pytest.raises(HeadgateError, match=told):
+    with pytest.raises(HeadgateError, match=message):
         arrow_schema(Stream(name="s", schema=schema, event_time=event_time))
 
 
 def test_a_row_that_fails_gives_no_result_and_its_reason(spark: SparkSession) -> None:
-    made = query(spark, "SELECT id, CAST(text AS int) AS n FROM s WHERE 12 / id > 4")
-    result = made.run({_place(made): leaf(0, 12)}, log(spark))
-    found = sorted(zip(*(result.rows[name].to_pylist() for name in ("id", "n")), strict=True))
-    assert found == [(1, 1), (1, 9), (2, 2), (2, 6), (2, 10)]
-    assert made.careful
+    prepared = query(spark, "SELECT id, CAST(text AS int) AS n FROM s WHERE 12 / id > 4")
+    result = prepared.run({_place(prepared): leaf(0, 12)}, log(spark))
+    rows = sorted(zip(*(result.rows[name].to_pylist() for name in ("id", "n")), strict=True))
+    assert rows == [(1, 1), (1, 9), (2, 2), (2, 6), (2, 10)]
+    assert prepared.isolating
     reasons = {failure.offsets: failure.reason for failure in result.failures}
     assert set(reasons) == {(("s", offset),) for offset in (0, 4, 5, 8)}
     assert reasons[("s", 0),] == "division by zero: 12 / id > 4"
@@ -138,9 +138,9 @@ def test_stored_tables(spark: SparkSession, tmp_path: Path, suffix: str) -> None
     rows = spark.createDataFrame([(1, "x"), (2, "y")], "code int, label string")
     rows.write.format(suffix).option("header", True).save(path)
     table = Table(name="rooms", schema=(("code", "bigint"), ("label", "string")), path=path)
-    found = read_table(spark, table)
-    assert found.schema.simpleString() == "struct<code:bigint,label:string>"
-    assert sorted(found.toArrow()["label"].to_pylist()) == ["x", "y"]
+    stored = read_table(spark, table)
+    assert stored.schema.simpleString() == "struct<code:bigint,label:string>"
+    assert sorted(stored.toArrow()["label"].to_pylist()) == ["x", "y"]
 
 
 def test_a_table_that_is_not_there(spark: SparkSession) -> None:

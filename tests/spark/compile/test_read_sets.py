@@ -1,4 +1,4 @@
-"""What runs read, without Spark: reaches of joins, windows that close, and what may be forgotten."""
+"""What runs read, without Spark: reaches of joins, windows that close, and which tuples later runs may still need."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def leaves(
 def read(reading: Reading) -> dict[str, tuple[tuple[int, int], tuple[float, float]]]:
     """For each stream the offsets and the seconds that are read."""
     if not reading.inputs:
-        told = (reading.offsets.first, reading.offsets.last), seconds(reading.times.get(("ts",), Span()))
-        return {str(reading.node): told}
-    return {name: told for one in reading.inputs for name, told in read(one).items()}
+        offsets_and_times = (reading.offsets.first, reading.offsets.last), seconds(reading.times.get(("ts",), Span()))
+        return {str(reading.node): offsets_and_times}
+    return {name: taken for input_reading in reading.inputs for name, taken in read(input_reading).items()}
 
 
 def survey(
@@ -52,8 +52,8 @@ def survey(
 
 
 def test_a_join_reads_the_other_side_in_reach_of_the_train() -> None:
-    found = survey(JOIN, {"a": (10, 20), "b": (30, 30)}, (100, 101), (0, 0)).readings()
-    (only,) = map(read, found)
+    readings = survey(JOIN, {"a": (10, 20), "b": (30, 30)}, (100, 101), (0, 0)).readings()
+    (only,) = map(read, readings)
     assert only["a"][0] == (10, 20)
     assert only["b"] == ((0, 30), (97.0, 103.0))
 
@@ -78,8 +78,8 @@ def test_an_aggregate_reads_the_windows_that_close(
     frontiers: tuple[int, int], expected: tuple[float, float] | None
 ) -> None:
     old, new = (moment * SECOND for moment in frontiers)
-    found = survey(COUNT, {"a": (5, 9)}, (0, 0), (old, new)).readings()
-    assert [read(one)["a"] for one in found] == (
+    readings = survey(COUNT, {"a": (5, 9)}, (0, 0), (old, new)).readings()
+    assert [read(reading)["a"] for reading in readings] == (
         [] if expected is None else [((0, 9), (expected[0], expected[1] - 1 / SECOND))]
     )
 
@@ -96,21 +96,23 @@ def test_an_ended_stream_closes_all_windows_once() -> None:
 def test_the_frontier_of_a_join_waits_for_old_partners(time: str, frontiers: tuple[int, int], expected: int) -> None:
     plan = plan_sql(f"{JOIN.replace('x.id FROM', 'count(*) AS n FROM')} GROUP BY window({time}, '1 second')", STREAMS)
     at = dict(zip("ab", frontiers, strict=True))
-    given = {place: Leaf(one.stream, Range(0, 1), None, at[one.stream] * SECOND) for place, one in sources(plan)}
+    given = {
+        place: Leaf(source.stream, Range(0, 1), None, at[source.stream] * SECOND) for place, source in sources(plan)
+    }
     aggregate = plan.inputs[0]
     assert isinstance(aggregate, Operator)
-    found = Survey(plan, STREAMS, given, lambda *_: Span()).frontier(
+    frontier = Survey(plan, STREAMS, given, lambda *_: Span()).frontier(
         aggregate.inputs[0], (0, 0), ("a" if time == "x.ts" else "b", "ts"), True
     )
-    assert found == expected * SECOND
+    assert frontier == expected * SECOND
 
 
 def test_what_runs_to_come_may_still_read() -> None:
     def kept(sql: str, upto: int) -> list[list[float]]:
         plan = plan_sql(sql, STREAMS)
         given = leaves(plan, dict.fromkeys("abc", (0, 9)), (0, upto * SECOND))
-        found = Survey(plan, STREAMS, given, lambda *_: Span()).kept()
-        return [[low / SECOND for one in lows for low in one.values()] for lows in found.values()]
+        of_leaves = Survey(plan, STREAMS, given, lambda *_: Span()).kept()
+        return [[low / SECOND for lows in of_leaf for low in lows.values()] for of_leaf in of_leaves.values()]
 
     assert kept(JOIN, 100) == [[98], [97]]
     assert kept(COUNT, 103) == [[95]]

@@ -22,7 +22,7 @@ def life(session: Session, name: str) -> Life:
 
 def prepare_query(session: Session, name: str) -> Any:
     """What runs of a query in one piece evaluate."""
-    whole = life(session, name).whole
+    whole = life(session, name).unfragmented
     assert whole is not None
     return whole.fragments[0].prepared
 
@@ -36,9 +36,9 @@ def names(session: Session) -> list[str]:
 def still(session: Session) -> Iterator[None]:
     """Nothing is begun meanwhile."""
     running = machine(session).runs
-    running.still = True
+    running.closing = True
     try:
         yield
     finally:
-        running.still = False
+        running.closing = False
         session.engine._owner.tell(TimePassed())

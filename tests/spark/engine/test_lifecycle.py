@@ -148,7 +148,7 @@ def test_a_source_waits_for_a_query_at_its_limit(session: Session) -> None:
     session.stream("s", "id bigint", source="constant, rate=2000")
     slow = session.query("slow", "SELECT id FROM s", lag="wait, tuples=200")
     slow.pause()
-    eventually(lambda: session.engine.full("s") == "slow")
+    eventually(lambda: session.engine.lagging_query("s") == "slow")
     end = session.engine.logs["s"].end
     time.sleep(0.3)
     assert session.engine.logs["s"].end == end

@@ -15,10 +15,10 @@ from tests.spark.engine.inside import prepare_query
 from tests.spark.engine.workload import BASE, PATIENCE, STREAMS, declare, table
 
 from headgate.model import HeadgateError
-from headgate.spark.compile.fused.filters import FusedRows
+from headgate.spark.compile.fused.filters import FusedFilters
 from headgate.spark.compile.prepared_query import PreparedQuery, Result
 from headgate.spark.session import Handle, Session
-from headgate.spark.sinks.registry import MemorySink
+from headgate.spark.sinks.memory import MemorySink
 
 COPY = "SELECT id, v FROM a"
 SECONDS = 1_000_000
@@ -345,14 +345,14 @@ def test_of_a_group_only_the_culprit_is_suspended(opened: Open, monkeypatch: pyt
     session = opened(policy="fcfs", fuse="all")
     declare(session, ("a",))
     handles = {name: session.query(name, f"SELECT id, '{name}' AS q FROM a") for name in "pqrstu"}
-    culprit, run = handles["s"].schema, FusedRows.run
+    culprit, run = handles["s"].schema, FusedFilters.run
 
-    def fail(group: FusedRows, *given: Any) -> list[pa.Table]:
+    def fail(group: FusedFilters, *given: Any) -> list[pa.Table]:
         if culprit in group.schemas and any("'s'" in text for text in group.select):
             raise RuntimeError("not with this one")
         return run(group, *given)
 
-    monkeypatch.setattr(FusedRows, "run", fail)
+    monkeypatch.setattr(FusedFilters, "run", fail)
     plan, alone = prepare_query(session, "s"), PreparedQuery.run
 
     def fail_alone(found: PreparedQuery, *read: Any) -> Result:

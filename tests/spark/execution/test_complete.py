@@ -16,8 +16,9 @@ from tests.spark.store.steps import aside, table
 from headgate.model import Stream
 from headgate.spark.execution.recovery import complete
 from headgate.spark.queries.fragment_logs import FragmentLogSink
+from headgate.spark.sinks.base import Results, Sink, deliver
 from headgate.spark.sinks.files import FileSink
-from headgate.spark.sinks.registry import Results, Sink, deliver, open_sink
+from headgate.spark.sinks.registry import open_sink
 from headgate.spark.sinks.result_files import read
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, Output
@@ -146,12 +147,12 @@ def test_what_a_sink_does_not_take_is_owed(
     assert sinks.open == []
     taken = max(0, fails_at - 1)
     assert owed.outputs == list(zip((1, 3, 5, 7), outputs, strict=True))[taken:]
-    assert (owed.error, owed.told) == (FULL, {"sink": "jsonl"})
+    assert (owed.error, owed.description) == (FULL, {"sink": "jsonl"})
     assert values(directory, "good") == [9] * 4
     needed = {name.split("/")[0] for _, output in owed.outputs for name in output.files}
     assert {path.name for path in directory.aside.iterdir()} == needed
     sinks.broken = {}
-    deliver(sinks("bad", owed.told), owed.outputs, directory.aside)
+    deliver(sinks("bad", owed.description), owed.outputs, directory.aside)
     assert values(directory, "bad") == [1, 2, 3, 4, 5]
     assert complete(directory, commits, sinks) == {}
     assert values(directory, "bad") == [1, 2, 3, 4, 5]

@@ -102,14 +102,14 @@ def test_files_give_what_the_log_gives(spark: SparkSession, tmp_path: Path, firs
     log = log_of_everything(tmp_path / "a [b]{c}", 120, behind=15_000)
     wanted = log.read_window(first, last, span.low, span.high)
     assert not any(wanted[LATE].to_pylist())
-    check_files(spark, sealed.sealed(log, first, last, "ts", span), wanted)
+    check_files(spark, sealed.sealed_rows(log, first, last, "ts", span), wanted)
     if span == ALWAYS:
         every = log.read(first, last)
         assert any(every[LATE].to_pylist())
-        check_files(spark, sealed.sealed(log, first, last, "ts", late=True), every)
+        check_files(spark, sealed.sealed_rows(log, first, last, "ts", late=True), every)
 
 
-def check_files(spark: SparkSession, files: sealed.Sealed | None, wanted: pa.Table) -> None:
+def check_files(spark: SparkSession, files: sealed.SealedRows | None, wanted: pa.Table) -> None:
     assert files is not None
     read = files.frame(spark, wanted.schema).toArrow()
     rest = wanted.filter(pa.compute.greater_equal(wanted[OFFSET], files.end))
@@ -121,8 +121,8 @@ def check_files(spark: SparkSession, files: sealed.Sealed | None, wanted: pa.Tab
 
 def test_little_stays_with_the_driver(spark: SparkSession, tmp_path: Path) -> None:
     log = log_of_everything(tmp_path / "log", 120)
-    assert sealed.sealed(log, 0, 120, "ts") is None
-    assert sealed.train(log, 0, 120) is None
+    assert sealed.sealed_rows(log, 0, 120, "ts") is None
+    assert sealed.train_span(log, 0, 120) is None
 
 
 @pytest.mark.usefixtures("all_large")

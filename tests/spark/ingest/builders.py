@@ -40,4 +40,4 @@ def column(batches: list[Batch], name: str) -> list[Any]:
 
 
 def bad(batches: list[Batch]) -> list[Bad]:
-    return [each for batch in batches for each in batch.bad]
+    return [bad_tuple for batch in batches for bad_tuple in batch.bad]

@@ -1,4 +1,4 @@
-"""A running session gives a stream its dead letters again."""
+"""A session replays the dead letters of a stream while it runs."""
 
 from __future__ import annotations
 

@@ -97,14 +97,14 @@ def test_a_feeder_far_behind_catches_up_in_parts() -> None:
 
 
 def write(path: Path) -> Path:
-    table = pa.table({"id": list(range(5)), "name": [f"n{each}" for each in range(5)]})
+    table = pa.table({"id": list(range(5)), "name": [f"n{number}" for number in range(5)]})
     match path.suffix:
         case ".parquet":
             pq.write_table(table, path)
         case ".csv":
-            path.write_text("name,id\n" + "".join(f"n{each},{each}\n" for each in range(5)))
+            path.write_text("name,id\n" + "".join(f"n{number},{number}\n" for number in range(5)))
         case _:
-            path.write_text("".join(f'{{"id": {each}, "name": "n{each}"}}\n' for each in range(5)))
+            path.write_text("".join(f'{{"id": {number}, "name": "n{number}"}}\n' for number in range(5)))
     return path
 
 
@@ -124,7 +124,7 @@ def test_a_file_repeated(tmp_path: Path) -> None:
     reader = open_source("constant, rate=10, file=d.csv, repeat=true, rows=12", STREAM, tmp_path, began=BEGAN)
     batches = drained(reader, BEGAN, BEGAN + 10)
     assert column(batches, "id") == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1]
-    assert [round(each.timestamp() - BEGAN, 3) for each in column(batches, "ts")][-1] == 1.1
+    assert [round(moment.timestamp() - BEGAN, 3) for moment in column(batches, "ts")][-1] == 1.1
     reader.close()
 
 
@@ -154,7 +154,7 @@ def test_a_file_of_nothing_but_bad_tuples(tmp_path: Path) -> None:
 def test_times_of_a_file_stay(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text('{"id": 1, "ts": 5}\n{"id": 2}\n')
     reader = open_source("constant, rate=10, file=d.jsonl", STREAM, tmp_path, began=BEGAN)
-    times = [each.timestamp() for each in column(drained(reader, BEGAN, BEGAN + 5), "ts")]
+    times = [moment.timestamp() for moment in column(drained(reader, BEGAN, BEGAN + 5), "ts")]
     assert times == [5.0, pytest.approx(BEGAN + 0.1)]
 
 

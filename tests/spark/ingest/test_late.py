@@ -1,4 +1,4 @@
-"""Rows that come late, from the future, or behind the end of their stream; and a directory of format 1."""
+"""Rows that come late, from the future, or after the end of their stream; and a directory of format 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.spark.conftest import Open
 from tests.spark.engine.workload import PATIENCE
-from tests.spark.store import former
+from tests.spark.store import format_1
 
 from headgate.model import HeadgateError
 from headgate.spark.session import Handle, Session
@@ -24,13 +24,13 @@ def declared(session: Session, **settings: float | str) -> tuple[Handle, Handle]
 
 
 def append(session: Session, first: int, moments: list[datetime]) -> int:
-    return session.append("s", [{"id": first + n, "v": 1, "ts": each} for n, each in enumerate(moments)])
+    return session.append("s", [{"id": first + n, "v": 1, "ts": moment} for n, moment in enumerate(moments)])
 
 
 def test_one_timestamp_in_the_future_spoils_nothing(opened: Open) -> None:
     session = opened()
     rows, counts = declared(session)
-    seconds = [NOON + timedelta(seconds=each) for each in (0, 1, 5, 9)]
+    seconds = [NOON + timedelta(seconds=second) for second in (0, 1, 5, 9)]
     assert append(session, 0, [seconds[0], datetime(2099, 1, 1, tzinfo=UTC), seconds[1]]) == 2
     assert append(session, 3, seconds[2:]) == 2
     assert append(session, 5, [seconds[0]]) == 1  # late: in the stream, not in its window
@@ -39,12 +39,12 @@ def test_one_timestamp_in_the_future_spoils_nothing(opened: Open) -> None:
     assert session.drain(PATIENCE)
     assert sorted(rows.read()["id"].to_pylist()) == [0, 2, 3, 4, 5, 6]
     assert sorted(counts.read()["n"].to_pylist()) == [1, 1, 2]
-    found = {
+    letters = {
         letter.reason: (letter.offset, letter.row is None) for letter in session.engine.ingest.letters["s"].letters()
     }
-    (future,) = (reason for reason in found if "ahead" in reason)
+    (future,) = (reason for reason in letters if "ahead" in reason)
     assert future.endswith("d ahead of its arrival, the stream allows 1 h")
-    assert found == {future: (None, False), "late by 7 s": (4, True), "late: the stream has ended": (6, True)}
+    assert letters == {future: (None, False), "late by 7 s": (4, True), "late: the stream has ended": (6, True)}
     lines = {line.name: line for line in session.status().queries}
     assert [(lines[name].tuples_in, lines[name].late) for name in ("rows", "counts")] == [(7, 0), (7, 2)]
     assert (session.replay("s").left.total(), session.status().dead_letters) == (2, {"s": 3})
@@ -65,12 +65,12 @@ def test_durations_are_checked_where_they_come_in(opened: Open, settings: dict[s
 
 def test_a_directory_of_format_1_goes_on(opened: Open, tmp_path: Path) -> None:
     """What waited then is read now, and what was late is in the stream once its letters are replayed."""
-    session = opened(directory=former.unpacked(tmp_path))
+    session = opened(directory=format_1.unpacked(tmp_path))
     rows, counts = declared(session)
-    assert session.replay("s").taken == len(former.LATE)
+    assert session.replay("s").taken == len(format_1.LATE)
     session.finish("s")
     assert session.drain(PATIENCE)
-    kept = [each for each in (*former.IN_TIME, *former.LATE) if each % 3]  # v is id % 3
+    kept = [number for number in (*format_1.IN_TIME, *format_1.LATE) if number % 3]  # v is id % 3
     assert Counter(rows.read()["id"].to_pylist()) == Counter(kept)
     log = session.engine.logs["s"]
     session.spark.createDataFrame(log.read_window(0, log.end, 0, 1 << 60).select(["ts"])).createOrReplaceTempView("s")
@@ -78,4 +78,4 @@ def test_a_directory_of_format_1_goes_on(opened: Open, tmp_path: Path) -> None:
     assert Counter(map(tuple, map(dict.values, counts.read().to_pylist()))) == Counter(
         map(tuple, map(dict.values, wanted.to_pylist()))
     )
-    assert counts.status.late == len(former.LATE)
+    assert counts.status.late == len(format_1.LATE)

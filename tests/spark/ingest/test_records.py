@@ -38,11 +38,11 @@ values = st.recursive(
 )
 dicts = st.dictionaries(st.sampled_from(RICH.columns) | st.text(max_size=3), values, max_size=9)
 texts = st.text(max_size=20) | st.dictionaries(st.sampled_from(RICH.columns), leaves).map(
-    lambda made: json.dumps(made, default=str)
+    lambda record: json.dumps(record, default=str)
 )
 
 
-def one(value: Any, name: str, stream: Stream = STREAM) -> Any:
+def read_value(value: Any, name: str, stream: Stream = STREAM) -> Any:
     rows, bad = to_table([{name: value}], stream)
     assert not bad
     return rows[name].to_pylist()[0]
@@ -50,7 +50,7 @@ def one(value: Any, name: str, stream: Stream = STREAM) -> Any:
 
 @pytest.mark.parametrize("value", [3, 3.0, np.int64(3), Decimal(3)])
 def test_a_whole_number_is_a_bigint(value: object) -> None:
-    assert one(value, "id") == 3
+    assert read_value(value, "id") == 3
 
 
 @pytest.mark.parametrize("value", ["abc", "3", 3.5, True, 1 << 63, float("nan"), float("inf"), [3], {}])
@@ -92,7 +92,7 @@ def test_wrong_types_are_bad(column: str, value: object) -> None:
     ],
 )
 def test_a_moment_can_be_written_in_several_ways(value: object) -> None:
-    assert one(value, "ts") == NOON
+    assert read_value(value, "ts") == NOON
 
 
 def test_absent_fields_are_null_and_unknown_ones_are_left_out() -> None:
@@ -149,8 +149,8 @@ def test_every_record_is_a_row_or_bad(records: list[dict[str, object] | str]) ->
 
 
 @given(st.lists(st.tuples(st.integers(-(1 << 63), (1 << 63) - 1), st.text(st.characters(exclude_categories=["Cs"])))))
-def test_good_records_come_back(found: list[tuple[int, str]]) -> None:
-    records = [{"id": number, "name": name} for number, name in found]
+def test_good_records_come_back(pairs: list[tuple[int, str]]) -> None:
+    records = [{"id": number, "name": name} for number, name in pairs]
     rows, bad = to_table([json.dumps(record) for record in records], PLAIN)
     assert rows.to_pylist() == records
     assert not bad

@@ -29,14 +29,14 @@ def client(server: SocketReader) -> socket.socket:
 
 def test_lines_of_several_clients(server: SocketReader) -> None:
     assert server.read(0.0) == []
-    with client(server) as one, client(server) as two:
-        one.sendall(b'{"id": 1}\n{"id"')
-        two.sendall(b'{"id": 3}\r\n\n')
+    with client(server) as left, client(server) as right:
+        left.sendall(b'{"id": 1}\n{"id"')
+        right.sendall(b'{"id": 3}\r\n\n')
         assert sorted(column(waited(server, 2), "id")) == [1, 3]
         assert not server.done
-        one.sendall(b": 2}\n")
+        left.sendall(b": 2}\n")
         assert column(waited(server, 1), "id") == [2]
-        two.sendall(b'{"id": 4}')  # the last line needs no end
+        right.sendall(b'{"id": 4}')  # the last line needs no end
     assert column(waited(server, 1), "id") == [4]
     while not server.done:
         server.read(0.0)
@@ -44,16 +44,16 @@ def test_lines_of_several_clients(server: SocketReader) -> None:
 
 
 def test_broken_lines_are_bad(server: SocketReader) -> None:
-    with client(server) as one:
-        one.sendall(b'{"id": 1}\n{"id": \n\xff\xfe\n{"id": "x"}\n{"id": 2}\n')
+    with client(server) as sender:
+        sender.sendall(b'{"id": 1}\n{"id": \n\xff\xfe\n{"id": "x"}\n{"id": 2}\n')
     batches = waited(server, 5)
     assert column(batches, "id") == [1, 2]
     assert [raw for raw, _ in bad(batches)] == ['{"id": ', "\\udcff\\udcfe", '{"id": "x"}']
 
 
 def test_many_lines(server: SocketReader) -> None:
-    with client(server) as one:
-        one.sendall(b"".join(b'{"id": %d}\n' % number for number in range(5000)))
+    with client(server) as sender:
+        sender.sendall(b"".join(b'{"id": %d}\n' % number for number in range(5000)))
     assert column(waited(server, 5000), "id") == list(range(5000))
 
 

@@ -1,4 +1,4 @@
-"""The thread that reads all sources: one that fails is given up, the others are read on. Without Spark."""
+"""The thread that reads all sources: a source that fails is given up, the others are read on. Without Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FakeEngine:
     def now(self) -> float:
         return time.monotonic()
 
-    def full(self, stream: str) -> str | None:
+    def lagging_query(self, stream: str) -> str | None:
         return None
 
     def append(self, stream: str, rows: pa.Table, batch: str | None) -> int:

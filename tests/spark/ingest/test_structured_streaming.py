@@ -31,18 +31,18 @@ def test_a_batch_is_acknowledged_when_it_is_appended_and_repeated_otherwise(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with closing(StructuredReader(rate(spark), STREAM, tmp_path)) as reader:
-        one = first(reader)
+        former = first(reader)
         time.sleep(0.3)
         assert reader.read(0.0) == []  # the next one waits for this one
-        reader.appended(str(one.batch))
-        two = first(reader)
+        reader.appended(str(former.batch))
+        latter = first(reader)
     assert reader.done
-    assert sorted(column([one, two], "id")) == list(range(one.rows.num_rows + two.rows.num_rows))
+    assert sorted(column([former, latter], "id")) == list(range(former.rows.num_rows + latter.rows.num_rows))
     with closing(StructuredReader(rate(spark), STREAM, tmp_path)) as reader:
         again = first(reader)
     assert not caplog.records
-    assert again.batch == two.batch
-    assert sorted(column([again], "id")) == sorted(column([two], "id"))
+    assert again.batch == latter.batch
+    assert sorted(column([again], "id")) == sorted(column([latter], "id"))
 
 
 def test_a_finite_query_ends(spark: SparkSession, tmp_path: Path) -> None:

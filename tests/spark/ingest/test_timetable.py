@@ -36,9 +36,9 @@ def test_times_rise_and_have_the_rate(text: str) -> None:
 @pytest.mark.parametrize("text", ENDLESS)
 def test_how_it_is_cut_does_not_matter(text: str) -> None:
     cut = table(text)
-    parts = [cut.until(moment, 7) for moment in np.linspace(0.0, 30.0, 500)]
-    parts.append(cut.until(30.0))
-    assert np.array_equal(np.concatenate(parts), taken(text, 30.0))
+    blocks = [cut.until(moment, 7) for moment in np.linspace(0.0, 30.0, 500)]
+    blocks.append(cut.until(30.0))
+    assert np.array_equal(np.concatenate(blocks), taken(text, 30.0))
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_how_it_is_cut_does_not_matter(text: str) -> None:
 )
 def test_even_arrivals_are_the_simulators(text: str) -> None:
     times = arrivals(text).times(95.0, np.random.default_rng(1))
-    found = taken(text, 95.0)
-    assert found[found < 95.0 - 1e-9] == pytest.approx(times)
+    moments = taken(text, 95.0)
+    assert moments[moments < 95.0 - 1e-9] == pytest.approx(times)
 
 
 def test_finite_arrivals_end() -> None:

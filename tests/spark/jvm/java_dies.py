@@ -1,8 +1,8 @@
-"""Spark's Java process is killed under running sessions; what is seen of that is printed as JSON.
+"""Kills Spark's Java process while sessions run, and prints what they report as JSON.
 
     python -m tests.spark.jvm.java_dies FOLDER
 
-In a process of its own, since PySpark has one Java for a whole program.
+It runs in its own process, since PySpark has one Java process for a whole program.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def row(number: int) -> dict[str, object]:
 def expected(count: int) -> dict[str, Counter[Any]]:
     """What each query gives of the first rows, the stream having ended."""
     rows = [row(number) for number in range(count)]
-    pairs = [(int(str(one["id"])), int(str(one["v"]))) for one in rows]
+    pairs = [(int(str(row["id"])), int(str(row["v"]))) for row in rows]
     windows = Counter(150 * (number // 150) for number, (_, v) in enumerate(pairs) if v > 0)
     return {
         "filter": Counter(pair for pair in pairs if pair[1] > 1),
@@ -60,8 +60,8 @@ def expected(count: int) -> dict[str, Counter[Any]]:
     }
 
 
-def found(rows: pa.Table) -> Counter[Any]:
-    return Counter(tuple(each.values()) for each in rows.to_pylist())
+def counted(rows: pa.Table) -> Counter[Any]:
+    return Counter(tuple(row.values()) for row in rows.to_pylist())
 
 
 def size(handles: dict[str, Handle]) -> int:
@@ -124,9 +124,9 @@ def states(session: Session) -> dict[str, str]:
 
 
 def own(folder: Path, pids: list[int]) -> dict[str, Any]:
-    """A session with a Spark of its own, killed twice: while queries are in pieces, and while they share jobs."""
+    """A session with its own Spark, killed twice: while queries are cut into fragments, and while they share jobs."""
     (folder / "rooms.csv").write_text(ROOMS)
-    told: dict[str, Any] = {}
+    report: dict[str, Any] = {}
     with Session(master="local[2]", directory=folder / "own", policy="chain") as session:
         session.stream("a", SCHEMA, event_time="ts")
         session.table("rooms", folder / "rooms.csv")
@@ -135,33 +135,33 @@ def own(folder: Path, pids: list[int]) -> dict[str, Any]:
         session.query("ahead", QUERIES["filter"], start=3600.0)
         session.query("paused", QUERIES["filter"]).pause()
         with fed(session) as count:
-            told["first"] = wait(lambda: size(handles) > 0)
+            report["first"] = wait(lambda: size(handles) > 0)
             kill(pids)
-            told["refused"] = [
+            report["refused"] = [
                 refusal(lambda: session.query("early", QUERIES["filter"])),
                 refusal(lambda: session.table("early", folder / "rooms.csv")),
             ]
-            told["error"] = session.status().spark_error
+            report["error"] = session.status().spark_error
             before = count[0]
-            told["readable"] = size(handles) > 0
-            told["appended"] = wait(lambda: count[0] > before) and session.status().spark_error != ""
-            told["back"] = wait(lambda: not session.status().spark_error)
+            report["readable"] = size(handles) > 0
+            report["appended"] = wait(lambda: count[0] > before) and session.status().spark_error != ""
+            report["back"] = wait(lambda: not session.status().spark_error)
             session.set_policy("fcfs", "all")
             rows = size(handles)
-            told["goes on"] = wait(lambda: size(handles) > rows)
+            report["goes on"] = wait(lambda: size(handles) > rows)
             kill(pids)
-            told["noticed"] = wait(lambda: session.status().spark_error)
-            told["back again"] = wait(lambda: not session.status().spark_error)
+            report["noticed"] = wait(lambda: session.status().spark_error)
+            report["back again"] = wait(lambda: not session.status().spark_error)
         handles["late"] = session.query("late", "SELECT id FROM a WHERE v = 1", since="start")
         session.finish("a")
-        told["drained"] = session.drain(PATIENCE)
-        told["states"] = states(session)
-        told["errors"] = [line.error for line in session.status().queries if line.error]
-        told["rows"] = count[0]
-        told["wrong"] = [name for name, rows in expected(count[0]).items() if found(handles[name].read()) != rows]
-        told["journal"] = [f"{one.before}-{one.after}: {one.reason}" for one in session.status().journal]
+        report["drained"] = session.drain(PATIENCE)
+        report["states"] = states(session)
+        report["errors"] = [line.error for line in session.status().queries if line.error]
+        report["rows"] = count[0]
+        report["wrong"] = [name for name, rows in expected(count[0]).items() if counted(handles[name].read()) != rows]
+        report["journal"] = [f"{entry.before}-{entry.after}: {entry.reason}" for entry in session.status().journal]
         pids.append(java())
-    return told
+    return report
 
 
 def borrowed(folder: Path, pids: list[int]) -> dict[str, Any]:
@@ -176,19 +176,19 @@ def borrowed(folder: Path, pids: list[int]) -> dict[str, Any]:
         session.append("a", [row(number) for number in range(100, 200)])
         suspended = wait(lambda: states(session) == {"filter": "suspended"})
         line = session.status()
-        told = {
+        report = {
             "drained": drained,
             "suspended": suspended,
             "error": line.queries[0].error,
             "spark error": line.spark_error,
-            "right": found(handle.read()) == expected(100)["filter"],
+            "right": counted(handle.read()) == expected(100)["filter"],
         }
     with Session(master="local[2]", directory=folder / "borrowed") as session:
         session.stream("a", SCHEMA, event_time="ts")
         handle = session.query("filter", QUERIES["filter"])
         session.drain(PATIENCE)
         pids.append(java())
-        return {**told, "right after all": found(handle.read()) == expected(200)["filter"]}
+        return {**report, "right after all": counted(handle.read()) == expected(200)["filter"]}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Spark's Java process is killed, Python lives on: nothing is lost or doubled, and everybody is told."""
+"""Spark's Java process is killed and Python lives on: nothing is lost or doubled, and everybody gets the reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIMIT = 900  # seconds, for five starts of Spark on a busy machine
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("java")
     command = [sys.executable, "-m", "tests.spark.jvm.java_dies", str(folder)]
     process = subprocess.Popen(
@@ -39,8 +39,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         process.wait()
 
 
-def test_a_session_starts_its_own_spark_again_and_goes_on_from_the_last_commit(told: dict[str, Any]) -> None:
-    seen = told["own"]
+def test_a_session_starts_its_own_spark_again_and_goes_on_from_the_last_commit(report: dict[str, Any]) -> None:
+    seen = report["own"]
     assert seen["errors"] == []
     for step in ("first", "readable", "appended", "back", "goes on", "noticed", "back again", "drained"):
         assert seen[step], step
@@ -48,22 +48,22 @@ def test_a_session_starts_its_own_spark_again_and_goes_on_from_the_last_commit(t
     assert seen["wrong"] == []
 
 
-def test_queries_are_in_the_states_in_which_they_were(told: dict[str, Any]) -> None:
-    states = told["own"]["states"]
+def test_queries_are_in_the_states_in_which_they_were(report: dict[str, Any]) -> None:
+    states = report["own"]["states"]
     assert {states.pop("ahead"), states.pop("paused")} == {"scheduled", "paused"}
-    assert set(states.values()) == {"running"}, told["own"]["errors"]
+    assert set(states.values()) == {"running"}, report["own"]["errors"]
 
 
-def test_people_are_told_while_spark_is_away(told: dict[str, Any]) -> None:
-    seen = told["own"]
+def test_people_are_told_while_spark_is_away(report: dict[str, Any]) -> None:
+    seen = report["own"]
     for message in (seen["error"], *seen["refused"]):
         assert "Spark's Java process has died; it is started again" in message
     assert any("goes on from its last commit" in line for line in seen["journal"])
-    assert "Traceback" not in told["stderr"].partition(BORROWED)[0]
+    assert "Traceback" not in report["stderr"].partition(BORROWED)[0]
 
 
-def test_on_a_spark_of_the_programs_own_queries_are_suspended_with_the_reason(told: dict[str, Any]) -> None:
-    seen = told["borrowed"]
+def test_on_a_spark_of_the_programs_own_queries_are_suspended_with_the_reason(report: dict[str, Any]) -> None:
+    seen = report["borrowed"]
     assert seen["drained"]
     assert seen["suspended"]
     assert seen["right"]
@@ -72,8 +72,8 @@ def test_on_a_spark_of_the_programs_own_queries_are_suspended_with_the_reason(to
         assert message.startswith("Spark's Java process has died; open another session")
 
 
-def test_no_java_is_left_behind(told: dict[str, Any]) -> None:
+def test_no_java_is_left_behind(report: dict[str, Any]) -> None:
     limit = time.monotonic() + 30
-    while (left := [pid for pid in told["pids"] if Path(f"/proc/{pid}").exists()]) and time.monotonic() < limit:
+    while (left := [pid for pid in report["pids"] if Path(f"/proc/{pid}").exists()]) and time.monotonic() < limit:
         time.sleep(0.1)
     assert left == []

@@ -1,4 +1,4 @@
-"""What a Spark of Headgate's own prints and logs is in a file."""
+"""The output and the log of a Spark that Headgate has started go to a file."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_large_log_is_put_aside_at_the_start(tmp_path: Path, monkeypatch: pyte
     log = tmp_path / "spark.log"
     for text, kept in (("short", False), ("longer than that", True)):
         log.write_text(text)
-        assert settings._begin(log) == (0 if kept else len(text))
+        assert settings._prepare_log(log) == (0 if kept else len(text))
         assert (tmp_path / "spark.log.1").exists() == kept
     assert (tmp_path / "spark.log.1").read_text() == "longer than that"
 

@@ -14,14 +14,23 @@ from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.arguments import quality
 from headgate.spark.compile.read_sets import sources
-from headgate.spark.engine.engine import _scheduler
+from headgate.spark.engine.initial_state import new_scheduler
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
-from headgate.spark.machine.fragments import Chunks, announced, keyed
+from headgate.spark.machine.fragments import Chunks, keyed, query_description
 from headgate.spark.machine.machine import Machine
 
 STREAMS = {name: Stream(name=name, schema=(("id", "bigint"), ("v", "int"))) for name in "ab"}
-OF_RUNS = (t.Evaluate, t.Deliver, t.KeepLetters, t.LetGo, t.Look, t.Tidy, t.Drop, t.Discard)
+OF_RUNS = (
+    t.Evaluate,
+    t.Deliver,
+    t.StoreDeadLetters,
+    t.CloseSink,
+    t.CheckWindows,
+    t.Maintain,
+    t.DropTuples,
+    t.DiscardFragmentLogs,
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,7 @@ class StandIn:
     now: float = 1.0
 
     def __post_init__(self) -> None:
-        self.machine = Machine(_scheduler("fcfs", Fuse.OFF, 1, None), NoFacts(), workers=2)
+        self.machine = Machine(new_scheduler("fcfs", Fuse.OFF, 1, None), NoFacts(), workers=2)
         for stream in STREAMS.values():
             self.ask(m.DeclareStream, stream)
         for name, priority in (("low", 1.0), ("high", 10.0)):
@@ -161,19 +170,19 @@ class StandIn:
         match task:
             case t.OpenStream():
                 return 0
-            case t.Check():
+            case t.CheckQuery():
                 named = str(task.query.sql).removeprefix("SELECT ").split(" FROM ")[0]
                 columns = tuple(Column(name.strip()) for name in named.split(","))
-                return t.Checked(OnePiece(dict(sources(task.query.plan))), columns=columns)
-            case t.Recall() | t.Look():
+                return t.CheckedQuery(OnePiece(dict(sources(task.query.plan))), columns=columns)
+            case t.FindUndelivered() | t.CheckWindows():
                 return []
-            case t.Reach():
+            case t.FindPositions():
                 return dict(task.resume_point.positions)
             case t.Prepare():
                 return self._prepare(task)
             case t.Evaluate():
                 return [self._evaluate(portion) for group in task.groups for portion in group]
-            case t.Write():
+            case t.WriteCommit():
                 return self._write(task)
             case t.Deliver():
                 self.sinks.setdefault(task.query, []).extend(rows for _, output in task.batch for rows in output)
@@ -182,8 +191,8 @@ class StandIn:
     def _prepare(self, task: t.Prepare) -> t.Prepared:
         resume_point = task.resume_point
         layout = OnePiece(resume_point.layout.leaves, task.level)
-        if task.announce or task.level != resume_point.layout.level:
-            told = announced(resume_point) | ({} if layout.whole else {"cut": layout.cut()})
+        if task.commit_description or task.level != resume_point.layout.level:
+            told = query_description(resume_point) | ({} if layout.whole else {"cut": layout.cut()})
             self._tell({resume_point.name: told}, {resume_point.name: keyed(resume_point.positions)})
         backlog: dict[Place, Chunks] = {
             place: ((1.0, behind),)
@@ -192,14 +201,16 @@ class StandIn:
         }
         return t.Prepared(layout, dict(resume_point.positions), {}, backlog)
 
-    def _evaluate(self, portion: t.Portion) -> t.Result:
-        rows = [(place, offset) for place, taken in portion.taken.items() for offset in range(*taken)]
-        return t.Result(portion, output=rows, size=len(rows), count=len(rows), tuples=len(rows), arrived=len(rows))
+    def _evaluate(self, portion: t.Portion) -> t.PortionResult:
+        rows = [(place, offset) for place, taken in portion.offsets.items() for offset in range(*taken)]
+        return t.PortionResult(
+            portion, output=rows, size=len(rows), count=len(rows), tuples=len(rows), arrived=len(rows)
+        )
 
-    def _write(self, task: t.Write) -> t.Written:
+    def _write(self, task: t.WriteCommit) -> t.WrittenCommit:
         self._tell(task.queries, task.positions)
         self.number += 1
-        return t.Written(self.number, 1.0)
+        return t.WrittenCommit(self.number, 1.0)
 
     def _tell(self, queries: Mapping[str, Any], positions: Mapping[str, Mapping[str, int]]) -> None:
         for name, offsets in positions.items():
@@ -220,11 +231,11 @@ class StandIn:
         return {
             "queries": {name: dict(_of(self, name)) for name in machine.context.lives},
             "network": (dict(scheduler.network.queries), dict(scheduler.network.classes)),
-            "policy": (str(scheduler.policy), scheduler.fuse, machine.preparing.level),
+            "policy": (str(scheduler.policy), scheduler.fuse, machine.preparation.level),
             "steering": (machine.policy_changes.failed, machine.policy_changes._policy, machine.policy_changes._former),
             "streams": (dict(machine.scheduling.ends), dict(machine.commands._relations)),
             "commits": (dict(self.told), dict(self.positions)),
-            "known": dict(machine.commands.known),
+            "known": dict(machine.commands.remembered),
             "sinks": {name: sorted(rows) for name, rows in self.sinks.items()},
             "outlets": sorted(outbox.query for outbox in machine.delivery.outboxes.values()),
             "under way": (
@@ -239,16 +250,16 @@ class StandIn:
 
 def _of(engine: StandIn, name: str) -> Iterator[tuple[str, Any]]:
     life, scheduling = engine.machine.context.lives[name], engine.machine.scheduling
-    yield "state", (life.state, life.error, life.busy, life.entered, len(life.deferred), life.when_at_rest)
+    yield "state", (life.state, life.error, life.busy, life.entered, len(life.deferred), life.when_idle)
     yield "query", (life.query, life.columns, life.layout is not None and life.layout.level)
-    yield "place", (life.positions, life.starts, life.until, life.ends, life.skipped)
-    yield "waits", scheduling.behind(life)
+    yield "place", (life.positions, life.starts, life.until, life.fragment_log_ends, life.skipped)
+    yield "waits", scheduling.backlog_size(life)
     yield "tally", (life.tally.tuples_in, life.tally.tuples_out)
-    yield "outlet", (life.outbox is None or (life.outbox.size, life.outbox.error, life.outbox.over))
+    yield "outlet", (life.outbox is None or (life.outbox.size, life.outbox.error, life.outbox.query_gone))
 
 
 def _of_a_run(task: t.Task) -> bool:
     """Tasks that no command waits for."""
-    if isinstance(task, t.Write):
+    if isinstance(task, t.WriteCommit):
         return bool(task.run) or any(told and told.get("done") for told in task.queries.values())
     return isinstance(task, OF_RUNS)

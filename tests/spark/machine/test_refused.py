@@ -110,10 +110,10 @@ def test_every_command_is_answered_whatever_comes_first(failing: float) -> None:
         engine.answer_all()
         assert sorted(engine.replies) == list(range(1, engine.tickets + 1)), seed
         for life in engine.machine.context.lives.values():
-            assert (life.settled, list(life.deferred), life.when_at_rest) == (True, [], None), (seed, life.name)
+            assert (life.settled, list(life.deferred), life.when_idle) == (True, [], None), (seed, life.name)
             if life.state is QueryState.RUNNING:
                 assert life.entered, (seed, life.name)
-                assert engine.machine.scheduling.behind(life) == 0, (seed, life.name)
+                assert engine.machine.scheduling.backlog_size(life) == 0, (seed, life.name)
 
 
 def test_commands_are_refused_at_every_stage() -> None:

@@ -15,7 +15,7 @@ from headgate.plan.grouping import Fuse
 from headgate.plan.sharing import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.read_sets import sources
-from headgate.spark.engine.engine import _scheduler
+from headgate.spark.engine.initial_state import new_scheduler
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
@@ -97,7 +97,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
-        scheduler = _scheduler("fcfs", Fuse.OFF, self.seed, None)
+        scheduler = new_scheduler("fcfs", Fuse.OFF, self.seed, None)
         self.machine = Machine(scheduler, FakeFacts(), workers=2)
         self.commits = 0
 
@@ -154,11 +154,11 @@ class World:
     def perform(self, task: t.Task, spark: int) -> Any:
         if isinstance(task, t.OpenStream):
             return 0
-        if isinstance(task, t.Revive):
+        if isinstance(task, t.RestartSpark):
             return self.revive()
-        if isinstance(task, t.Check):
+        if isinstance(task, t.CheckQuery):
             self.needs_spark(spark)
-            return t.Checked(FakeShape((FakePiece(dict(sources(task.query.plan))),), self.spark))
+            return t.CheckedQuery(FakeShape((FakePiece(dict(sources(task.query.plan))),), self.spark))
         if isinstance(task, t.Prepare):
             place, at = next(iter(task.resume_point.positions.items()))
             end = task.ends["a"]
@@ -170,8 +170,8 @@ class World:
                 assert isinstance(portion.resume_point.layout, FakeShape)
                 self.needs_spark(portion.resume_point.layout.spark)
             self.needs_spark(spark)
-            return [t.Result(portion, output="rows", count=1, tuples=1) for portion in portions]
-        if isinstance(task, t.Write):
+            return [t.PortionResult(portion, output="rows", count=1, tuples=1) for portion in portions]
+        if isinstance(task, t.WriteCommit):
             return self.write(task)
         if isinstance(task, t.Deliver):
             if task.sink.startswith("table"):
@@ -186,12 +186,12 @@ class World:
             self.alive, self.spark = True, self.spark + 1
         return {}
 
-    def write(self, task: t.Write) -> t.Written:
+    def write(self, task: t.WriteCommit) -> t.WrittenCommit:
         self.commits += 1
         for name in task.outputs:
             taken = self.taken.setdefault(name, [])
             taken.append((taken[-1][1] if taken else 0, next(iter(task.positions[name].values()))))
-        return t.Written(self.commits, self.now)
+        return t.WrittenCommit(self.commits, self.now)
 
     @property
     def states(self) -> dict[str, QueryState]:
@@ -245,7 +245,7 @@ def test_queries_go_on_wherever_spark_dies(seed: int) -> None:
         assert world.delivered[name] == sorted(set(world.delivered[name]))
         assert len(world.delivered[name]) == len(world.taken[name])
     assert world.machine.views.drained
-    assert world.machine.runs.away == ""
+    assert world.machine.runs.restart_reason == ""
     assert len(world.replies) == world.tickets
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.recovery import complete
-from headgate.spark.machine.tasks import Deliver, LetGo
+from headgate.spark.machine.tasks import CloseSink, Deliver
 from headgate.spark.queries.fragment_logs import FragmentLogs
-from headgate.spark.sinks.registry import Call, SinkOf
+from headgate.spark.sinks.base import Call, SinkOf
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, Output
 from headgate.spark.store.dead_letters import DeadLetters
@@ -47,8 +47,10 @@ class Store:
         self.directory, self._calls = directory, dict(calls or {})
         self.commits = CommitLog(directory.commits)
         self.owed = complete(directory, self.commits, sinks_of(directory))
-        self.outboxes = [Outbox(query, _sink(each.told), each.outputs, over=True) for query, each in self.owed.items()]
-        self.outboxes += [Outbox(query, _sink(told)) for query, told in self.commits.state.queries.items()]
+        self.outboxes = [
+            Outbox(query, _sink(debt.description), debt.outputs, over=True) for query, debt in self.owed.items()
+        ]
+        self.outboxes += [Outbox(query, _sink(entry)) for query, entry in self.commits.state.queries.items()]
         self.sinks = OpenSinks(directory, lambda text: None)
         self.letters: dict[str, DeadLetters] = {}
         self._letters: list[tuple[int, str, Sequence[Any]]] = []  # those that wait: commit, stream, letters
@@ -65,11 +67,11 @@ class Store:
         return numbers
 
     def _take(self, number: int, commit: Commit) -> None:
-        self.outboxes += [Outbox(query, _sink(told)) for query, told in commit.queries.items() if told is not None]
+        self.outboxes += [Outbox(query, _sink(entry)) for query, entry in commit.queries.items() if entry is not None]
         for query, output in commit.outputs.items():
             self._outbox(query).waiting.append((number, output))
-        for query, told in commit.queries.items():
-            if told is None:
+        for query, entry in commit.queries.items():
+            if entry is None:
                 self._outbox(query).over = True
         self._letters += [(number, stream, letters) for stream, letters in commit.letters.items()]
 
@@ -96,7 +98,7 @@ class Store:
         return errors
 
     def _behind(self, outbox: Outbox) -> set[str]:
-        """Queries of which results wait that come before those of an outlet."""
+        """Queries with results that wait and must be delivered before those of an outbox."""
         return {other.query for other in self.outboxes[: self.outboxes.index(outbox)] if other.waiting}
 
     def _deliver(self, outbox: Outbox, number: int) -> None:
@@ -107,7 +109,7 @@ class Store:
         if outbox.over and not outbox.waiting:
             self.outboxes.remove(outbox)
             if not any(other.query == outbox.query for other in self.outboxes):
-                self.sinks.let_go(LetGo(outbox.id, outbox.query))
+                self.sinks.close_sink(CloseSink(outbox.id, outbox.query))
 
     def _keep(self, entry: tuple[int, str, Sequence[Any]]) -> None:
         number, stream, letters = entry
@@ -121,7 +123,7 @@ class Store:
         waiting = [number for outbox in self.outboxes for number, _ in outbox.waiting]
         waiting += [number for number, _, _ in self._letters]
         upto = min([self.commits.number, *(number - 1 for number in waiting)])
-        self.sinks.tidy(upto)
+        self.sinks.maintain(upto)
         self.commits.compact(upto)
 
     def close(self) -> None:
@@ -131,8 +133,8 @@ class Store:
         self.commits.close()
 
 
-def _sink(told: Mapping[str, Any]) -> str:
-    return str(told.get("sink", "parquet"))
+def _sink(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("sink", "parquet"))
 
 
 def _tried(errors: dict[str, Exception], name: str, step: Callable[[], None]) -> None:

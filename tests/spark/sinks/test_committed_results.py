@@ -1,4 +1,4 @@
-"""Reading what is committed, wherever it is at that moment."""
+"""Reading committed results, wherever they are just then: in the commit log, aside, or in files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.spark.store.steps import Died, Steps, aside, plainly, table, watched
 from headgate.model import HeadgateError
 from headgate.spark.sinks import committed_results
 from headgate.spark.sinks import files as file_sinks
+from headgate.spark.sinks.base import deliver
 from headgate.spark.sinks.committed_results import count_committed, known_queries, read_committed
 from headgate.spark.sinks.files import FileSink
-from headgate.spark.sinks.registry import deliver
 from headgate.spark.sinks.result_files import ResultFile, listed, load, read
 from headgate.spark.store.commits import records
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -38,8 +38,8 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataD
 
 
 def seen(directory: DataDirectory, query: str = "q") -> list[int]:
-    found = read_committed(directory.path, query)
-    values: list[int] = found["x"].to_pylist() if found.num_columns else []
+    table = read_committed(directory.path, query)
+    values: list[int] = table["x"].to_pylist() if table.num_columns else []
     return values
 
 
@@ -67,10 +67,10 @@ def test_every_read_is_whole_at_any_point(directory: DataDirectory, kind: str) -
     def look(point: str) -> None:
         points.add(point)
         if point not in REPLACING:
-            found = seen(directory)
-            assert found == list(range(len(found))), point
-            assert len(found) >= steps.rows, point
-            assert count_committed(directory.path)["q"] == len(found)
+            values = seen(directory)
+            assert values == list(range(len(values))), point
+            assert len(values) >= steps.rows, point
+            assert count_committed(directory.path)["q"] == len(values)
 
     with watched(look):
         play(steps, random.Random(7), 100)
@@ -95,10 +95,10 @@ def test_every_read_is_a_prefix_while_another_thread_writes(directory: DataDirec
     before = 0
     while True:
         last, acknowledged = done.is_set(), steps.rows
-        found = seen(directory)
-        assert found == list(range(len(found)))
-        assert len(found) >= max(before, acknowledged)
-        before = len(found)
+        values = seen(directory)
+        assert values == list(range(len(values)))
+        assert len(values) >= max(before, acknowledged)
+        before = len(values)
         if last:
             break
     thread.join()
@@ -116,16 +116,16 @@ def test_a_plain_listing_has_no_row_twice_while_files_are_merged(directory: Data
 
     def look(point: str) -> None:
         points.append(point)
-        found = plainly(folder, kind)
-        assert len(found) == len(set(found)), point
-        assert point in REPLACING or found == list(range(10)), point
+        values = plainly(folder, kind)
+        assert len(values) == len(set(values)), point
+        assert point in REPLACING or values == list(range(10)), point
 
     with watched(look):
         steps.merge()
     assert points == [
-        *(f"sink.compact.{each}" for each in ("before", "half", "written")),
+        *(f"sink.compact.{step}" for step in ("before", "half", "written")),
         *["sink.compact.some"] * 5,
-        *(f"sink.compact.{each}" for each in ("removed", "after")),
+        *(f"sink.compact.{step}" for step in ("removed", "after")),
     ]
     assert plainly(folder, kind) == list(range(10))
 
@@ -148,8 +148,8 @@ def test_a_merge_that_ends_anywhere_is_completed(directory: DataDirectory, kind:
 
     with watched(die), pytest.raises(Died):
         steps.merge()
-    found = plainly(folder, kind)
-    assert len(found) == len(set(found))
+    values = plainly(folder, kind)
+    assert len(values) == len(set(values))
     assert seen(directory) == list(range(10))
     assert read(folder)["x"].to_pylist() == list(range(10))
     again = FileSink(folder, kind)

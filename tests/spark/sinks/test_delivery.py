@@ -1,4 +1,4 @@
-"""Delivery and recovery together: what is committed arrives once, and a sink that fails holds back its own query."""
+"""Delivery and recovery together: a committed result arrives once, and a failing sink holds up only its own query."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.spark.sinks.delivering import Store
 from tests.spark.store.steps import aside, table
 
 from headgate.model import HeadgateError
-from headgate.spark.machine.tasks import FILES, Deliver, LetGo
+from headgate.spark.machine.tasks import FILES, CloseSink, Deliver
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.files import FileSink
 from headgate.spark.sinks.result_files import read
@@ -66,12 +66,12 @@ def inline(*values: int) -> Output:
 
 def values(directory: DataDirectory, query: str) -> list[int]:
     folder = directory.result(query)
-    found: list[int] = read(folder)["x"].to_pylist() if folder.is_dir() and list(folder.glob("*-*")) else []
-    return found
+    values: list[int] = read(folder)["x"].to_pylist() if folder.is_dir() and list(folder.glob("*-*")) else []
+    return values
 
 
 def letters(directory: DataDirectory) -> list[int]:
-    return [each.commit for each in DeadLetters(directory.letters("s")).letters()]
+    return [letter.commit for letter in DeadLetters(directory.letters("s")).letters()]
 
 
 def test_committed_results_arrive_and_others_vanish(tmp_path: Path) -> None:
@@ -94,9 +94,10 @@ def test_committed_results_arrive_and_others_vanish(tmp_path: Path) -> None:
 
 
 def test_committed_letters_arrive_once(tmp_path: Path) -> None:
-    told = [{"reason": "query q: division by zero", "arrival": 1.0, "query": "q", "offset": 7}]
+    failures = [{"reason": "query q: division by zero", "arrival": 1.0, "query": "q", "offset": 7}]
     with DataDirectory(tmp_path) as directory:
-        Store(directory).commit(Commit(1, (), {"q": {"s": 8}}, letters={"s": told}))  # killed before it was delivered
+        # Killed before the letters were delivered.
+        Store(directory).commit(Commit(1, (), {"q": {"s": 8}}, letters={"s": failures}))
     for _ in range(2):
         with DataDirectory(tmp_path) as directory:
             assert Store(directory).deliver() == {}
@@ -104,7 +105,7 @@ def test_committed_letters_arrive_once(tmp_path: Path) -> None:
     with DataDirectory(tmp_path) as directory:
         store = Store(directory)
         store.tidy()
-        store.commit(Commit(2, (), {"q": {"s": 9}}, letters={"s": told}))
+        store.commit(Commit(2, (), {"q": {"s": 9}}, letters={"s": failures}))
         store.close()
         assert letters(directory) == [1, 2]
 
@@ -114,8 +115,8 @@ def test_letters_that_cannot_be_kept_wait_in_the_commit_log(
 ) -> None:
     store = Store(directory)
     for number in range(1, 4):
-        told = [{"reason": "x", "arrival": 1.0, "query": f"q{number}", "offset": number}]
-        store.commit(Commit(number, letters={"s": told}))
+        failures = [{"reason": "x", "arrival": 1.0, "query": f"q{number}", "offset": number}]
+        store.commit(Commit(number, letters={"s": failures}))
     with monkeypatch.context() as failing:
         failing.setattr(DeadLetters, "keep_committed", fail)
         assert list(store.deliver()) == ["s"]
@@ -278,9 +279,9 @@ def test_files_stay_open_when_another_sink_of_that_query_is_let_go(directory: Da
     store = Store(directory)
     store.commit(Commit(outputs={"q": inline(1)}))
     store.deliver()
-    store.sinks.let_go(LetGo(99, "q", "callback 99"))
+    store.sinks.close_sink(CloseSink(99, "q", "callback 99"))
     assert list(store.sinks.files) == ["q"]
-    store.sinks.let_go(LetGo(99, "q", FILES))
+    store.sinks.close_sink(CloseSink(99, "q", FILES))
     assert store.sinks.files == {}
 
 

@@ -1,4 +1,4 @@
-"""Who follows results: what waits is bounded, what was missed is told, who has gone is forgotten. Without Spark."""
+"""Followers: their inboxes are bounded, missed rows are counted, dropped followers are forgotten. Without Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def batch(first: int, rows: int = 100) -> pa.Table:
 
 
 def values(tables: list[pa.Table]) -> list[int]:
-    return [each for table in tables for each in table["x"].to_pylist()]
+    return [value for table in tables for value in table["x"].to_pylist()]
 
 
 @given(st.lists(st.integers(0, 60) | st.none(), max_size=60), st.integers(1, 2000))
@@ -35,14 +35,14 @@ def test_what_waits_is_bounded_and_nothing_is_lost_without_a_word(steps: list[in
             given_rows, largest = given_rows + rows, max(largest, 8 * rows)
         elif failed is None:
             try:
-                found = inbox.get(timeout=0)
-                read += [] if found is None else values([found])
+                table = inbox.get(timeout=0)
+                read += [] if table is None else values([table])
             except HeadgateError as error:
                 failed = error
         assert inbox.nbytes <= max(buffer, largest)
     waiting = []
-    while inbox.nbytes and (found := inbox.get(timeout=0)) is not None:
-        waiting += values([found])
+    while inbox.nbytes and (table := inbox.get(timeout=0)) is not None:
+        waiting += values([table])
     assert read + waiting == list(range(len(read) + len(waiting)))
     assert len(read) + len(waiting) + inbox.missed == given_rows
     if failed is not None:

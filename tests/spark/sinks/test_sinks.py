@@ -14,7 +14,8 @@ from headgate.model import HeadgateError
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks import result_files
 from headgate.spark.sinks.files import FAN, FileSink
-from headgate.spark.sinks.registry import MemorySink, behind_of, is_file, open_sink, parse_sink
+from headgate.spark.sinks.memory import MemorySink
+from headgate.spark.sinks.registry import behind_of, is_file, open_sink, parse_sink
 from headgate.spark.sinks.result_files import read
 
 KINDS = pytest.mark.parametrize("kind", ["parquet", "jsonl"])
@@ -25,7 +26,7 @@ def table(*values: int) -> pa.Table:
     return pa.table({"x": pa.array(values, pa.int64())})
 
 
-def found(folder: Path) -> list[int]:
+def values_in(folder: Path) -> list[int]:
     values: list[int] = read(folder)["x"].to_pylist()
     return values
 
@@ -38,7 +39,7 @@ def test_rolling_forward_twice_writes_once(tmp_path: Path, kind: str) -> None:
         sink.roll_forward(3, table())
         sink.roll_forward_all([(4, table(3)), (5, table(4)), (6, table())])
         sink.roll_forward(4, table(3))
-        assert found(tmp_path / "q") == [1, 2, 3, 4]
+        assert values_in(tmp_path / "q") == [1, 2, 3, 4]
 
 
 @KINDS
@@ -52,11 +53,11 @@ def test_small_files_are_merged_and_nothing_is_lost(tmp_path: Path, kind: str) -
         if chance.random() < 0.05:
             sink = FileSink(tmp_path, kind)
     expected = [number for number in range(1, 400) for _ in range(number % 3)]
-    assert found(tmp_path) == expected
+    assert values_in(tmp_path) == expected
     assert len(list(tmp_path.iterdir())) < 4 * FAN
     for number in range(1, 400):
         sink.roll_forward(number, table(*[number] * (number % 3)))
-    assert found(tmp_path) == expected
+    assert values_in(tmp_path) == expected
 
 
 @KINDS
@@ -69,7 +70,7 @@ def test_files_written_aside_are_adopted_once(tmp_path: Path, kind: str) -> None
     sink.adopt(2, files)
     sink.adopt(2, files)
     FileSink(tmp_path / "q", kind).adopt(2, files)
-    assert found(tmp_path / "q") == [0, 1, 2]
+    assert values_in(tmp_path / "q") == [0, 1, 2]
     with pytest.raises(HeadgateError, match=r"3\.parquet: a committed result is missing"):
         sink.adopt(3, [tmp_path / "3.parquet"])
 
@@ -88,7 +89,7 @@ def test_a_commit_of_several_files_is_merged_as_a_whole_or_not(
         sink.roll_forward(number, table(number))
     sink.compact()
     assert len(list((tmp_path / "q").iterdir())) < 6
-    assert len(found(tmp_path / "q")) == 4001 + 3 * FAN - 2
+    assert len(values_in(tmp_path / "q")) == 4001 + 3 * FAN - 2
 
 
 def test_an_earlier_commit_that_is_missing_is_put_in_place(tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_an_earlier_commit_that_is_missing_is_put_in_place(tmp_path: Path) -> No
     (tmp_path / "part-000000000001-0000.parquet").unlink()  # its rename was lost in a power cut
     again = FileSink(tmp_path, "parquet")
     again.roll_forward_all([(number, table(number)) for number in (1, 2, 3, 4)])
-    assert found(tmp_path) == [1, 2, 3, 4]
+    assert values_in(tmp_path) == [1, 2, 3, 4]
 
 
 def test_results_are_read_while_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +113,7 @@ def test_results_are_read_while_files_are_merged(tmp_path: Path, monkeypatch: py
         return load(path, schema)
 
     monkeypatch.setattr(result_files, "load", merged_meanwhile)
-    assert found(tmp_path) == list(range(1, FAN + 1))
+    assert values_in(tmp_path) == list(range(1, FAN + 1))
 
 
 @KINDS
@@ -128,13 +129,13 @@ def test_newer_results_come_while_files_are_merged(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(FileSink, "_merge", meanwhile)
     sink.compact(FAN)
-    assert [(part.first, part.last) for part in sink._parts] == [(1, FAN), *((n, n) for n in range(FAN + 1, FAN + 4))]
-    assert sink._parts == result_files.parts(tmp_path)
+    assert [(file.first, file.last) for file in sink._files] == [(1, FAN), *((n, n) for n in range(FAN + 1, FAN + 4))]
+    assert sink._files == result_files.all_files(tmp_path)
     sink.roll_forward_all([(number, table(number)) for number in range(1, FAN + 4)])
-    assert found(tmp_path) == list(range(1, FAN + 4))
+    assert values_in(tmp_path) == list(range(1, FAN + 4))
     sink.close()
     sink.compact()  # nothing: the folder may be another's
-    assert len(sink._parts) == 4
+    assert len(sink._files) == 4
 
 
 @KINDS
@@ -148,10 +149,10 @@ def test_files_stay_while_somebody_relies_on_them(tmp_path: Path, kind: str) -> 
             sink.compact()
             FileSink(tmp_path, kind)
             assert sorted(tmp_path.glob(f"*.{kind}")) == small
-        assert found(tmp_path) == list(range(1, FAN + 1))
+        assert values_in(tmp_path) == list(range(1, FAN + 1))
     sink.compact()
     assert [path.name for path in tmp_path.glob("*-*")] == [f"merged-{1:012}-{FAN:012}.{kind}"]
-    assert found(tmp_path) == list(range(1, FAN + 1))
+    assert values_in(tmp_path) == list(range(1, FAN + 1))
 
 
 def test_files_of_another_kind_are_not_merged(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_files_of_another_kind_are_not_merged(tmp_path: Path) -> None:
             number += 1
             sink.roll_forward(number, table(number))
             sink.compact()
-        assert found(tmp_path) == list(range(1, number + 1))
+        assert values_in(tmp_path) == list(range(1, number + 1))
     assert len(list(tmp_path.glob("merged-*"))) == 3
 
 

@@ -24,9 +24,9 @@ from headgate.spark.store.atomic_files import write_atomic
 
 @pytest.fixture
 def session(opened: Open) -> Session:
-    made = opened()
-    declare(made, ("a",))
-    return made
+    session = opened()
+    declare(session, ("a",))
+    return session
 
 
 def test_a_full_disk_suspends_the_query_whose_files_are_there(

@@ -25,7 +25,7 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
 
 def rows(times: Sequence[int | None], first_id: int = 0) -> pa.Table:
     ids = range(first_id, first_id + len(times))
-    columns = {"id": list(ids), "name": [f"n{each}" for each in ids], "ts": times}
+    columns = {"id": list(ids), "name": [f"n{number}" for number in ids], "ts": times}
     return pa.table(columns, schema=pa.schema([("id", pa.int64()), ("name", pa.string()), ("ts", pa.int64())])).cast(
         SCHEMA
     )
@@ -36,5 +36,5 @@ def opened(folder: Path, stream: Stream = STREAM, **settings: Any) -> StreamLog:
 
 
 def ids(table: pa.Table) -> list[int]:
-    found: list[int] = table["id"].to_pylist()
-    return found
+    values: list[int] = table["id"].to_pylist()
+    return values

@@ -1,8 +1,8 @@
-"""The kill test: many lives of a toy engine on one data directory, each ended by signal 9, then an account.
+"""The kill test: a toy engine is killed and started again many times on one data directory; then all rows are counted.
 
     python -m tests.spark.store.kills --turns 2 --random 210 --seed 1
 
-Lives are forked from this process, which has everything loaded, so one costs milliseconds.
+Each *life* of the engine is forked from this process, which has everything loaded, so it takes only milliseconds.
 """
 
 from __future__ import annotations
@@ -145,9 +145,9 @@ def expected(batches: int) -> tuple[list[int], list[int], list[int]]:
     for index in range(batches):
         table = batch(index)
         pairs = list(zip(table["id"].to_pylist(), table["ts"].cast(pa.int64()).to_pylist(), strict=True))
-        kept += [each for each, moment in pairs if moment is not None]
-        late += [each for each, moment in pairs if moment is not None and moment < frontier]
-        rejected += [each for each, moment in pairs if moment is None]
+        kept += [number for number, moment in pairs if moment is not None]
+        late += [number for number, moment in pairs if moment is not None and moment < frontier]
+        rejected += [number for number, moment in pairs if moment is None]
         frontier = max([frontier, *(moment - 20 for _, moment in pairs if moment is not None)])
     return kept, late, rejected
 
@@ -161,23 +161,24 @@ def account(folder: Path) -> tuple[int, int, list[str]]:
         kept, late, rejected = expected(batches[-1] + 1 if batches else 0)
         results = 0
         for query, divisor in zip(SINKS, (2, 3, 1), strict=True):
-            found = Counter(read(directory.result(query))["id"].to_pylist())
-            wrong += differences(query, found, [each for each in kept if each % divisor == 0])
-            results += found.total()
+            counts = Counter(read(directory.result(query))["id"].to_pylist())
+            wrong += differences(query, counts, [number for number in kept if number % divisor == 0])
+            results += counts.total()
         letters = DeadLetters(directory.letters("s")).letters()
-        wrong += differences("dead letters", Counter(each.row["id"] for each in letters if each.row), rejected)
-        told = {letter.offset for letter in letters if letter.reason.startswith("late by")}
+        wrong += differences("dead letters", Counter(letter.row["id"] for letter in letters if letter.row), rejected)
+        late_offsets = {letter.offset for letter in letters if letter.reason.startswith("late by")}
         offsets = dict(zip(kept, range(len(kept)), strict=True))
-        wrong += differences("late", Counter(each for each in kept if offsets[each] in told), late)
-        wrong += [] if len(told) == len([each for each in letters if not each.row]) else ["late letters are doubled"]
+        wrong += differences("late", Counter(number for number in kept if offsets[number] in late_offsets), late)
+        if len(late_offsets) != len([letter for letter in letters if not letter.row]):
+            wrong.append("late letters are doubled")
         if not late:
             wrong.append("nothing was late: the test tests less than it should")
     return len(kept), results, wrong
 
 
-def differences(name: str, found: Counter[int], wanted: list[int]) -> list[str]:
+def differences(name: str, counts: Counter[int], wanted: list[int]) -> list[str]:
     asked = Counter(wanted)
-    lost, doubled = (asked - found).total(), (found - asked).total()
+    lost, doubled = (asked - counts).total(), (counts - asked).total()
     return [f"{name}: {lost} lost, {doubled} doubled or not asked for"] if lost or doubled else []
 
 

@@ -1,4 +1,4 @@
-"""A stream log as a list: what the real one must agree with."""
+"""A stream log as a plain list, with which the real one must agree."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class NaiveLog:
         if batch is not None and batch in self.batches:
             return (*self.batches[batch], [])
         frontier, first, rejected = self.frontier(len(self.rows)), len(self.rows), []
-        for each, time in zip(given["id"].to_pylist(), given["ts"].cast(pa.int64()).to_pylist(), strict=True):
+        for number, time in zip(given["id"].to_pylist(), given["ts"].cast(pa.int64()).to_pylist(), strict=True):
             if time is None or time > arrival * 1e6 + self.ahead:
-                rejected.append(each)
+                rejected.append(number)
             else:
-                self.rows.append((each, time, arrival, frontier is not None and time < frontier))
+                self.rows.append((number, time, arrival, frontier is not None and time < frontier))
         self.ends.append(len(self.rows))
         if batch is not None:
             self.batches[batch] = (first, len(self.rows))
@@ -46,13 +46,13 @@ class NaiveLog:
 
     def read(self, first: int, last: int) -> list[tuple[int, int, bool]]:
         """Ids, offsets and marks."""
-        found = enumerate(self.rows[first:last], start=first)
-        return [(row[0], offset, row[3]) for offset, row in found if row]
+        numbered = enumerate(self.rows[first:last], start=first)
+        return [(row[0], offset, row[3]) for offset, row in numbered if row]
 
     def window(self, first: int, last: int, low: float, high: float) -> list[tuple[int, int, bool]]:
         """Those in time and inside."""
         times = {row[0]: row[1] for row in self.rows if row}
-        return [each for each in self.read(first, last) if not each[2] and low <= times[each[0]] <= high]
+        return [row for row in self.read(first, last) if not row[2] and low <= times[row[0]] <= high]
 
     def arrivals(self, first: int, last: int) -> list[tuple[float, int]]:
         chunks: list[tuple[float, int]] = []

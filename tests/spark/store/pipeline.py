@@ -1,7 +1,7 @@
 """A toy engine for the kill test: batches come in, queries filter them, results are committed and go to sinks.
 
-Everything it knows after a start comes from the data directory. What was acknowledged before is noted in memory that
-outlives the process, so that the next life can be held to it.
+Everything it knows after a start comes from the data directory. What it acknowledged is noted in memory that survives
+the process, so that the next life can check that it is still there.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def batch(index: int) -> pa.Table:
 
 def ids_of(table: pa.Table) -> list[int]:
     """The ids of results; there may be no result yet, and no column either."""
-    found: list[int] = table["id"].to_pylist() if table.num_rows else []
-    return found
+    ids: list[int] = table["id"].to_pylist() if table.num_rows else []
+    return ids
 
 
 def wanted(query: str, table: pa.Table) -> pa.Table:
@@ -83,9 +83,9 @@ class Life:
         self.store = Store(self.directory)
         self.commits = self.store.commits
         assert self.store.owed == {}
-        for query, told in before.items():  # what was committed is known to readers before it is in files
+        for query, committed in before.items():  # what was committed is known to readers before it is in files
             folder_of = self.directory.result(query)
-            assert told == (ids_of(read(folder_of)) if folder_of.exists() else []), query
+            assert committed == (ids_of(read(folder_of)) if folder_of.exists() else []), query
         self.log = StreamLog.open(self.directory.stream("s"), STREAM, SCHEMA, memory_budget=20_000, seal_rows=30)
         self.letters = DeadLetters(self.directory.letters("s"))
         self.runs = count(self.commits.state.run + 1)

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.spark.sinks import files as file_sinks
-from headgate.spark.sinks.registry import Sink, deliver, open_sink
+from headgate.spark.sinks.base import Sink, deliver
+from headgate.spark.sinks.registry import open_sink
 from headgate.spark.store import atomic_files as files
 from headgate.spark.store import frame_file as frames
 from headgate.spark.store.commits import commit_log as commit
@@ -29,8 +30,8 @@ def aside(folder: Path, run: str, *tables: pa.Table) -> Output:
     """A result that executors have written, a file for each table."""
     (folder / run).mkdir()
     names = tuple(f"{run}/part-{index}.parquet" for index in range(len(tables)))
-    for name, each in zip(names, tables, strict=True):
-        pq.write_table(each, folder / name)
+    for name, table in zip(names, tables, strict=True):
+        pq.write_table(table, folder / name)
     return Output.written(folder, names)
 
 
@@ -97,7 +98,7 @@ def plainly(folder: Path, kind: str) -> list[int]:
     """What somebody sees who lists the files and knows nothing of Headgate."""
     function = "read_parquet" if kind == "parquet" else "read_json"
     try:
-        found = duckdb.execute(f"SELECT x FROM {function}('{folder}/*.{kind}')").fetchall()
+        rows = duckdb.execute(f"SELECT x FROM {function}('{folder}/*.{kind}')").fetchall()
     except duckdb.IOException:  # no file matches
         return []
-    return sorted(x for (x,) in found)
+    return sorted(x for (x,) in rows)

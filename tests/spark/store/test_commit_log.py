@@ -31,16 +31,16 @@ def test_commits_come_back(tmp_path: Path) -> None:
     assert again.state == log.state
     assert again.state.positions == {"q": {"s": 3}, "p0": {"t": 2}, "p1": {"t": 3}}
     assert list(again.commits()) == [(number, commit(number)) for number in (1, 2, 3)]
-    assert [found.outputs["q"].table()["x"].to_pylist() for _, found in again.commits()] == [[1], [2], [3]]
+    assert [entry.outputs["q"].table()["x"].to_pylist() for _, entry in again.commits()] == [[1], [2], [3]]
 
 
 def numbered(folder: Path) -> list[int]:
     """The commits that a log has when it is opened anew, each of which must be what was committed."""
     log = CommitLog(folder)
-    found = list(log.commits())
-    assert [each for _, each in found] == [commit(number) for number, _ in found]
+    entries = list(log.commits())
+    assert [entry for _, entry in entries] == [commit(number) for number, _ in entries]
     log.close()
-    return [number for number, _ in found]
+    return [number for number, _ in entries]
 
 
 @pytest.mark.parametrize("size", [1, 2, 20])
@@ -62,12 +62,12 @@ class Disk:
 
     def __enter__(self) -> None:
         self._patches = [patch.object(os, name, self._watched(name)) for name in ("pwrite", "fsync", "ftruncate")]
-        for each in self._patches:
-            each.start()
+        for replacement in self._patches:
+            replacement.start()
 
     def __exit__(self, *_: object) -> None:
-        for each in self._patches:
-            each.stop()
+        for replacement in self._patches:
+            replacement.stop()
 
     def _watched(self, name: str) -> Callable[..., int | None]:
         real = getattr(os, name)
@@ -98,7 +98,7 @@ def test_groups_and_single_commits_count_whole_or_not_at_all(groups: list[tuple[
         log = CommitLog(Path(folder))
         count = 0
         for size, refused, stuck in groups:
-            commits = [commit(count + place) for place in range(1, size + 1)]
+            commits = [commit(count + step) for step in range(1, size + 1)]
             disk = Disk(refused, stuck)
             with disk:
                 try:
@@ -128,13 +128,14 @@ def test_a_group_that_is_torn_leaves_its_whole_commits(tmp_path: Path) -> None:
     log.append_all([commit(number) for number in (2, 3, 4)])
     (path,) = tmp_path.iterdir()
     data = path.read_bytes()
-    ends = [place.position - 16 for place in FrameFile(path, point="commit.append").places[3:]] + [len(data)]
+    ends = [location.start - 16 for location in FrameFile(path, point="commit.append").frames[3:]] + [len(data)]
     for end in range(before, len(data) + 1):
         path.write_bytes(data[:end])
-        assert len(list(read_frames(path))) == 2 + sum(each <= end for each in ends)  # of the state and commit 1
+        complete = sum(frame_end <= end for frame_end in ends)
+        assert len(list(read_frames(path))) == 2 + complete  # with the state and commit 1
         assert path.stat().st_size == end
         if end % 16 == 0:
-            assert numbered(tmp_path) == list(range(1, 2 + sum(each <= end for each in ends)))
+            assert numbered(tmp_path) == list(range(1, 2 + complete))
 
 
 def test_compaction_keeps_the_sum_and_the_rest(tmp_path: Path) -> None:
@@ -145,12 +146,12 @@ def test_compaction_keeps_the_sum_and_the_rest(tmp_path: Path) -> None:
     log.append(Commit(queries={"gone": None}))
     state, size = log.state, log.size
     log.compact(upto=3)
-    for each in (log, CommitLog(tmp_path)):
-        assert each.state == state
-        assert each.base().number == 3
-        assert "gone" in each.base().queries
-        assert "gone" not in each.state.positions
-        assert [number for number, _ in each.commits()] == [4, 5]
+    for reader in (log, CommitLog(tmp_path)):
+        assert reader.state == state
+        assert reader.base().number == 3
+        assert "gone" in reader.base().queries
+        assert "gone" not in reader.state.positions
+        assert [number for number, _ in reader.commits()] == [4, 5]
     log.compact()
     assert (log.size < size, list(log.commits()), log.append(commit(6))) == (True, [], 6)
     log.compact(upto=2)  # further back than it is already

@@ -45,10 +45,10 @@ changes = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 2
 
 
 def flipped(data: bytes, first: int, changes: list[tuple[float, int]]) -> bytes:
-    found = bytearray(data)
-    for place, by in changes:
-        found[first + int(place * (len(data) - first))] ^= by
-    return bytes(found)
+    changed = bytearray(data)
+    for share, by in changes:
+        changed[first + int(share * (len(data) - first))] ^= by
+    return bytes(changed)
 
 
 def copied(folder: Path, target: str, pattern: str) -> Path:
@@ -81,7 +81,7 @@ def test_changed_bytes_of_a_log_are_refused(
         before = file.read_bytes()
         first = 0
         if newest and not sealed:
-            first = FrameFile(file, point="log.append").places[-1].position - 16
+            first = FrameFile(file, point="log.append").frames[-1].start - 16
         after = flipped(before, first, changes)
         file.write_bytes(after)
         if after == before:
@@ -97,7 +97,7 @@ def test_a_cut_commit_log_gives_whole_commits(commit_folder: Path, cut: float) -
     with scratch() as target:
         file = copied(commit_folder, target, "*.log")
         data = file.read_bytes()
-        first_end = FrameFile(file, point="commit.append").places[1].position - 16
+        first_end = FrameFile(file, point="commit.append").frames[1].start - 16
         file.write_bytes(data[: round(cut * len(data))])
         if round(cut * len(data)) < first_end:  # the first record came with the file
             with pytest.raises(HeadgateError, match=rf"{file.name}: the first record is missing"):
@@ -127,7 +127,7 @@ def test_zeros_at_the_end_are_what_a_power_cut_leaves(log_folder: Path) -> None:
         with scratch() as target:
             file = copied(log_folder, target, "*.tail")
             data = file.read_bytes()
-            newest = FrameFile(file, point="log.append").places[-1].position - 16
+            newest = FrameFile(file, point="log.append").frames[-1].start - 16
             file.write_bytes(data[: newest + keep].ljust(len(data), b"\0"))
             if keep == 5:  # a header half of zeros is no header
                 with pytest.raises(HeadgateError, match="damaged"):

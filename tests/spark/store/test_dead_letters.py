@@ -64,8 +64,8 @@ def test_letters_are_taken_replayed_and_settled(tmp_path: Path) -> None:
     assert ids(taken.rows(SCHEMA)) == [1, 2]
     assert taken.rows(SCHEMA).schema == SCHEMA
     assert [letter.text for letter in taken.letters] == [None, None, '{"id": ']
-    for each in (letters, DeadLetters(path)):
-        assert (each.count(), each.unsettled(), each.take()) == (0, taken, taken)
+    for reader in (letters, DeadLetters(path)):
+        assert (reader.count(), reader.unsettled(), reader.take()) == (0, taken, taken)
     again = DeadLetters(path)
     assert log.newest is not None
     assert again.keep(log.newest) == 0  # also the one taken is known
@@ -88,16 +88,16 @@ def test_letters_that_are_not_chosen_stay(tmp_path: Path) -> None:
     taken = letters.take(lambda letter: letter if letter.row else None)
     assert taken is not None
     assert [letter.reason for letter in taken.letters] == [NO_EVENT_TIME]
-    for each in (letters, DeadLetters(path)):
-        assert [letter.offset for letter in each.letters()] == [1, 2]
-        assert (each.count(), each.count(LATE)) == (2, 1)
-        assert each.keep(done) == 0  # also what was taken of it is known
+    for reader in (letters, DeadLetters(path)):
+        assert [letter.offset for letter in reader.letters()] == [1, 2]
+        assert (reader.count(), reader.count(LATE)) == (2, 1)
+        assert reader.keep(done) == 0  # also what was taken of it is known
 
 
 def test_taking_that_was_broken_off_never_happened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.jsonl"
     letters = DeadLetters(path)
-    letters.add([Letter("late", 1.0, row={"id": each}) for each in range(3)])
+    letters.add([Letter("late", 1.0, row={"id": number}) for number in range(3)])
 
     def crash(point: str) -> None:
         if point == "letters.take.written":
@@ -118,14 +118,14 @@ def test_a_file_that_is_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_letters_of_a_commit_are_kept_once(tmp_path: Path) -> None:
-    told = [{"reason": f"query q: {number}", "arrival": 1.0, "query": "q", "offset": number} for number in range(3)]
+    failures = [{"reason": f"query q: {number}", "arrival": 1.0, "query": "q", "offset": number} for number in range(3)]
     letters = DeadLetters(tmp_path / "s.jsonl")
-    letters.keep_committed(4, told[:2])
-    letters.keep_committed(4, told[:2])
-    letters.keep_committed(3, told)
+    letters.keep_committed(4, failures[:2])
+    letters.keep_committed(4, failures[:2])
+    letters.keep_committed(3, failures)
     again = DeadLetters(tmp_path / "s.jsonl")
-    again.keep_committed(4, told)  # a crash had torn it: the rest comes
-    again.keep_committed(5, told[:1])
+    again.keep_committed(4, failures)  # a crash had torn it: the rest comes
+    again.keep_committed(5, failures[:1])
     assert [(letter.commit, letter.offset) for letter in again.letters()] == [(4, 0), (4, 1), (4, 2), (5, 0)]
     assert again.failed("q") == [((("s", number),), None) for number in (0, 1, 2, 0)]
     assert again.failed("other") == []

@@ -34,12 +34,12 @@ def test_is_made_and_opened_again(tmp_path: Path) -> None:
 
 def test_a_second_process_is_refused_in_one_line(tmp_path: Path) -> None:
     with DataDirectory(tmp_path):
-        told = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-c", SECOND, str(tmp_path)], capture_output=True, text=True, check=True
         ).stdout
-    assert len(told.splitlines()) == 1
-    assert str(tmp_path) in told
-    assert "in use" in told
+    assert len(output.splitlines()) == 1
+    assert str(tmp_path) in output
+    assert "in use" in output
 
 
 def test_the_same_process_is_refused_too(tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ def test_every_name_makes_a_short_file_name_of_its_own(name: str) -> None:
     except HeadgateError as error:
         assert len(str(error).splitlines()) == 1  # noqa: PT017 - what is refused is refused in one line
         return
-    made = safe_name(name)
-    assert len(made.encode()) <= 200
-    assert made not in (".", "..")
-    assert not set(made) & set("/\\\0\n#")
-    assert made == made.strip()  # a space is allowed between words
-    assert Path("x", made).name == made
+    file_name = safe_name(name)
+    assert len(file_name.encode()) <= 200
+    assert file_name not in (".", "..")
+    assert not set(file_name) & set("/\\\0\n#")
+    assert file_name == file_name.strip()  # a space is allowed between words
+    assert Path("x", file_name).name == file_name

@@ -29,14 +29,14 @@ FORBIDDEN = {"shutil", "tempfile"}  # modules
 
 def changes(tree: ast.AST) -> list[str]:
     """The calls in a module that change files by themselves."""
-    found = []
+    uses = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [node.module] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
-            found += [name for name in names if name in FORBIDDEN]
+            names = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            uses += [name for name in names if name in FORBIDDEN]
         elif isinstance(node, ast.Call) and _changes(node):
-            found.append(f"line {node.lineno}: {ast.unparse(node)}")
-    return found
+            uses.append(f"line {node.lineno}: {ast.unparse(node)}")
+    return uses
 
 
 def _changes(call: ast.Call) -> bool:
@@ -62,7 +62,7 @@ def _changes(call: ast.Call) -> bool:
 
 def _writes(call: ast.Call, place: int) -> bool:
     """Whether it opens with a mode that is not for reading; what has no mode at all may be a log's `open`."""
-    modes = [*call.args[place : place + 1], *(each.value for each in call.keywords if each.arg == "mode")]
+    modes = [*call.args[place : place + 1], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
     return any(isinstance(mode, ast.Constant) and set(str(mode.value)) & set("wax+") for mode in modes)
 
 

@@ -1,4 +1,4 @@
-"""A file of frames that is closed: it never touches a descriptor that is another file's by now."""
+"""Closing a frame file: afterwards it never touches its descriptor, whose number may belong to another file."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def file(tmp_path: Path) -> FrameFile:
 
 
 def test_a_closed_file_refuses_and_leaves_others_alone(file: FrameFile, tmp_path: Path) -> None:
-    place = file.append(b"one")
+    location = file.append(b"one")
     file.close()
     file.close()
     victims = [os.open(tmp_path / f"victim{n}", os.O_RDWR | os.O_CREAT) for n in range(20)]  # one has its descriptor
-    for act in (lambda: file.append(b"two"), lambda: file.read(place), lambda: file.raw(place)):
+    for act in (lambda: file.append(b"two"), lambda: file.read(location), lambda: file.raw(location)):
         with pytest.raises(HeadgateError, match="the file is closed"):
             act()
     for number, victim in enumerate(victims):
         os.close(victim)
         assert (tmp_path / f"victim{number}").read_bytes() == b""
     again = FrameFile(tmp_path / "frames", point="log.append")
-    assert [again.read(each) for each in again.places] == [b"one"]
+    assert [again.read(location) for location in again.frames] == [b"one"]
 
 
 def test_an_append_under_way_ends_before_the_file_is_let_go(file: FrameFile, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,13 +43,13 @@ def test_an_append_under_way_ends_before_the_file_is_let_go(file: FrameFile, mon
         sync(descriptor)  # fails if it has been closed
 
     monkeypatch.setattr(os, "fsync", slow)
-    places: list[object] = []
-    thread = threading.Thread(target=lambda: places.append(file.append(b"one")))
+    locations: list[object] = []
+    thread = threading.Thread(target=lambda: locations.append(file.append(b"one")))
     thread.start()
     assert begun.wait(30)
     file.close()
     go.set()
     thread.join(30)
-    assert len(places) == 1
+    assert len(locations) == 1
     with pytest.raises(HeadgateError, match="the file is closed"):
         file.append(b"two")

@@ -51,12 +51,12 @@ def test_the_newest_lines_are_kept_as_they_were_within_bounds(batches: list[list
         for batch in batches:
             Journal(directory / "journal", limit).write(batch)  # as after a restart
             written += batch
-            found = read_journal(directory)
-            assert found == written[len(written) - len(found) :]
-            assert bool(found) == bool(written)
+            entries = read_journal(directory)
+            assert entries == written[len(written) - len(entries) :]
+            assert bool(entries) == bool(written)
             assert max(sizes(directory).values(), default=0) <= limit
             if "former.jsonl" not in sizes(directory):
-                assert found == written
+                assert entries == written
 
 
 @given(st.lists(ENTRIES, min_size=1, max_size=5), st.data(), st.binary(max_size=20))
@@ -128,13 +128,13 @@ def test_a_disk_that_becomes_full_in_the_middle_of_a_write(
         journal.write(numbered(5, 6))
     assert journal.lost == (3 if room == 150 else 4)  # the last line has room in 150 bytes
     journal.write(numbered(6, 8))
-    found = [entry.at for entry in read_journal(tmp_path)]
-    assert found[:2] + found[-2:] == [0.0, 1.0, 6.0, 7.0]
-    assert len(found) + journal.lost == 8
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 1
-    assert "journal not written" in told[0]
-    assert "lost=3" in told[0]
+    entries = [entry.at for entry in read_journal(tmp_path)]
+    assert entries[:2] + entries[-2:] == [0.0, 1.0, 6.0, 7.0]
+    assert len(entries) + journal.lost == 8
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 1
+    assert "journal not written" in messages[0]
+    assert "lost=3" in messages[0]
 
 
 def test_a_folder_that_is_gone_raises_nothing(tmp_path: Path) -> None:
@@ -150,10 +150,10 @@ def test_is_read_without_gaps_while_another_process_writes_it(tmp_path: Path) ->
     newest = -1.0
     with subprocess.Popen([sys.executable, "-c", WRITER, str(folder)]) as writer:
         while writer.poll() is None:
-            found = [entry.at for entry in read_journal(tmp_path)]
-            if found:
-                assert found == [found[0] + number for number in range(len(found))]
-                assert found[-1] >= newest
-                newest = found[-1]
+            entries = [entry.at for entry in read_journal(tmp_path)]
+            if entries:
+                assert entries == [entries[0] + number for number in range(len(entries))]
+                assert entries[-1] >= newest
+                newest = entries[-1]
     assert writer.returncode == 0
     assert read_journal(tmp_path)[-1].at == 2999

@@ -27,10 +27,10 @@ def test_several_hundred_kills_lose_and_double_nothing(capsys: pytest.CaptureFix
     with capsys.disabled():
         print(f"\n{done.stdout}", end="")
     assert done.returncode == 0, done.stdout + done.stderr
-    found = re.match(r"(\d+) kills, (\d+) of them at (\d+) named points", done.stdout)
-    assert found is not None
-    assert int(found[1]) >= 300
-    assert int(found[2]) == 2 * int(found[3]) == 2 * len(kill_points.POINTS)
+    match = re.match(r"(\d+) kills, (\d+) of them at (\d+) named points", done.stdout)
+    assert match is not None
+    assert int(match[1]) >= 300
+    assert int(match[2]) == 2 * int(match[3]) == 2 * len(kill_points.POINTS)
 
 
 @pytest.mark.slow

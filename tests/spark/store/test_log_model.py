@@ -1,4 +1,4 @@
-"""Whatever is done to a log in whatever order, it answers like a list."""
+"""Whatever is done to a stream log in whatever order, it gives the same answers as a plain list."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Both:
     def append(self, arrival: float, times: list[int | None], batch: str | None) -> None:
         shift = 3 * int(arrival * 1e6)
         table = rows([time if time is None else time + shift for time in times], next(self.ids) * 100)
-        known = batch in self.naive.batches
+        in_log = batch in self.naive.batches
         done = self.log.append(table, arrival, batch)
         first, last, rejected = self.naive.append(table, arrival, batch)
         assert (done.first, done.last) == (first, last)
-        if not known:
-            assert sorted(each for found, _ in done.rejected for each in found["id"].to_pylist()) == rejected
+        if not in_log:
+            assert sorted(number for rows, _ in done.rejected for number in rows["id"].to_pylist()) == rejected
             assert [offset for offset, _ in done.late] == [at for _, at, late in self.naive.read(first, last) if late]
 
     def seal(self) -> None:

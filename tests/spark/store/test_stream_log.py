@@ -46,10 +46,11 @@ def test_late_is_strictly_below_what_came_before(tmp_path: Path) -> None:
     for seal in (False, True):
         if seal:
             log.seal()
-        for each in (log, opened(tmp_path)):
-            assert (ids(each.read(2, 5)), each.read(2, 5)["_late"].to_pylist()) == ([10, 11, 13], [False, True, False])
-            assert ids(each.read_window(0, 5, -math.inf, math.inf)) == [0, 1, 10, 13]
-            assert (each.late(0, 5), each.late(0, 3), each.late(3, 4)) == (1, 0, 1)
+        for reader in (log, opened(tmp_path)):
+            table = reader.read(2, 5)
+            assert (ids(table), table["_late"].to_pylist()) == ([10, 11, 13], [False, True, False])
+            assert ids(reader.read_window(0, 5, -math.inf, math.inf)) == [0, 1, 10, 13]
+            assert (reader.late(0, 5), reader.late(0, 3), reader.late(3, 4)) == (1, 0, 1)
 
 
 def test_late_rows_never_move_the_frontier_nor_what_windows_read(tmp_path: Path) -> None:
@@ -57,8 +58,8 @@ def test_late_rows_never_move_the_frontier_nor_what_windows_read(tmp_path: Path)
     log.append(rows([100]), 0.0)
     log.append(rows([5, 1], 1), 1.0)
     for low in (None, 100):
-        found = log.segments(1, 3)[-1]
-        assert (found.late, found.low, found.high) == (2, low, low)
+        segment = log.segments(1, 3)[-1]
+        assert (segment.late, segment.low, segment.high) == (2, low, low)
         assert (log.frontier_at(1), log.frontier_at(3)) == (100 - DELAY, 100 - DELAY)
         assert ids(log.read_window(0, 3, 0, 50)) == []
         log.seal()
@@ -81,11 +82,11 @@ FAR = "ahead of its arrival, the stream allows"
 def test_only_the_future_is_bounded(tmp_path: Path, ahead: float, taken: list[int], reasons: Any) -> None:
     """One row from far ahead would make all after it late; it is rejected with its row, and moves nothing."""
     arrival = 7.5
-    times = [0, *(round((arrival + each) * 1e6) for each in (2.0, 3.0, 3600.0, 3605.0)), -(10**15)]
+    times = [0, *(round((arrival + seconds) * 1e6) for seconds in (2.0, 3.0, 3600.0, 3605.0)), -(10**15)]
     log = opened(tmp_path, replace(STREAM, ahead=ahead))
     done = log.append(rows(times), arrival)
     assert (ids(log.read(0, log.end)), {reason: ids(table) for table, reason in done.rejected}) == (taken, reasons)
-    assert log.frontier_at(log.end) == max(times[each] for each in taken) - DELAY
+    assert log.frontier_at(log.end) == max(times[index] for index in taken) - DELAY
 
 
 def test_how_far_ahead_rows_may_be_can_change(tmp_path: Path) -> None:
@@ -108,10 +109,10 @@ def test_a_batch_is_appended_once(tmp_path: Path) -> None:
     again = log.append(rows([1]), 0.0, batch="late")  # the newest one again: what is told of its rows too
     assert (again.late, len(again.rejected)) == (((3, "late by 89 us"),), 1)
     log.seal()
-    for each in (log, opened(tmp_path)):
-        again = each.append(rows([1, 2, 3]), 9.0, batch="a")
-        assert ((again.first, again.last), each.end) == ((first.first, first.last), 4)
-        assert each.append(rows([500]), 9.0, batch="late").last == 4
+    for reader in (log, opened(tmp_path)):
+        again = reader.append(rows([1, 2, 3]), 9.0, batch="a")
+        assert ((again.first, again.last), reader.end) == ((first.first, first.last), 4)
+        assert reader.append(rows([500]), 9.0, batch="late").last == 4
     log.drop_before(4)
     assert opened(tmp_path).append(rows([1]), 0.0, batch="a").last == 3
 
@@ -120,14 +121,14 @@ def test_the_end_takes_an_offset_and_closes_everything(tmp_path: Path) -> None:
     log = opened(tmp_path)
     log.append(rows([100]), 0.0)
     assert (log.finish(2.0), log.finish(3.0), log.end) == (1, 1, 2)
-    for each in (log, opened(tmp_path)):
-        assert (each.frontier_at(1), each.frontier_at(2)) == (100 - DELAY, math.inf)
-        assert (each.read(0, 2).num_rows, each.arrivals(0, 2)) == (1, [(0.0, 1)])
+    for reader in (log, opened(tmp_path)):
+        assert (reader.frontier_at(1), reader.frontier_at(2)) == (100 - DELAY, math.inf)
+        assert (reader.read(0, 2).num_rows, reader.arrivals(0, 2)) == (1, [(0.0, 1)])
     log.append(rows([10**9], 1), 3.0)
-    for each in (log, opened(tmp_path)):
-        assert each.newest is not None
-        assert each.newest.late == ((2, AFTER_THE_END),)
-        assert (ids(each.read(0, 3)), ids(each.read_window(0, 3, -math.inf, math.inf))) == ([0, 1], [0])
+    for reader in (log, opened(tmp_path)):
+        assert reader.newest is not None
+        assert reader.newest.late == ((2, AFTER_THE_END),)
+        assert (ids(reader.read(0, 3)), ids(reader.read_window(0, 3, -math.inf, math.inf))) == ([0, 1], [0])
     log.seal()
     assert (log.frontier_at(1), log.frontier_at(3), log.segments(0, 3)[0].high) == (100 - DELAY, math.inf, 100)
     log.drop_before(3)
@@ -164,7 +165,7 @@ def test_many_small_appends_are_sealed(tmp_path: Path, monkeypatch: pytest.Monke
     log = opened(tmp_path)
     for number in range(10):
         log.append(rows([number], number), float(number))
-    assert [(one.first, one.end) for one in log.segments(0, 10) if one.sealed] == [(0, 4), (4, 8)]
+    assert [(segment.first, segment.end) for segment in log.segments(0, 10) if segment.sealed] == [(0, 4), (4, 8)]
     assert ids(log.read(0, 10)) == ids(opened(tmp_path).read(0, 10)) == list(range(10))
 
 
@@ -205,9 +206,9 @@ def test_inside_an_append_its_rows_do_not_move_the_frontier(tmp_path: Path) -> N
     for seal in (False, True):
         if seal:
             log.seal()
-        for each in (log, opened(tmp_path)):
-            found = [each.frontier_at(offset) for offset in range(6)]
-            assert found == [None, None, 150 - DELAY, 150 - DELAY, 150 - DELAY, 900 - DELAY]
+        for reader in (log, opened(tmp_path)):
+            frontiers = [reader.frontier_at(offset) for offset in range(6)]
+            assert frontiers == [None, None, 150 - DELAY, 150 - DELAY, 150 - DELAY, 900 - DELAY]
 
 
 def test_dropping_keeps_the_frontier_and_refuses_old_offsets(tmp_path: Path) -> None:
@@ -218,13 +219,13 @@ def test_dropping_keeps_the_frontier_and_refuses_old_offsets(tmp_path: Path) -> 
     log.drop_before(1)
     assert log.start == 0  # only whole segments go
     log.drop_before(3)
-    for each in (log, opened(tmp_path)):
-        assert (each.start, each.end, each.frontier_at(2), each.frontier_at(3)) == (2, 4, 490, 490)
-        assert ids(each.read(2, 4)) == [2, 3]
+    for reader in (log, opened(tmp_path)):
+        assert (reader.start, reader.end, reader.frontier_at(2), reader.frontier_at(3)) == (2, 4, 490, 490)
+        assert ids(reader.read(2, 4)) == [2, 3]
         with pytest.raises(HeadgateError, match=r"offsets 1 to 4.*holds 2 to 4"):
-            each.read(1, 4)
+            reader.read(1, 4)
         with pytest.raises(HeadgateError, match="holds 2 to 4"):
-            each.frontier_at(1)
+            reader.frontier_at(1)
     log.require(4)
     with pytest.raises(HeadgateError, match=r"ends at offset 4, but a query stands at 5"):
         log.require(5)

@@ -1,3 +1,5 @@
+"""A calendar queue: keys by the time at which they are due."""
+
 from __future__ import annotations
 
 _FEWEST = 8

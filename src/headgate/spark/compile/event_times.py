@@ -1,4 +1,12 @@
-"""Event times of a plan: what a reference to one is called in the inputs below, and how its value changes."""
+"""Follows an event time down a plan: what it is called in the inputs of an operator, and how its value changes.
+
+To know which rows a window needs, its span of event time must be translated into spans of the streams' event times.
+Each operator is one `Step`: a projection may rename the column, a join adds or takes away a side's name, and
+`window(ts, '10 seconds').start` rounds the value down. Example: for `SELECT x.ts AS t FROM a x JOIN b y ON …` the
+reference ("t",) is ("x", "ts") below the projection and ("ts",) below the join, on input 0.
+A step also translates spans: starts of 10 s windows from 10 s to 20 s come from event times from 10 s to just before
+30 s.
+"""
 
 from __future__ import annotations
 
@@ -25,38 +33,38 @@ from headgate.spark.compile.time_spans import Span, ceiling, floor, micros
 
 _NAME = r"(?:`(?:[^`]|``)+`|\w+)"
 _REF = re.compile(rf"{_NAME}(?:\.{_NAME})*")
-_CUT = re.compile(rf"WINDOW\(({_REF.pattern}), '(\d+) (seconds|microseconds)'\)\.(start|end)")
-_BOTH = re.compile(rf"STRUCT\(({_REF.pattern}) AS start, ({_REF.pattern}) AS end\)")
+_WINDOW_BOUND = re.compile(rf"WINDOW\(({_REF.pattern}), '(\d+) (seconds|microseconds)'\)\.(start|end)")
+_WINDOW_STRUCT = re.compile(rf"STRUCT\(({_REF.pattern}) AS start, ({_REF.pattern}) AS end\)")
 START, END = ("window_start",), ("window_end",)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A reference as one input knows it. With `cut` its value above is the start (or end) of the window around it."""
+    """A reference as one input knows it. With `window`, its value above is the start or end of the window around it."""
 
     input: int
     ref: Ref
-    cut: Window | None = None
-    end: bool = False
+    window: Window | None = None
+    at_end: bool = False
 
     def down(self, span: Span) -> Span:
-        """Values below that give these above: exactly those, for whole windows."""
-        if self.cut is None or span.empty:
+        """The values below that give these values above, rounded to whole windows."""
+        if self.window is None or span.empty:
             return span
-        size = micros(self.cut.size)
-        moved = span.plus(-size, -size) if self.end else span
+        size = micros(self.window.size)
+        moved = span.plus(-size, -size) if self.at_end else span
         return Span(ceiling(moved.low, size), floor(moved.high, size) + size - 1)
 
     def up(self, span: Span) -> Span:
-        """Values above that come of these below."""
+        """The values above that come from these values below."""
         return span if span.empty else Span(self.above(span.low), self.above(span.high))
 
     def above(self, moment: EventTime) -> EventTime:
-        """The value above that comes of one below."""
-        if self.cut is None:
+        """The value above that comes from a value below."""
+        if self.window is None:
             return moment
-        size = micros(self.cut.size)
-        return floor(moment, size) + (size if self.end else 0)
+        size = micros(self.window.size)
+        return floor(moment, size) + (size if self.at_end else 0)
 
 
 def reference(text: str) -> Ref:
@@ -86,8 +94,8 @@ def quoted(ref: Ref) -> str:
     return ".".join(f"`{part.replace('`', '``')}`" for part in ref)
 
 
-def names(node: Operator | Source, streams: Mapping[str, Stream]) -> tuple[str, ...]:
-    """The columns of rows that no join has qualified."""
+def column_names(node: Operator | Source, streams: Mapping[str, Stream]) -> tuple[str, ...]:
+    """The column names of a node's rows, below any join that would qualify them."""
     match node:
         case Source():
             return streams[node.stream].columns
@@ -95,11 +103,11 @@ def names(node: Operator | Source, streams: Mapping[str, Stream]) -> tuple[str, 
             return tuple(column.name for column in node.columns)
         case Aggregate():
             return (*START, *END, *(column.name for column in (*node.keys, *node.aggregates)))
-    return names(node.inputs[0], streams)
+    return column_names(node.inputs[0], streams)
 
 
 def steps(node: Operator, ref: Ref, streams: Mapping[str, Stream]) -> tuple[Step, ...]:
-    """Where a reference's value comes from: one input, every input of a union, or none."""
+    """Where a reference's value comes from: one input, every input of a union, or none if it is computed."""
     match node:
         case Project():
             return _of_projection(node, ref)
@@ -113,58 +121,58 @@ def steps(node: Operator, ref: Ref, streams: Mapping[str, Stream]) -> tuple[Step
 
 
 def window_of(node: Operator | Source, ref: Ref, streams: Mapping[str, Stream]) -> tuple[Window, bool] | None:
-    """The window that a reference names, and whether it is its end; None if it names none."""
+    """The window whose start or end a reference is, and whether it is the end; None if it is neither."""
     if isinstance(node, Source):
         stream = streams[node.stream]
         return stream.windows.get(ref) if isinstance(stream, FragmentStream) else None
     if isinstance(node, Aggregate):
         return (node.window, ref == END) if ref in (START, END) else None
     for step in steps(node, ref, streams):
-        if step.cut is not None:
-            return step.cut, step.end
+        if step.window is not None:
+            return step.window, step.at_end
         return window_of(node.inputs[step.input], step.ref, streams)
     return None
 
 
-def asked(node: Operator, refs: Collection[Ref], streams: Mapping[str, Stream]) -> tuple[set[Ref], ...]:
-    """The event times that an operator asks of each of its inputs, when those above ask it for `refs`."""
-    found: tuple[set[Ref], ...] = tuple(set() for _ in node.inputs)
+def required_times(node: Operator, refs: Collection[Ref], streams: Mapping[str, Stream]) -> tuple[set[Ref], ...]:
+    """The event times that an operator needs of each of its inputs, if the operators above need `refs` of it."""
+    required: tuple[set[Ref], ...] = tuple(set() for _ in node.inputs)
     match node:
         case Aggregate():
-            found[0].add(reference(node.time))
-            return found
+            required[0].add(reference(node.time))
+            return required
         case Except():
-            for own, ref in zip(found, window_columns(node, streams)[0], strict=True):
-                own.add(ref)
-            return found
+            for input_refs, ref in zip(required, window_columns(node, streams)[0], strict=True):
+                input_refs.add(ref)
+            return required
         case Join():
-            found[0].add(reference(node.left_time)[bool(node.left) :])
-            found[1].add(reference(node.right_time)[1:])
+            required[0].add(reference(node.left_time)[bool(node.left) :])
+            required[1].add(reference(node.right_time)[1:])
     for step in (step for ref in refs for step in steps(node, ref, streams)):
-        found[step.input].add(step.ref)
-    return found
+        required[step.input].add(step.ref)
+    return required
 
 
 def window_columns(node: Except, streams: Mapping[str, Stream]) -> tuple[tuple[Ref, Ref], bool]:
-    """How the two sides of an EXCEPT refer to their common window, and whether to its end."""
-    sides = [names(side, streams) for side in node.inputs]
+    """How the two sides of an EXCEPT refer to their common window, and whether both refer to its end."""
+    sides = [column_names(side, streams) for side in node.inputs]
     for pair in zip(*sides, strict=True):
         for path in ((), ("start",), ("end",)):
             left, right = ((name, *path) for name in pair)
-            found = [window_of(side, ref, streams) for side, ref in zip(node.inputs, (left, right), strict=True)]
-            if found[0] is not None and found[0] == found[1]:
-                return (left, right), found[0][1]
+            windows = [window_of(side, ref, streams) for side, ref in zip(node.inputs, (left, right), strict=True)]
+            if windows[0] is not None and windows[0] == windows[1]:
+                return (left, right), windows[0][1]
     raise HeadgateError("EXCEPT without a common window", hint="select window_start at the same place on both sides")
 
 
 def _of_projection(node: Project, ref: Ref) -> tuple[Step, ...]:
-    found = next((column.expression for column in node.columns if column.name == ref[0]), "")
-    if _REF.fullmatch(found):
-        return (Step(0, (*reference(found), *ref[1:])),)
-    if match := _CUT.fullmatch(found):
+    expression = next((column.expression for column in node.columns if column.name == ref[0]), "")
+    if _REF.fullmatch(expression):
+        return (Step(0, (*reference(expression), *ref[1:])),)
+    if match := _WINDOW_BOUND.fullmatch(expression):
         size = int(match[2]) / (1 if match[3] == "seconds" else 1_000_000)
         return (Step(0, reference(match[1]), Window(size), match[4] == "end"),)
-    if (match := _BOTH.fullmatch(found)) and ref[1:] in (("start",), ("end",)):
+    if (match := _WINDOW_STRUCT.fullmatch(expression)) and ref[1:] in (("start",), ("end",)):
         return (Step(0, reference(match[1] if ref[1] == "start" else match[2])),)
     return ()
 
@@ -179,8 +187,8 @@ def _of_join(node: Join | TableJoin, ref: Ref) -> tuple[Step, ...]:
 
 
 def _by_position(node: Union | Except, ref: Ref, streams: Mapping[str, Stream]) -> tuple[Step, ...]:
-    columns = [names(side, streams) for side in node.inputs]
+    columns = [column_names(side, streams) for side in node.inputs]
     if ref[0] not in columns[0]:
         return ()
-    place = columns[0].index(ref[0])
-    return tuple(Step(number, (theirs[place], *ref[1:])) for number, theirs in enumerate(columns))
+    position = columns[0].index(ref[0])
+    return tuple(Step(number, (side[position], *ref[1:])) for number, side in enumerate(columns))

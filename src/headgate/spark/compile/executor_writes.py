@@ -1,4 +1,4 @@
-"""Large results: executors write them as files, the driver learns their names."""
+"""Large results: executors write them as Parquet files, the driver learns only the names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headgate.spark.compile.executor_reads import located
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Results in Parquet files, named as seen from the folder that they were to go to."""
+    """Results in Parquet files, whose paths are relative to the folder in which they were to be written."""
 
     files: tuple[str, ...]
     rows: int
@@ -29,10 +29,10 @@ def write(frame: DataFrame, columns: Sequence[str], aside: Path) -> Written:
     try:
         frame.select(*(quoted((name,)) for name in columns)).write.parquet(located(folder))
         rows = {path: pq.read_metadata(path).num_rows for path in sorted(folder.glob("*.parquet"))}
-        found = [path for path, count in rows.items() if count]
+        filled = [path for path, count in rows.items() if count]
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    if not found:
+    if not filled:
         shutil.rmtree(folder)
-    return Written(tuple(f"{folder.name}/{path.name}" for path in found), sum(rows.values()))
+    return Written(tuple(f"{folder.name}/{path.name}" for path in filled), sum(rows.values()))

@@ -1,4 +1,4 @@
-"""Results of one operator that wait for the next, as a stream of their own."""
+"""The stream between two fragments of a query: what one fragment's last operator gives and the next one reads."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import pyarrow as pa
 from headgate.model import Stream, Window
 from headgate.plan.sharing import Place
 
-Ref = tuple[str, ...]  # sensors.window.start: ("sensors", "window", "start")
+# A reference to a column, or to a field of one, as its parts: `sensors.window.start` is ("sensors", "window", "start").
+Ref = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FragmentStream(Stream):
-    """A stream between two operators of one query. It may have several event times, or none."""
+    """A stream between two fragments of one query. It may have several event times, or none."""
 
-    below: tuple[Place, ...]  # the streams that it is made of: leaves of the plan, seen from the operator that gives it
+    below: tuple[Place, ...]  # the leaves it is made of, as places seen from the operator that gives it
     refs: tuple[Ref, ...]  # what the operators above call its columns
     types: pa.Schema  # of these columns, as `c0`, `c1`, …
     times: tuple[Ref, ...] = ()  # the event times that the operators above ask for
-    windows: Mapping[Ref, tuple[Window, bool]] = field(default_factory=dict)  # times that are a window's start or end
+    windows: Mapping[Ref, tuple[Window, bool]] = field(default_factory=dict)  # those that are a window's start or end
 
 
 def event_times(stream: Stream) -> tuple[Ref, ...]:
-    """What may be called the event time of a stream's tuples.
+    """The columns of a stream that are event times.
 
     >>> event_times(Stream(name="s", event_time="ts"))
     (('ts',),)

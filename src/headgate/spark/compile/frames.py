@@ -1,9 +1,12 @@
-"""A plan and the offsets a run takes, as one DataFrame.
+"""Builds the DataFrame of one run from a plan and the rows that the run takes.
 
-Every frame inside carries hidden columns after or among its own: `_arrival` (the latest of its tuples) and `_closes`
-(the end of the window that the row is of, or null). What changes from run to run is data: the rows, and for sliding
-windows the first and last end to emit, as constant columns `_first_n`, `_last_n` of the rows, n the depth of the
-aggregate. A literal would make Spark compile the job's code anew in every run.
+Every frame on the way carries hidden columns beside its own: `_arrival` (when the latest of its tuples arrived) and
+`_closes` (the end of the window that the row belongs to, or null).
+
+What changes from run to run must be data, not text: a literal would make Spark compile the job's code anew in every
+run. So the rows come as a table, and for a sliding window the first and the last window end to emit come as constant
+columns `_first_n`, `_last_n` of that table, n being the depth of the aggregate in the plan. Example: an aggregate at
+place (0,) whose windows ending at 10 s and 20 s close gets rows with `_first_1` = 10 s and `_last_1` = 20 s.
 """
 
 from __future__ import annotations
@@ -11,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
@@ -35,29 +37,32 @@ from headgate.model import (
 )
 from headgate.plan.sharing import Place
 from headgate.spark.compile import fragment_rows
-from headgate.spark.compile.event_times import END, START, names, quoted, window_columns
-from headgate.spark.compile.executor_reads import Sealed, sealed, train
+from headgate.spark.compile.event_times import END, START, column_names, quoted, window_columns
+from headgate.spark.compile.executor_reads import SealedRows
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref
-from headgate.spark.compile.leaf_rows import Leaf, Range, Rows, check_kept, read_kept
-from headgate.spark.compile.quick_frames import Columns, NewColumn, grouped, select, shipped
-from headgate.spark.compile.read_sets import Reading, Survey, Within, check_leaves
+from headgate.spark.compile.leaf_rows import Leaves, Logs
+from headgate.spark.compile.log_reader import LogReader, LogRows
+from headgate.spark.compile.quick_frames import Columns, SqlColumn, group_by, select, ship
+from headgate.spark.compile.read_sets import Reading, Survey, check_leaves
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, FROM, OFFSET, unique
-from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span, micros
+from headgate.spark.compile.sql_text import interval, origin_column, time_bound, window_call
+from headgate.spark.compile.time_spans import ALWAYS, Span, micros
 
 SMALL = 20_000  # rows that one task handles faster than a shuffle
 BATCH = 10_000  # rows of a task where there are more
-_OTHER = "_other"  # what a join's right side calls its hidden columns
+_OTHER = "_other"  # suffix of the hidden columns of a join's right side
 _WINDOW = "_window"
 _LONG = (1 << 63) - 1
 
-Marks = Mapping[str, EventTime]  # hidden constant columns
-Finish = Callable[[DataFrame, Sequence[str]], DataFrame]  # a frame and the names of further hidden columns
-Build = Callable[["Catalog", "Callable[[Reading], Found]"], "Builder"]
+ConstantColumns = Mapping[str, EventTime]  # hidden columns with one value for all rows of a run
+Finish = Callable[[DataFrame, Sequence[str]], DataFrame]  # puts columns in order; the names are extra hidden ones
+RowsOf = Callable[[Reading], LogRows]  # the rows of a leaf
+MakeBuilder = Callable[["Catalog", RowsOf], "Builder"]
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """What names in a plan mean, and the types that set operations agreed on."""
+    """What names in a plan mean, and the types that set operations agreed on, by their place."""
 
     spark: SparkSession
     streams: Mapping[str, Stream]
@@ -66,68 +71,13 @@ class Catalog:
     columns: Columns = field(default_factory=Columns)
 
 
-class Found(NamedTuple):
-    """Rows of a log: those that the driver has, and those that executors are to read before them."""
-
-    table: pa.Table
-    sealed: Sealed | None = None
-
-
-@dataclass(slots=True)
-class Reader:
-    """Reads logs for one run, each piece once."""
-
-    leaves: Mapping[Place, Leaf]
-    logs: Mapping[str, Rows]
-    streams: Mapping[str, Stream]
-    _read: dict[tuple[object, ...], Found] = field(default_factory=dict)
-
-    def found(self, stream: str, offsets: Range, times: Within, late: bool) -> Found:
-        """Rows of a log by offsets, and by event times where spans are asked for; late ones if they are."""
-        bounded = {ref: span for ref, span in times.items() if span.bounded}
-        key = (stream, offsets.first, offsets.last, late, *sorted(bounded.items()))
-        if key not in self._read:
-            log, known = self.logs[stream], self.streams[stream]
-            self._read[key] = read_kept(
-                log, offsets.first, lambda first: self._rows(stream, first, offsets.last, bounded, late)
-            )
-            lows = {fragment_rows.time_column(known, ref): span.low for ref, span in bounded.items()}
-            check_kept(log, stream, offsets.first, lows)
-        return self._read[key]
-
-    def _rows(self, stream: str, first: int, last: int, bounded: Within, late: bool) -> Found:
-        log, known = self.logs[stream], self.streams[stream]
-        if isinstance(known, FragmentStream):
-            return Found(fragment_rows.read(log, known, first, last, bounded))
-        span = next(iter(bounded.values()), ALWAYS)
-        files = sealed(log, first, last, known.event_time, span, late=late)
-        rest = first if files is None else files.end
-        return Found(log.read(rest, last) if late else log.read_window(rest, last, span.low, span.high), files)
-
-    def train(self, place: Place, ref: Ref) -> Span:
-        """The span of an event time in a leaf's new tuples; of many tuples one that holds it."""
-        leaf = self.leaves[place]
-        stream, log = self.streams[leaf.stream], self.logs[leaf.stream]
-        wide = None if isinstance(stream, FragmentStream) else train(log, leaf.range.first, leaf.range.last)
-        if wide is not None:
-            return wide
-        rows = self.found(leaf.stream, leaf.range, {}, late=False).table
-        times = (
-            rows[fragment_rows.time_column(stream, ref)]
-            if isinstance(stream, FragmentStream)
-            else rows[ref[0]].cast(pa.int64())
-        )
-        found = pc.min_max(times).as_py()
-        return NEVER if found["min"] is None else Span(found["min"], found["max"])
-
-
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds frames from readings; None is a frame known to have no rows."""
+    """Builds frames from readings; None stands for a frame that certainly has no rows."""
 
     catalog: Catalog
-    rows: Callable[[Reading], Found]
-    shape_only: bool = False  # frames of no rows are built too: for their types
+    rows: RowsOf
+    schema_only: bool = False  # build frames without rows too: only their types are of interest
     meets: bool = False  # rows will meet other rows above: in one partition they need no shuffle
     tracked: bool = False  # rows say in `_from` which tuples they were made of
 
@@ -140,90 +90,91 @@ class Builder:
     def _spark(self) -> SparkSession:
         return self.catalog.spark
 
-    def _hidden(self, marks: Marks) -> tuple[str, ...]:
-        return (ARRIVAL, CLOSES, *self.extra, *marks)
+    def _hidden(self, constants: ConstantColumns) -> tuple[str, ...]:
+        return (ARRIVAL, CLOSES, *self.extra, *constants)
 
-    def frame(self, reading: Reading, marks: Marks) -> DataFrame | None:
+    def frame(self, reading: Reading, constants: ConstantColumns) -> DataFrame | None:
         """The rows of a node."""
         match reading.node:
             case Source():
-                return self._source(reading, marks)
+                return self._source(reading, constants)
             case Aggregate():
-                return replace(self, meets=True)._aggregate(reading, reading.node, marks)
+                return replace(self, meets=True)._aggregate(reading, reading.node, constants)
         below = replace(self, meets=True) if isinstance(reading.node, Join | Except) else self
-        inputs = [below.frame(one, marks) for one in reading.inputs]
+        inputs = [below.frame(input_reading, constants) for input_reading in reading.inputs]
         match reading.node:
             case Union():
-                return self._union(reading, inputs, marks)
+                return self._union(reading, inputs, constants)
             case Except():
-                return self._except(reading, reading.node, inputs, marks)
+                return self._except(reading, reading.node, inputs, constants)
             case Join():
-                return self._join(reading.node, inputs, marks)
-        return None if inputs[0] is None else self._stateless(reading.node, inputs[0], marks)
+                return self._join(reading.node, inputs, constants)
+        return None if inputs[0] is None else self._stateless(reading.node, inputs[0], constants)
 
-    def together(self, made: Sequence[DataFrame]) -> DataFrame | None:
-        """All that a run gives."""
-        return reduce(DataFrame.union, made) if made else None
+    def union_all(self, frames: Sequence[DataFrame]) -> DataFrame | None:
+        """The results of a run: those of all its readings."""
+        return reduce(DataFrame.union, frames) if frames else None
 
-    def _source(self, reading: Reading, marks: Marks) -> DataFrame | None:
+    def _source(self, reading: Reading, constants: ConstantColumns) -> DataFrame | None:
         assert isinstance(reading.node, Source)
-        table, files = self.rows(reading)
+        table, sealed = self.rows(reading)
         stream = self.catalog.streams[reading.node.stream]
-        made = None
-        if table.num_rows or self.shape_only:
-            made = (
-                self._waiting(stream, table, marks)
+        in_memory = None
+        if table.num_rows or self.schema_only:
+            in_memory = (
+                self._fragment_rows(stream, table, constants)
                 if isinstance(stream, FragmentStream)
-                else self._new(stream, table, marks)
+                else self._stream_rows(stream, table, constants)
             )
-        if files is None:
-            return made
-        read = self._stored(stream, files, table.schema, marks)
-        return read if made is None else read.union(made)
+        if sealed is None:
+            return in_memory
+        in_files = self._sealed_rows(stream, sealed, table.schema, constants)
+        return in_files if in_memory is None else in_files.union(in_memory)
 
-    def _waiting(self, stream: FragmentStream, table: pa.Table, marks: Marks) -> DataFrame:
+    def _fragment_rows(self, stream: FragmentStream, table: pa.Table, constants: ConstantColumns) -> DataFrame:
         hidden = (ARRIVAL, CLOSES, FROM) if self.tracked else (ARRIVAL, CLOSES)
-        made = self._shipped(table.select([*stream.types.names, *hidden]), marks)
-        return self._select(made, [*fragment_rows.named(stream), *map(NewColumn, (*hidden, *marks))])
+        frame = self._ship(table.select([*stream.types.names, *hidden]), constants)
+        return self._select(frame, [*fragment_rows.named(stream), *map(SqlColumn, (*hidden, *constants))])
 
-    def _new(self, stream: Stream, table: pa.Table, marks: Marks) -> DataFrame:
+    def _stream_rows(self, stream: Stream, table: pa.Table, constants: ConstantColumns) -> DataFrame:
         closes = pa.nulls(table.num_rows, pa.timestamp("us", "UTC"))
         if not self.tracked:
-            return self._shipped(table.select([*stream.columns, ARRIVAL]).append_column(CLOSES, closes), marks)
-        made = self._shipped(table.select([*stream.columns, ARRIVAL, OFFSET]).append_column(CLOSES, closes), marks)
-        own = [NewColumn(quoted((name,))) for name in stream.columns]
-        return self._select(
-            made, [*own, NewColumn(ARRIVAL), NewColumn(CLOSES), origin(stream.name), *map(NewColumn, marks)]
-        )
+            return self._ship(table.select([*stream.columns, ARRIVAL]).append_column(CLOSES, closes), constants)
+        frame = self._ship(table.select([*stream.columns, ARRIVAL, OFFSET]).append_column(CLOSES, closes), constants)
+        own = [SqlColumn(quoted((name,))) for name in stream.columns]
+        hidden = [SqlColumn(ARRIVAL), SqlColumn(CLOSES), origin_column(stream.name), *map(SqlColumn, constants)]
+        return self._select(frame, [*own, *hidden])
 
-    def _stored(self, stream: Stream, files: Sealed, schema: pa.Schema, marks: Marks) -> DataFrame:
-        """As literals, marks make Spark compile anew, which does not matter beside the reading of so many rows."""
-        constants = [f"timestamp_micros({_bounded(moment)}L) AS {name}" for name, moment in marks.items()]
+    def _sealed_rows(
+        self, stream: Stream, sealed: SealedRows, schema: pa.Schema, constants: ConstantColumns
+    ) -> DataFrame:
+        """Here constants are literals: Spark compiles anew, which costs little beside reading so many rows."""
+        literals = [f"timestamp_micros({_as_long(moment)}L) AS {name}" for name, moment in constants.items()]
         names = [quoted((name,)) for name in (*stream.columns, ARRIVAL)]
-        told = [f"{made.text} AS {made.name}" for made in (origin(stream.name),) if self.tracked]
-        return files.frame(self.catalog.spark, schema).selectExpr(
-            *names, f"CAST(NULL AS timestamp) AS {CLOSES}", *told, *constants
+        origins = [f"{origin.text} AS {origin.name}" for origin in (origin_column(stream.name),) if self.tracked]
+        return sealed.frame(self.catalog.spark, schema).selectExpr(
+            *names, f"CAST(NULL AS timestamp) AS {CLOSES}", *origins, *literals
         )
 
-    def _shipped(self, table: pa.Table, marks: Marks) -> DataFrame:
-        for name, moment in marks.items():
+    def _ship(self, table: pa.Table, constants: ConstantColumns) -> DataFrame:
+        for name, moment in constants.items():
             table = table.append_column(name, _constant(moment, table.num_rows))
         small = table.num_rows <= SMALL
-        made = shipped(self.catalog.spark, table, SMALL if small else BATCH)
-        return made.coalesce(1) if small and self.meets else made
+        frame = ship(self.catalog.spark, table, SMALL if small else BATCH)
+        return frame.coalesce(1) if small and self.meets else frame
 
-    def _select(self, frame: DataFrame, columns: Sequence[NewColumn]) -> DataFrame:
+    def _select(self, frame: DataFrame, columns: Sequence[SqlColumn]) -> DataFrame:
         return select(frame, self.catalog.columns.listed(columns))
 
-    def _plain(self, text: str) -> Column:
-        return self.catalog.columns.one(text)
+    def _expression(self, text: str) -> Column:
+        return self.catalog.columns.expression(text)
 
-    def _stateless(self, node: Operator, frame: DataFrame, marks: Marks) -> DataFrame:
+    def _stateless(self, node: Operator, frame: DataFrame, constants: ConstantColumns) -> DataFrame:
         match node:
             case Select() if node.predicate:
                 return self._filtered(node, frame, node.predicate)
             case Project():
-                return self._projected(node, frame, marks)
+                return self._projected(node, frame, constants)
             case TableJoin():
                 return self._table_join(node, frame)
             case Select() | Split():
@@ -232,236 +183,206 @@ class Builder:
 
     def _filtered(self, node: Operator, frame: DataFrame, predicate: str) -> DataFrame:
         del node
-        return frame.where(self._plain(predicate))
+        return frame.where(self._expression(predicate))
 
-    def _projected(self, node: Project, frame: DataFrame, marks: Marks) -> DataFrame:
-        made = [NewColumn(one.expression, one.name) for one in node.columns]
-        return self._select(frame, [*made, *map(NewColumn, self._hidden(marks))])
+    def _projected(self, node: Project, frame: DataFrame, constants: ConstantColumns) -> DataFrame:
+        columns = [SqlColumn(column.expression, column.name) for column in node.columns]
+        return self._select(frame, [*columns, *map(SqlColumn, self._hidden(constants))])
 
     def _table_join(self, node: TableJoin, frame: DataFrame) -> DataFrame:
         left = frame.alias(node.left) if node.left else frame
         table = F.broadcast(self.catalog.tables[node.table].alias(node.alias))
-        return left.join(table, self._plain(node.condition), node.how)
+        return left.join(table, self._expression(node.condition), node.how)
 
-    def _join(self, node: Join, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
+    def _join(self, node: Join, inputs: list[DataFrame | None], constants: ConstantColumns) -> DataFrame | None:
         if len(inputs) < 2 or inputs[0] is None or inputs[1] is None:
             return None
         left = inputs[0].alias(node.left) if node.left else inputs[0]
-        hidden = self._hidden(marks)
+        hidden = self._hidden(constants)
         other = [name + _OTHER for name in hidden]
-        renamed = [NewColumn(name, far) for name, far in zip(hidden, other, strict=True)]
+        renamed = [SqlColumn(name, other_name) for name, other_name in zip(hidden, other, strict=True)]
         right = self._select(inputs[1], [_all_but(hidden), *renamed]).alias(node.right)
-        latest = [NewColumn(f"greatest({name}, {name}{_OTHER})", name) for name in (ARRIVAL, CLOSES)]
-        gone = (ARRIVAL, CLOSES, *self.extra, *other)
-        return self._select(left.join(right, self._on(node)), [_all_but(gone), *latest, *self._combined()])
+        latest = [SqlColumn(f"greatest({name}, {name}{_OTHER})", name) for name in (ARRIVAL, CLOSES)]
+        dropped = (ARRIVAL, CLOSES, *self.extra, *other)
+        return self._select(left.join(right, self._on(node)), [_all_but(dropped), *latest, *self._combined()])
 
     def _on(self, node: Join) -> Column:
-        condition = self._plain(bound(node))
-        return self._plain(node.condition) & condition if node.condition else condition
+        bound = self._expression(time_bound(node))
+        return self._expression(node.condition) & bound if node.condition else bound
 
-    def _combined(self) -> list[NewColumn]:
-        """The other hidden columns of a pair."""
-        return [NewColumn(f"concat({FROM}, {FROM}{_OTHER})", FROM)] if self.tracked else []
+    def _combined(self) -> list[SqlColumn]:
+        """The extra hidden columns of a pair, made of those of its two rows."""
+        return [SqlColumn(f"concat({FROM}, {FROM}{_OTHER})", FROM)] if self.tracked else []
 
-    def _aggregate(self, reading: Reading, node: Aggregate, marks: Marks) -> DataFrame | None:
-        own: Marks = {} if node.window.tumbling else _ends(reading)
-        frame = self.frame(reading.inputs[0], {**marks, **own})
+    def _aggregate(self, reading: Reading, node: Aggregate, constants: ConstantColumns) -> DataFrame | None:
+        ends: ConstantColumns = {} if node.window.tumbling else _window_ends(reading)
+        frame = self.frame(reading.inputs[0], {**constants, **ends})
         if frame is None:
             return None
         frame = self._aggregate_input(node, frame)
-        window = NewColumn(window_call(node), _WINDOW)
-        if own:  # a row is in several windows: leave out those that end elsewhere before they are grouped
-            frame = self._select(frame, [NewColumn("*"), window])
-            frame = frame.where(self._plain(f"{_WINDOW}.end BETWEEN {' AND '.join(own)}"))
-            window = NewColumn(_WINDOW)
-        keys = [NewColumn(key.expression, key.name) for key in node.keys]
+        window = SqlColumn(window_call(node), _WINDOW)
+        if ends:  # a row is in several windows: drop those that end elsewhere before they are grouped
+            frame = self._select(frame, [SqlColumn("*"), window])
+            frame = frame.where(self._expression(f"{_WINDOW}.end BETWEEN {' AND '.join(ends)}"))
+            window = SqlColumn(_WINDOW)
+        keys = [SqlColumn(key.expression, key.name) for key in node.keys]
         columns = self.catalog.columns
-        rows = grouped(
+        rows = group_by(
             frame,
-            columns.listed([window, *keys, *map(NewColumn, marks)]),
-            columns.aggregates([NewColumn(f"max({ARRIVAL})", ARRIVAL), *self._aggregates(node)]),
+            columns.listed([window, *keys, *map(SqlColumn, constants)]),
+            columns.aggregates([SqlColumn(f"max({ARRIVAL})", ARRIVAL), *self._aggregates(node)]),
         )
         start, end = f"{_WINDOW}.start", f"{_WINDOW}.end"
-        given = [NewColumn(quoted((column.name,))) for column in (*node.keys, *node.aggregates)]
-        hidden = [NewColumn(ARRIVAL), NewColumn(end, CLOSES), *map(NewColumn, (*self.extra, *marks))]
+        own = [SqlColumn(quoted((column.name,))) for column in (*node.keys, *node.aggregates)]
+        hidden = [SqlColumn(ARRIVAL), SqlColumn(end, CLOSES), *map(SqlColumn, (*self.extra, *constants))]
         return self._select(
-            self._aggregated(node, rows), [NewColumn(start, *START), NewColumn(end, *END), *given, *hidden]
+            self._aggregated(node, rows), [SqlColumn(start, *START), SqlColumn(end, *END), *own, *hidden]
         )
 
     def _aggregate_input(self, node: Aggregate, frame: DataFrame) -> DataFrame:
         del node
         return frame
 
-    def _aggregates(self, node: Aggregate) -> list[NewColumn]:
-        told = [NewColumn(f"concat(min({FROM}), max({FROM}))", FROM)] if self.tracked else []
-        return [*told, *(NewColumn(value.expression, value.name) for value in node.aggregates)]
+    def _aggregates(self, node: Aggregate) -> list[SqlColumn]:
+        origins = [SqlColumn(f"concat(min({FROM}), max({FROM}))", FROM)] if self.tracked else []
+        return [*origins, *(SqlColumn(value.expression, value.name) for value in node.aggregates)]
 
     def _aggregated(self, node: Aggregate, rows: DataFrame) -> DataFrame:
         del node
         return rows
 
-    def _union(self, reading: Reading, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
+    def _union(self, reading: Reading, inputs: list[DataFrame | None], constants: ConstantColumns) -> DataFrame | None:
         agreed = self.catalog.types.get(reading.place)
-        made = [self._conformed(one, agreed, marks) for one in inputs if one is not None]
-        return reduce(DataFrame.union, made) if made else None
+        sides = [self._conformed(frame, agreed, constants) for frame in inputs if frame is not None]
+        return reduce(DataFrame.union, sides) if sides else None
 
-    def _except(self, reading: Reading, node: Except, inputs: list[DataFrame | None], marks: Marks) -> DataFrame | None:
+    def _except(
+        self, reading: Reading, node: Except, inputs: list[DataFrame | None], constants: ConstantColumns
+    ) -> DataFrame | None:
         agreed = self.catalog.types.get(reading.place)
         left, right = (*inputs, None)[:2]
         if left is None:
             return None
-        left = self._conformed(left, agreed, marks)
-        columns = names(node, self.catalog.streams)
-        told = [F.min(FROM).alias(FROM)] if FROM in self.extra else []
-        kept = left.groupBy(*map(_named, columns), *marks).agg(F.max(ARRIVAL).alias(ARRIVAL), *told)
+        left = self._conformed(left, agreed, constants)
+        columns = column_names(node, self.catalog.streams)
+        origins = [F.min(FROM).alias(FROM)] if FROM in self.extra else []
+        kept = left.groupBy(*map(_named, columns), *constants).agg(F.max(ARRIVAL).alias(ARRIVAL), *origins)
         if right is not None:
-            kept = _without(kept, self._conformed(right, agreed, marks), columns)
+            kept = _without(kept, self._conformed(right, agreed, constants), columns)
         closes = self._closes(node).alias(CLOSES)
-        return kept.select(*map(_named, columns), ARRIVAL, closes, *(FROM for _ in told), *marks)
+        return kept.select(*map(_named, columns), ARRIVAL, closes, *(FROM for _ in origins), *constants)
 
-    def _conformed(self, frame: DataFrame, agreed: StructType | None, marks: Marks) -> DataFrame:
-        """A side of a set operation under the names and types of the whole: another side may be missing in this run."""
-        if agreed is None or _shape(frame.schema)[: len(agreed)] == _shape(agreed):
+    def _conformed(self, frame: DataFrame, agreed: StructType | None, constants: ConstantColumns) -> DataFrame:
+        """A side of a set operation under the agreed names and types, even if this run lacks the other side."""
+        if agreed is None or _names_and_types(frame.schema)[: len(agreed)] == _names_and_types(agreed):
             return frame
-        hidden = self._hidden(marks)
-        sided = frame.toDF(*agreed.names, *frame.columns[len(agreed) :])
-        return sided.select(*(_named(one.name).cast(one.dataType).alias(one.name) for one in agreed), *hidden)
+        hidden = self._hidden(constants)
+        renamed = frame.toDF(*agreed.names, *frame.columns[len(agreed) :])
+        return renamed.select(
+            *(_named(column.name).cast(column.dataType).alias(column.name) for column in agreed), *hidden
+        )
 
     def _closes(self, node: Except) -> Column:
         (ref, _), at_end = window_columns(node, self.catalog.streams)
         size = 0 if at_end else micros(node.window.size)
-        return F.expr(f"{quoted(ref)} + {_interval(size)}")
+        return F.expr(f"{quoted(ref)} + {interval(size)}")
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """The query that a piece is of: its plan, the piece's place in it, and its leaves at the cut that stands for."""
+class WholeQuery:
+    """The query that a fragment was cut from: its plan, the fragment's place in it, and what its leaves have taken.
+
+    `leaves` are the offsets of the streams that stand behind the rows which the fragment reads in a run. With them a
+    fragment knows the frontiers that the uncut query would have at that point.
+    """
 
     plan: Operator
     place: Place
-    leaves: Mapping[Place, Leaf]
+    leaves: Leaves
 
 
 def survey_of(
     catalog: Catalog,
     plan: Operator,
-    leaves: Mapping[Place, Leaf],
-    train: Callable[[Place, Ref], Span] = lambda *_: ALWAYS,
-    whole: Whole | None = None,
+    leaves: Leaves,
+    train_span: Callable[[Place, Ref], Span] = lambda *_: ALWAYS,
+    whole: WholeQuery | None = None,
 ) -> Survey:
-    """The survey of one run of a plan, or of a piece of it."""
+    """The survey of one run of a plan, or of a fragment of a whole query."""
     if whole is None:
-        return Survey(plan, catalog.streams, leaves, train)
+        return Survey(plan, catalog.streams, leaves, train_span)
     above = Survey(whole.plan, catalog.streams, whole.leaves, lambda *_: ALWAYS)
-    return Survey(plan, catalog.streams, leaves, train, above, whole.place)
+    return Survey(plan, catalog.streams, leaves, train_span, above, whole.place)
 
 
 def compile_run(
     catalog: Catalog,
     plan: Operator,
-    leaves: Mapping[Place, Leaf],
-    logs: Mapping[str, Rows],
+    leaves: Leaves,
+    logs: Logs,
     finish: Finish,
-    whole: Whole | None = None,
-    build: Build = Builder,
+    whole: WholeQuery | None = None,
+    make_builder: MakeBuilder = Builder,
 ) -> DataFrame | None:
-    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`, others that `build` adds.
+    """The results that a run adds, as one frame: the query's columns, `_arrival`, `_closes`, the builder's extra ones.
 
-    None: the run adds nothing for certain (no window closes, nothing to join with), and needs no job.
+    None: the run certainly adds nothing (no window closes, nothing to join with), and needs no job.
     """
     check_leaves(plan, leaves)
-    reader = Reader(leaves, logs, catalog.streams)
-    survey = survey_of(catalog, plan, leaves, reader.train, whole)
-
-    def rows(reading: Reading) -> Found:
-        assert isinstance(reading.node, Source)
-        return reader.found(reading.node.stream, reading.offsets, reading.times, reading.late)
-
-    builder = build(catalog, rows)
+    reader = LogReader(leaves, logs, catalog.streams)
+    survey = survey_of(catalog, plan, leaves, reader.train_span, whole)
+    builder = make_builder(catalog, reader.rows_of)
     frames = [builder.frame(reading, {}) for reading in survey.readings()]
-    made = [finish(frame, builder.extra) for frame in frames if frame is not None]
-    return builder.together(made)
+    return builder.union_all([finish(frame, builder.extra) for frame in frames if frame is not None])
 
 
-def origin(stream: str) -> NewColumn:
-    """The tuple that a row of a stream is, as `_from` tells it."""
-    return NewColumn(f"array(struct({literal(stream)} AS stream, {OFFSET} AS offset))", FROM)
-
-
-def literal(text: str) -> str:
-    r"""A text as SQL writes it.
-
-    >>> print(literal("it's"))
-    'it\'s'
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def bound(node: Join) -> str:
-    """The time bound as a condition; of width 0 it is an equality, which Spark can hash."""
-    if node.lower == node.upper == 0:
-        return f"{node.left_time} = {node.right_time}"
-    low, high = (f"{node.left_time} + {_interval(micros(seconds))}" for seconds in (node.lower, node.upper))
-    return f"{node.right_time} BETWEEN {low} AND {high}"
-
-
-def _interval(length: int) -> str:
-    whole, rest = divmod(abs(length), 1_000_000)
-    return f"INTERVAL '{'-' if length < 0 else ''}{whole}.{rest:06d}' SECOND"
-
-
-def window_call(node: Aggregate) -> str:
-    """The windows that a row is in, as Spark writes them."""
-    size, slide = (f"'{micros(length)} microseconds'" for length in (node.window.size, node.window.slide))
-    return f"window({node.time}, {size}, {slide})"
-
-
-def _ends(reading: Reading) -> Marks:
+def _window_ends(reading: Reading) -> ConstantColumns:
     depth = len(reading.place)
     return {f"_first_{depth}": reading.span.low, f"_last_{depth}": reading.span.high}
 
 
-def _bounded(moment: EventTime) -> int:
+def _as_long(moment: EventTime) -> int:
     return moment if isinstance(moment, int) else (_LONG if moment > 0 else -_LONG)
 
 
 def _constant(moment: EventTime, length: int) -> Any:
-    return pa.repeat(pa.scalar(_bounded(moment), pa.timestamp("us", "UTC")), length)
+    return pa.repeat(pa.scalar(_as_long(moment), pa.timestamp("us", "UTC")), length)
 
 
-def _all_but(names: Sequence[str]) -> NewColumn:
-    return NewColumn(f"* EXCEPT ({', '.join(names)})")
+def _all_but(names: Sequence[str]) -> SqlColumn:
+    return SqlColumn(f"* EXCEPT ({', '.join(names)})")
 
 
 def _named(name: str) -> Column:
     return F.col(quoted((name,)))
 
 
-def _shape(schema: StructType) -> list[tuple[str, str]]:
-    return [(one.name, one.dataType.simpleString()) for one in schema]
+def _names_and_types(schema: StructType) -> list[tuple[str, str]]:
+    return [(column.name, column.dataType.simpleString()) for column in schema]
 
 
 def _without(left: DataFrame, right: DataFrame, columns: tuple[str, ...]) -> DataFrame:
     """Left rows with no equal right row; nulls are equal, as in EXCEPT."""
-    pairs = [f"l.{quoted((name,))} <=> r.{quoted((name,))}" for name in columns]
-    return left.alias("l").join(right.alias("r"), F.expr(" AND ".join(pairs)), "left_anti")
+    equalities = [f"l.{quoted((name,))} <=> r.{quoted((name,))}" for name in columns]
+    return left.alias("l").join(right.alias("r"), F.expr(" AND ".join(equalities)), "left_anti")
 
 
-def finishing(found: Sequence[str]) -> Finish:
-    """Brings the columns of a frame into order: the query's under names of their own, then the hidden ones.
+def finish_in_order(names: Sequence[str]) -> Finish:
+    """A function that orders a frame's columns: the query's, names made unique, then the hidden ones.
 
-    A query's frames have always the same columns, and asking takes time; with further hidden ones they are asked.
+    A query's frames usually have the columns `names`, and asking a frame takes time: only frames with extra hidden
+    columns are asked.
     """
-    usual = _in_order(found, ())
-    return lambda frame, extra: _in_order(frame.columns, extra)(frame) if extra else usual(frame)
+    usual = _order_columns(names, ())
+    return lambda frame, extra: _order_columns(frame.columns, extra)(frame) if extra else usual(frame)
 
 
-def _in_order(found: Sequence[str], extra: Sequence[str]) -> Callable[[DataFrame], DataFrame]:
+def _order_columns(names: Sequence[str], extra: Sequence[str]) -> Callable[[DataFrame], DataFrame]:
     hidden = (ARRIVAL, CLOSES, *extra)
-    mine = [place for place, name in enumerate(found) if name not in hidden]
-    fresh = dict(zip(mine, unique(found[place] for place in mine), strict=True))
-    renamed = [fresh.get(place, name) for place, name in enumerate(found)]
-    wanted = [*fresh.values(), *hidden]
-    if [*found] == wanted:
+    own = [position for position, name in enumerate(names) if name not in hidden]
+    unique_names = dict(zip(own, unique(names[position] for position in own), strict=True))
+    renamed = [unique_names.get(position, name) for position, name in enumerate(names)]
+    ordered = [*unique_names.values(), *hidden]
+    if [*names] == ordered:
         return lambda frame: frame
-    return lambda frame: frame.toDF(*renamed).select(*map(_named, wanted))
+    return lambda frame: frame.toDF(*renamed).select(*map(_named, ordered))

@@ -1,8 +1,11 @@
-"""Frames made with few calls into the JVM.
+"""DataFrames built with few calls into the JVM.
 
 A call takes about a tenth of a millisecond, and PySpark makes several to look up a function, a setting or a class, and
 one for each column of a list. A run of a small train would make hundreds. Here what does not change from run to run
 (columns, lists of columns, schemas) is made once and used again.
+
+The cached objects live in the JVM: a `Columns` object maps a key, such as the SQL text, to the Java column or sequence
+of columns, and `select` and `group_by` pass that object on with one call.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ from pyspark.sql.types import StructType
 Java = Any  # an object in the JVM
 
 
-class NewColumn(NamedTuple):
-    """A column to be made: SQL text, and its name where the text does not say it."""
+class SqlColumn(NamedTuple):
+    """A column as SQL text, and its name where the text does not give it one."""
 
     text: str
     name: str = ""
@@ -34,34 +37,34 @@ class Columns:
     """The columns that a query's frames are made of, each made once. A column has no rows and belongs to no frame."""
 
     def __init__(self) -> None:
-        self._made: dict[object, Java] = {}
+        self._cache: dict[object, Java] = {}
 
-    def one(self, text: str) -> Column:
+    def expression(self, text: str) -> Column:
         """A condition, or any other expression over one row."""
-        return ClassicColumn(self._known(text, lambda: _java(F.expr(text))))
+        return ClassicColumn(self._cached(text, lambda: _java(F.expr(text))))
 
-    def listed(self, wanted: Sequence[NewColumn]) -> Java:
-        """A list of columns, as `select` and `grouped` take it."""
-        return self._known(tuple(wanted), lambda: _sequence([_column(each) for each in wanted]))
+    def listed(self, columns: Sequence[SqlColumn]) -> Java:
+        """A list of columns, as `select` and `group_by` take it."""
+        return self._cached(tuple(columns), lambda: _sequence([_column(column) for column in columns]))
 
-    def aggregates(self, wanted: Sequence[NewColumn]) -> tuple[Java, Java]:
-        """Aggregates, as `grouped` takes them: the first and the others."""
-        first, *others = wanted
-        head = self._known(("first", first), lambda: _java(_column(first)))
-        return head, self._known(("others", *others), lambda: _sequence([_column(each) for each in others]))
+    def aggregates(self, columns: Sequence[SqlColumn]) -> tuple[Java, Java]:
+        """Aggregates, as `group_by` takes them: the first and the others."""
+        first, *others = columns
+        head = self._cached(("first", first), lambda: _java(_column(first)))
+        return head, self._cached(("others", *others), lambda: _sequence([_column(column) for column in others]))
 
     def single(self, key: object, make: Callable[[], Column]) -> Column:
-        """A column that is no plain SQL text; the key tells it from others."""
-        return ClassicColumn(self._known(("single", key), lambda: _java(make())))
+        """A column that is no plain SQL text, made by a function; the key must differ from those of other columns."""
+        return ClassicColumn(self._cached(("single", key), lambda: _java(make())))
 
     def several(self, key: object, make: Callable[[], Sequence[Column]]) -> Java:
         """A list of such columns, as `select` takes it."""
-        return self._known(("several", key), lambda: _sequence(make()))
+        return self._cached(("several", key), lambda: _sequence(make()))
 
-    def _known(self, key: object, make: Callable[[], Java]) -> Java:
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
+    def _cached(self, key: object, make: Callable[[], Java]) -> Java:
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
 
 def select(frame: DataFrame, columns: Java) -> DataFrame:
@@ -69,13 +72,13 @@ def select(frame: DataFrame, columns: Java) -> DataFrame:
     return ClassicDataFrame(frame._jdf.select(columns), frame.sparkSession)
 
 
-def grouped(frame: DataFrame, keys: Java, aggregates: tuple[Java, Java]) -> DataFrame:
+def group_by(frame: DataFrame, keys: Java, aggregates: tuple[Java, Java]) -> DataFrame:
     """`DataFrame.groupBy(…).agg(…)` of lists that are in the JVM already."""
     return ClassicDataFrame(frame._jdf.groupBy(keys).agg(*aggregates), frame.sparkSession)
 
 
-def shipped(spark: SparkSession, table: pa.Table, rows: int) -> DataFrame:
-    """`createDataFrame` of an Arrow table, with one partition for every so many rows."""
+def ship(spark: SparkSession, table: pa.Table, rows: int) -> DataFrame:
+    """`createDataFrame` of an Arrow table, with one partition for every `rows` rows."""
     schema, arrow, text = _schemas(table.schema)
     batches = table.cast(arrow).combine_chunks().to_batches(max_chunksize=rows)
     jvm: Any = spark._jvm
@@ -83,27 +86,27 @@ def shipped(spark: SparkSession, table: pa.Table, rows: int) -> DataFrame:
     sent = spark.sparkContext._serialize_to_jvm(
         batches, ArrowStreamSerializer(), utilities.readArrowStreamFromFile, lambda: jvm.ArrowIteratorServer()
     )
-    made = ClassicDataFrame(utilities.toDataFrame(sent, text, spark._jsparkSession), spark)
-    made._schema = schema
-    return made
+    frame = ClassicDataFrame(utilities.toDataFrame(sent, text, spark._jsparkSession), spark)
+    frame._schema = schema
+    return frame
 
 
-def collected(frame: DataFrame) -> pa.Table:
-    """`DataFrame.toArrow`, for those who know the types that they want."""
-    known: Any = frame
-    return pa.Table.from_batches(known._collect_as_arrow(empty_list_if_zero_records=False))
+def collect(frame: DataFrame) -> pa.Table:
+    """`DataFrame.toArrow` without asking Spark for the types: the caller casts to those that it wants."""
+    private: Any = frame
+    return pa.Table.from_batches(private._collect_as_arrow(empty_list_if_zero_records=False))
 
 
 @lru_cache(maxsize=1000)
 def _schemas(schema: pa.Schema) -> tuple[StructType, pa.Schema, str]:
-    """Arrow's types as Spark has them, as Arrow gives them to Spark, and as text."""
-    found = from_arrow_schema(schema)
-    return found, to_arrow_schema(found, timezone="UTC"), found.json()
+    """An Arrow schema as Spark's schema, as the Arrow schema in which rows go to Spark, and as JSON text."""
+    spark_schema = from_arrow_schema(schema)
+    return spark_schema, to_arrow_schema(spark_schema, timezone="UTC"), spark_schema.json()
 
 
-def _column(wanted: NewColumn) -> Column:
-    made = F.expr(wanted.text)
-    return made.alias(wanted.name) if wanted.name else made
+def _column(column: SqlColumn) -> Column:
+    expression = F.expr(column.text)
+    return expression.alias(column.name) if column.name else expression
 
 
 def _java(column: Column) -> Java:

@@ -1,12 +1,13 @@
-"""Expressions as Spark columns that tell failure from NULL.
+"""Guarded expressions: Spark columns that are null where an expression fails, instead of failing the job.
 
-A run is tried with plain expressions. Only where one fails on some row (a division by zero, a cast of nonsense) the run
-is repeated with guarded ones, and from then on the query's runs are guarded from the start: guarding hides conditions
-from Spark's optimiser, which then could not hash a join, and costs a little.
+Runs use plain expressions until one of them fails on a row; only then are they guarded, since guarding costs a little
+and hides conditions from Spark's optimiser, which then cannot hash a join.
 
-A guarded expression is Spark's `TryEval` around something that is never null, a struct or a number: null means failed.
-Spark computes what two expressions have in common once, before either of them, and so outside of any `TryEval`. It does
-not look into the branch of a CASE: hence `ALIVE`, a condition that always holds, though Spark cannot know.
+A guarded expression is Spark's `TryEval` around something that is itself never null, a struct or a number, so that null
+means failed. Example: `100 / k` becomes TryEval(CASE WHEN _arrival IS NOT NULL THEN struct(100 / k) END), which is
+null exactly where k is 0. The CASE is there because Spark computes what two expressions have in common once, before
+either of them, and so outside of any `TryEval`; but it does not look into the branch of a CASE. Hence `ALIVE`, a
+condition that always holds, though Spark cannot know that.
 """
 
 from __future__ import annotations
@@ -25,41 +26,41 @@ from headgate.spark.compile.event_times import is_reference
 from headgate.spark.compile.schemas import ARRIVAL
 
 ALIVE = f"{ARRIVAL} IS NOT NULL"
-NO, YES, FAILS = 0, 1, 2  # what a guarded condition may say of a row
-PIN = "(monotonically_increasing_id() & 0L)"  # 0; what holds it is not computed again by a filter above
-_TOTALS: dict[type[exp.Expr], str] = {exp.Sum: "try_sum", exp.Avg: "try_avg"}
+NO, YES, FAILS = 0, 1, 2  # the verdicts of a guarded condition on a row
+PIN = "(monotonically_increasing_id() & 0L)"  # always 0, but Spark takes it for nondeterministic: see `pinned`
+_OVERFLOW_SAFE: dict[type[exp.Expr], str] = {exp.Sum: "try_sum", exp.Avg: "try_avg"}
 
 
-def tried(spark: SparkSession, text: str, alive: str = ALIVE) -> Column:
-    """An expression that is null where it fails, and where a row is not alive."""
+def try_eval(spark: SparkSession, text: str, alive: str = ALIVE) -> Column:
+    """An expression that is null where it fails, and where the condition `alive` does not hold."""
     jvm: Any = spark._jvm
-    utilities, tries = jvm.org.apache.spark.sql.classic.ExpressionUtils, jvm.org.apache.spark.sql.catalyst
+    utilities, catalyst = jvm.org.apache.spark.sql.classic.ExpressionUtils, jvm.org.apache.spark.sql.catalyst
     plain: Any = F.expr(f"CASE WHEN {alive} THEN {text} END")
-    return ClassicColumn(utilities.column(tries.expressions.TryEval(utilities.expression(plain._jc))))
+    return ClassicColumn(utilities.column(catalyst.expressions.TryEval(utilities.expression(plain._jc))))
 
 
 def verdict(spark: SparkSession, condition: str, alive: str = ALIVE) -> Column:
     """NO, YES or FAILS, as a number. In a struct, or Spark would move the `TryEval` into the branches of the CASE."""
-    computed = tried(spark, f"struct(CASE WHEN {condition} THEN {YES}L ELSE {NO}L END AS said)", alive)
+    computed = try_eval(spark, f"struct(CASE WHEN {condition} THEN {YES}L ELSE {NO}L END AS said)", alive)
     return F.coalesce(computed.getField("said"), F.lit(FAILS))
 
 
 def pinned(column: Column) -> Column:
-    """A number that a filter above does not compute a second time."""
+    """A number marked as nondeterministic, so that Spark neither pushes a filter below it nor computes it twice."""
     return column.bitwiseOR(F.expr(PIN))
 
 
-def safe(text: str) -> bool:
+def is_safe(text: str) -> bool:
     """Whether an expression can fail on no row: a column as it is, or a constant.
 
-    >>> safe("a.id"), safe("'x'"), safe("TRUE"), safe("v / 2"), safe("CAST(s AS INT)")
+    >>> is_safe("a.id"), is_safe("'x'"), is_safe("TRUE"), is_safe("v / 2"), is_safe("CAST(s AS INT)")
     (True, True, True, False, False)
     """
     return is_reference(text) or isinstance(sqlglot.parse_one(text, dialect="spark"), exp.Literal | exp.Boolean)
 
 
 def arguments(aggregate: str) -> list[str]:
-    """What an aggregate computes of each row, as expressions; an argument counts only where its FILTER lets it.
+    """What an aggregate computes from each row, as expressions; with a FILTER, only where that holds.
 
     >>> arguments("SUM(a / b)"), arguments("COUNT(*)"), arguments("COUNT(DISTINCT a % b, c)")
     (['a / b'], [], ['a % b', 'c'])
@@ -68,32 +69,34 @@ def arguments(aggregate: str) -> list[str]:
     """
     node = sqlglot.parse_one(aggregate, dialect="spark")
     if isinstance(node, exp.Filter):
-        own = ", ".join(_sql(one) for one in _arguments(node.this))
-        return [f"CASE WHEN {_sql(node.expression.this)} THEN STRUCT({own or 'TRUE'}) END"]
-    return [_sql(one) for one in _arguments(node)]
+        values = ", ".join(_sql(argument) for argument in _arguments(node.this))
+        return [f"CASE WHEN {_sql(node.expression.this)} THEN STRUCT({values or 'TRUE'}) END"]
+    return [_sql(argument) for argument in _arguments(node)]
 
 
-def total(aggregate: str) -> tuple[str, str | None]:
-    """A sum or average that is null where it overflows, and a condition that tells this from a group without values.
+def overflow_safe(aggregate: str) -> tuple[str, str | None]:
+    """A sum or average as one that is null where it overflows, and a condition that holds exactly then.
 
-    >>> total("SUM(a)")
+    Null alone is not enough: the sum of a group without values is null too. Other aggregates stay as they are.
+
+    >>> overflow_safe("SUM(a)")
     ('try_sum(a)', 'COUNT(a) > 0 AND try_sum(a) IS NULL')
-    >>> total("MAX(a)")
+    >>> overflow_safe("MAX(a)")
     ('MAX(a)', None)
     """
     node = sqlglot.parse_one(aggregate, dialect="spark")
     inner = node.this if isinstance(node, exp.Filter) else node
-    if inner is not node:  # what two aggregates compute alike, Spark computes before it asks their filters
-        _hold(_arguments(inner), _sql(node.expression.this))
-    name = _TOTALS.get(type(inner))
+    if inner is not node:  # what two aggregates have in common, Spark computes before it looks at their filters
+        _guard(_arguments(inner), _sql(node.expression.this))
+    name = _OVERFLOW_SAFE.get(type(inner))
     if name is None:
         return _sql(node), None
 
-    def called(call: exp.Expr) -> str:
+    def filtered(call: exp.Expr) -> str:
         return _sql(exp.Filter(this=call, expression=node.expression.copy()) if node is not inner else call)
 
-    made = called(exp.Anonymous(this=name, expressions=[inner.this.copy()]))
-    return made, f"{called(exp.Count(this=inner.this.copy()))} > 0 AND {made} IS NULL"
+    text = filtered(exp.Anonymous(this=name, expressions=[inner.this.copy()]))
+    return text, f"{filtered(exp.Count(this=inner.this.copy()))} > 0 AND {text} IS NULL"
 
 
 def only_where(aggregate: str, condition: str) -> str:
@@ -104,12 +107,12 @@ def only_where(aggregate: str, condition: str) -> str:
     """
     node = sqlglot.parse_one(aggregate, dialect="spark")
     inner = node.this if isinstance(node, exp.Filter) else node
-    _hold([*_arguments(inner), *([node.expression.this] if node is not inner else [])], condition)
+    _guard([*_arguments(inner), *([node.expression.this] if node is not inner else [])], condition)
     return _sql(node)
 
 
-def _hold(parts: Iterable[exp.Expr], condition: str) -> None:
-    """Let parts of an expression be computed only where a condition holds."""
+def _guard(parts: Iterable[exp.Expr], condition: str) -> None:
+    """Change parts of an expression so that they are computed only where a condition holds."""
     for part in list(parts):
         part.replace(sqlglot.parse_one(f"CASE WHEN {condition} THEN {_sql(part)} END", dialect="spark"))
 
@@ -118,13 +121,13 @@ def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:
     if isinstance(node, exp.ArraySort) and is_aggregate(node.this):
         node = node.this
     for value in node.args.values():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, exp.Distinct):
-                yield from one.expressions
-            elif isinstance(one, exp.Order):
-                yield from (one.this, *(each.this for each in one.expressions))
-            elif isinstance(one, exp.Expr) and not isinstance(one, exp.Star | exp.Literal):
-                yield one
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, exp.Distinct):
+                yield from part.expressions
+            elif isinstance(part, exp.Order):
+                yield from (part.this, *(key.this for key in part.expressions))
+            elif isinstance(part, exp.Expr) and not isinstance(part, exp.Star | exp.Literal):
+                yield part
 
 
 def _sql(node: exp.Expr) -> str:

@@ -1,4 +1,4 @@
-"""Types: the text of a schema as Spark's schema, and as the Arrow schema that logs keep."""
+"""Schemas: declared columns as Spark's types and as the Arrow types of the logs; the names of hidden columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from headgate.model import HeadgateError, Stream, Table
 
-OFFSET, ARRIVAL, CLOSES, LATE = "_offset", "_arrival", "_closes", "_late"
+OFFSET, ARRIVAL, LATE = "_offset", "_arrival", "_late"  # of a tuple in its log
+CLOSES = "_closes"  # the end of the window that a result belongs to, or null
 FROM = "_from"  # the tuples that a row was made of
 FAILED = "_failed"  # why a row has no result; null for all others
 ORIGINS = pa.list_(pa.struct([("stream", pa.string()), ("offset", pa.int64())]))  # the type of FROM
@@ -20,7 +21,7 @@ _HINT = "write for example id bigint, temp double, ts timestamp"
 
 
 def spark_schema(of: Stream | Table) -> StructType:
-    """The declared columns; needs a running Spark, whose parser reads the types."""
+    """The declared columns as Spark's types; needs a running Spark, whose parser reads them."""
     if not of.schema:
         raise HeadgateError(f"'{of.name}' has no schema", hint=_HINT)
     return StructType([StructField(name, _type(of.name, name, text)) for name, text in of.schema])
@@ -38,47 +39,47 @@ def arrow_schema(stream: Stream) -> pa.Schema:
 
 
 def with_hidden(schema: pa.Schema) -> pa.Schema:
-    """A log's columns: the stream's, and each tuple's offset, arrival and whether it was late."""
+    """The columns of a log: the stream's, and each tuple's offset, arrival and whether it was late."""
     hidden = [pa.field(OFFSET, pa.int64()), pa.field(ARRIVAL, pa.float64()), pa.field(LATE, pa.bool_())]
     return pa.schema([*schema, *hidden])
 
 
 def result_schema(schema: pa.Schema) -> pa.Schema:
-    """A result's columns as runs give them: the query's, the arrival of the latest tuple, the closing of the window."""
+    """The columns that a run gives: the query's, the arrival of the latest tuple, the end of the window."""
     return schema.append(pa.field(ARRIVAL, pa.float64())).append(pa.field(CLOSES, pa.timestamp("us", "UTC")))
 
 
 def check_result(schema: pa.Schema) -> None:
-    """Refuse structs that no file can hold: without fields, or with two of one name."""
-    for one in schema:
-        _check_structs(one.name, one.type)
+    """Refuse structs that no file can hold: without fields, or with two fields of one name."""
+    for column in schema:
+        _check_structs(column.name, column.type)
 
 
 def _check_structs(column: str, kind: pa.DataType) -> None:
     inner = [kind.field(number) for number in range(kind.num_fields)]
     names = [field.name.lower() for field in inner]
     if pa.types.is_struct(kind) and (not names or len(set(names)) < len(names)):
-        told = "has no fields" if not names else f"has two fields of one name: {', '.join(names)}"
+        problem = "has no fields" if not names else f"has two fields of one name: {', '.join(names)}"
         hint = "name them apart: named_struct('a', x, 'b', y)"
-        raise HeadgateError(f"column '{column}' holds a struct that {told}", hint=hint)
+        raise HeadgateError(f"column '{column}' holds a struct that {problem}", hint=hint)
     for field in inner:
         _check_structs(column, field.type)
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Names told apart, as files need them.
+    """Names made unique, as files need them.
 
     >>> unique(["id", "ts", "id", "id"])
     ['id', 'ts', 'id_2', 'id_3']
     """
-    made: list[str] = []
+    taken: list[str] = []
     for name in names:
-        fresh, count = name, 1
-        while fresh in made:
+        candidate, count = name, 1
+        while candidate in taken:
             count += 1
-            fresh = f"{name}_{count}"
-        made.append(fresh)
-    return made
+            candidate = f"{name}_{count}"
+        taken.append(candidate)
+    return taken
 
 
 def _type(owner: str, column: str, text: str) -> DataType:
@@ -90,7 +91,7 @@ def _type(owner: str, column: str, text: str) -> DataType:
 
 @cache
 def _read(text: str) -> DataType:
-    """Spark's parser takes a millisecond, and a few types are asked for with every query."""
+    """Cached, since Spark's parser takes a millisecond and every query asks for the same few types."""
     return DataType.fromDDL(text)
 
 

@@ -1,4 +1,4 @@
-"""Stored tables: read when a query starts, kept as one small cached partition."""
+"""Stored tables that queries join with: read once when they are declared, kept in memory as one partition."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ def read_table(spark: SparkSession, table: Table) -> DataFrame:
     """A table from its path (Parquet, ORC, CSV with a header, JSON lines), or Spark's own table of that name."""
     hint = "give the path of a file or folder, or create a Spark table of that name"
     with _readable(table.name, hint):
-        found = _read(spark, table)
-        return _kept(_declared(found, table))
+        return _kept(_as_declared(_read(spark, table), table))
 
 
-def stored(found: DataFrame, name: str = "") -> DataFrame:
+def stored(frame: DataFrame, name: str = "") -> DataFrame:
     """The rows of a DataFrame as they are now, in memory."""
-    if found.isStreaming:
+    if frame.isStreaming:
         hint = "write it to a table first, or declare a stream"
         raise HeadgateError(f"table '{name}' cannot be read: it is a streaming DataFrame", hint=hint)
     with _readable(name, "correct the DataFrame"):
-        return _kept(found)
+        return _kept(frame)
 
 
 @contextmanager
@@ -43,9 +42,9 @@ def _readable(name: str, hint: str) -> Iterator[None]:
         raise HeadgateError(f"table '{name}' cannot be read: {first_line(error)}", hint=hint) from error
 
 
-def _kept(found: DataFrame) -> DataFrame:
-    """One partition in memory, so that a small train meets it without a shuffle."""
-    kept = found.coalesce(1).persist()
+def _kept(frame: DataFrame) -> DataFrame:
+    """One partition in memory, so that a small train is joined with it without a shuffle."""
+    kept = frame.coalesce(1).persist()
     try:
         kept.count()
     except BaseException:
@@ -55,7 +54,7 @@ def _kept(found: DataFrame) -> DataFrame:
 
 
 def without_rows(spark: SparkSession, plan: Operator, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-    """The tables that a plan reads, of the same types but empty: a plan over them holds only what the query says."""
+    """The tables that a plan reads, without rows: an analysed plan over them holds only what the query says."""
     named = {node.table for node in walk(plan) if isinstance(node, TableJoin)}
     return {name: spark.createDataFrame([], tables[name].schema) for name in sorted(named)}
 
@@ -71,13 +70,13 @@ def _read(spark: SparkSession, table: Table) -> DataFrame:
 
 
 def _format(name: str, path: str) -> str:
-    """By the ending; a folder here is as the files in it, and Parquet where nothing says otherwise."""
+    """A format by the path's ending, or by the endings of a local folder's files; Parquet if nothing else is said."""
     if (kind := _ending(path)) is not None:
         return kind
     folder = Path(path.removeprefix("file://"))
     inside = folder.rglob("*") if folder.is_dir() else ()
-    files = (each for each in inside if each.name[0] not in "._" and each.is_file())
-    kinds = sorted({kind for each in files if (kind := _ending(each.name)) is not None})
+    files = (path for path in inside if path.name[0] not in "._" and path.is_file())
+    kinds = sorted({kind for file in files if (kind := _ending(file.name)) is not None})
     if len(kinds) > 1:
         raise HeadgateError(
             f"table '{name}' cannot be read: the folder holds {' and '.join(kinds)}", where=path, hint="name one kind"
@@ -86,11 +85,12 @@ def _format(name: str, path: str) -> str:
 
 
 def _ending(path: str) -> str | None:
-    """Also before the ending of a compression: rooms.csv.gz."""
-    return next((_FORMATS[each] for each in reversed(PurePosixPath(path).suffixes) if each in _FORMATS), None)
+    """The format that an ending stands for, also before the ending of a compression: rooms.csv.gz."""
+    return next((_FORMATS[suffix] for suffix in reversed(PurePosixPath(path).suffixes) if suffix in _FORMATS), None)
 
 
-def _declared(found: DataFrame, table: Table) -> DataFrame:
+def _as_declared(frame: DataFrame, table: Table) -> DataFrame:
     if not table.schema:
-        return found
-    return found.select([F.col(f"`{one.name}`").cast(one.dataType).alias(one.name) for one in spark_schema(table)])
+        return frame
+    columns = spark_schema(table)
+    return frame.select([F.col(f"`{column.name}`").cast(column.dataType).alias(column.name) for column in columns])

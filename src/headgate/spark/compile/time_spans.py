@@ -1,4 +1,9 @@
-"""Spans of event time in microseconds, and the ends of windows."""
+"""Spans of event time in microseconds, and the ends of windows.
+
+Both ends of a span are included, and both may be infinite: `ALWAYS` is all of time, `NEVER` is empty. Windows are
+named by their ends: of windows of 10 s that slide by 5 s, those that end at 5, 10, 15, … seconds, and the first one
+that ends after 10 s ends at 15 s.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from headgate.model import EventTime, Window
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """All moments from `low` to `high`, both included."""
+    """All event times from `low` to `high`, both included."""
 
     low: EventTime = -inf
     high: EventTime = inf
@@ -24,7 +29,7 @@ class Span:
         return self.low > -inf or self.high < inf
 
     def meet(self, other: Span) -> Span:
-        """What both hold.
+        """The event times that both spans hold.
 
         >>> Span(0, 10).meet(Span(5, 20))
         Span(low=5, high=10)
@@ -32,13 +37,13 @@ class Span:
         return Span(max(self.low, other.low), min(self.high, other.high))
 
     def hull(self, other: Span) -> Span:
-        """The smallest span that holds both."""
+        """The smallest span that holds both spans."""
         if self.empty or other.empty:
             return other if self.empty else self
         return Span(min(self.low, other.low), max(self.high, other.high))
 
     def plus(self, low: EventTime, high: EventTime) -> Span:
-        """The moments that lie `low` to `high` after one of these."""
+        """The event times that lie `low` to `high` after one of these."""
         return self if self.empty else Span(self.low + low, self.high + high)
 
 
@@ -47,7 +52,7 @@ NEVER = Span(inf, -inf)
 
 
 def micros(seconds: float) -> int:
-    """Microseconds.
+    """Seconds as microseconds.
 
     >>> micros(-0.5)
     -500000
@@ -56,7 +61,7 @@ def micros(seconds: float) -> int:
 
 
 def floor(moment: EventTime, step: int) -> EventTime:
-    """The last multiple of `step` at or before a moment.
+    """The last multiple of `step` at or before an event time.
 
     >>> floor(-1, 10), floor(10, 10), floor(inf, 10)
     (-10, 10, inf)
@@ -65,12 +70,12 @@ def floor(moment: EventTime, step: int) -> EventTime:
 
 
 def ceiling(moment: EventTime, step: int) -> EventTime:
-    """The first multiple of `step` at or after a moment."""
+    """The first multiple of `step` at or after an event time."""
     return -floor(-moment, step)
 
 
 def first_end(window: Window, after: EventTime) -> EventTime:
-    """The first end of a window later than a moment.
+    """The first window end later than an event time.
 
     >>> first_end(Window(10.0, 5.0), 10_000_000), first_end(Window(10.0), 9_999_999)
     (15000000, 10000000)
@@ -80,11 +85,11 @@ def first_end(window: Window, after: EventTime) -> EventTime:
 
 
 def last_end(window: Window, until: EventTime) -> EventTime:
-    """The last end of a window at or before a moment."""
+    """The last window end at or before an event time."""
     size, slide = micros(window.size), micros(window.slide)
     return floor(until - size, slide) + size
 
 
 def snapped(window: Window, ends: Span) -> Span:
-    """From the first to the last end of a window in a span; empty if there is none."""
+    """From the first to the last window end in a span; empty if there is none."""
     return Span(first_end(window, ends.low - 1), last_end(window, ends.high))

@@ -1,4 +1,4 @@
-"""The engine: a pure state machine owned by one thread, and the threads that carry out what it asks for.
+"""The engine: the thread that owns the state machine, and the threads that carry out its tasks.
 
-`machine` decides, `owner` feeds it messages one by one, `execution` does the work that it hands out.
+`machine` decides, `owner` passes it messages one by one, `execution` carries out the tasks that it submits.
 """

@@ -1,4 +1,4 @@
-"""What queries have cost so far, as it is kept with their data."""
+"""The measured costs of queries, in the form that the data directory stores."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from headgate.spark.machine.views import Overview
 from headgate.spark.store.costs import Costs, QueryCost
 
 
-def costs_of(seen: Overview) -> Costs:
-    """What has been measured by the moment of an overview."""
-    found = {}
-    for view in seen.queries:
-        if view.query.name in seen.costs:
-            cost, overhead = seen.costs[view.query.name]
+def costs_of(overview: Overview) -> Costs:
+    """The costs that had been measured when an overview was taken."""
+    costs = {}
+    for view in overview.queries:
+        if view.query.name in overview.costs:
+            cost, overhead = overview.costs[view.query.name]
             selectivity = view.tuples_out / view.tuples_in if view.tuples_in else None
-            found[view.query.name] = QueryCost(
+            costs[view.query.name] = QueryCost(
                 view.query.query_class, cost, overhead, selectivity, view.runs, view.tuples_in
             )
-    return Costs(seen.policy, seen.run_overhead, seen.train, dict(seen.rates), found)
+    return Costs(overview.policy, overview.run_overhead, overview.train, dict(overview.rates), costs)

@@ -1,4 +1,4 @@
-"""The engine as its callers see it: every call is a message to the owner, and its answer."""
+"""The engine's facade: each call becomes a message to the owner thread, and returns its reply."""
 
 from __future__ import annotations
 
@@ -12,24 +12,22 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.core import RecordingScheduler, Scheduler
-from headgate.model import WHOLE_QUEUE, HeadgateError, Query, QueryClass, Stream, Table, check_name, check_relation
+from headgate.model import HeadgateError, Query, QueryClass, Stream, Table, check_name, check_relation
 from headgate.model.values import located
 from headgate.model.values import priority as priority_of
 from headgate.plan.grouping import Fuse
-from headgate.plan.network import Network
-from headgate.policies.guarded import Guarded
 from headgate.spark.compile.declared_tables import Tables
 from headgate.spark.engine.costs import costs_of
+from headgate.spark.engine.initial_state import new_machine, new_scheduler
 from headgate.spark.engine.owner import SINK, Owner
 from headgate.spark.engine.recorder import Recorder
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.log_facts import LogFacts
-from headgate.spark.execution.open_sinks import OpenSinks, sizes, stored_sinks, uncalled
+from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.performer import Performer
-from headgate.spark.execution.recovery import Owed, complete
+from headgate.spark.execution.recovery import UndeliveredResults, complete
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
 from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.jvm.errors import one_line
@@ -37,12 +35,12 @@ from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.lag import parse_lag
 from headgate.spark.machine.machine import Machine
-from headgate.spark.machine.preparing import RememberedQuery
 from headgate.spark.machine.tasks import FILES
 from headgate.spark.machine.views import Overview, QueryView
-from headgate.spark.queries.fragment_logs import FragmentLogs, is_fragment_log, query_of
+from headgate.spark.queries.fragment_logs import FragmentLogs
+from headgate.spark.sinks.base import Call
 from headgate.spark.sinks.followers import BUFFER, Followers
-from headgate.spark.sinks.registry import Call, behind_of, parse_sink
+from headgate.spark.sinks.registry import behind_of, needs_own_thread, parse_sink
 from headgate.spark.sinks.table import TableAppender, table_of
 from headgate.spark.store.atomic_files import disk_error
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -52,11 +50,8 @@ from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.frame_file import GROUP
 from headgate.spark.store.journal import Journal
 from headgate.spark.store.log.stream_log import StreamLog
-from headgate.stats import Measured
 
 DEFAULT_POLICY = "mbd, inversion=dsp"
-SHARED = ("parquet", "jsonl", "memory", "blackhole")  # sinks that share a thread: none of them runs somebody's code
-REST = 0.004  # seconds for each operator between two looks at statistics: a look takes some microseconds for each
 PATIENCE = 10.0  # seconds that sinks get to take what waits for them when the engine is closed
 
 
@@ -74,31 +69,41 @@ class Engine:
         run_limit: float = 300.0,
         seed: int = 1,
         record: Callable[[str], Any] | None = None,
-        revive: Callable[[], SparkSession] | None = None,
+        restart_spark: Callable[[], SparkSession] | None = None,
     ) -> None:
-        self.tables = Tables(keep=revive is not None)
-        self.runner = JobRunner(spark, run_limit, ours=revive is not None)
+        self.tables = Tables(keep=restart_spark is not None)
+        self.runner = JobRunner(spark, run_limit, ours=restart_spark is not None)
         self.followers = Followers()
         self._lanes = count(1)
-        self._spark, self._revive = spark, revive
+        self._spark, self._restart_spark = spark, restart_spark
         self._began = time.time() - time.monotonic()
         self._closed = False
         self.directory = DataDirectory(directory)
         try:
-            self.commits = CommitLog(self.directory.commits)
-            self.fragment_logs = FragmentLogs(self.directory)
-            owed = complete(
-                self.directory, self.commits, stored_sinks(self.directory, self._table_call, self.fragment_logs.sink)
-            )
-            self.fragment_logs.sweep(self.commits.state.queries)
+            undelivered = self._recover()
         except BaseException:
             self.directory.close()
             raise
         self.ingest = StreamIngest(self.directory, self.now)
         self.sinks = OpenSinks(self.directory, self._table_call)
         self._recorder = Recorder(Journal(self.directory.journal), record)
-        self._evaluator = SparkEvaluator(
-            spark,
+        self._evaluator = self._new_evaluator()
+        scheduler = new_scheduler(policy, fuse, seed, None if record is None else self._recorder.note)
+        machine = new_machine(scheduler, LogFacts(self.ingest.logs), self.directory, self.commits, undelivered, workers)
+        self._owner = self._start(machine, workers)
+
+    def _recover(self) -> dict[str, UndeliveredResults]:
+        """Open the commit log and complete what it holds; returns what sinks did not take."""
+        self.commits = CommitLog(self.directory.commits)
+        self.fragment_logs = FragmentLogs(self.directory)
+        sinks = stored_sinks(self.directory, self._table_call, self.fragment_logs.sink)
+        undelivered = complete(self.directory, self.commits, sinks)
+        self.fragment_logs.sweep(self.commits.state.queries)
+        return undelivered
+
+    def _new_evaluator(self) -> SparkEvaluator:
+        return SparkEvaluator(
+            self._spark,
             self.runner,
             self.ingest.logs,
             self.ingest.streams,
@@ -108,24 +113,16 @@ class Engine:
             self.followers,
             self.now,
         )
+
+    def _start(self, machine: Machine, workers: int) -> Owner:
+        """Start the threads."""
         committer = Committer(self.commits, self.fragment_logs, self.followers, self.now)
         performer = Performer(
             self._evaluator, committer, self.sinks, self.fragment_logs, self.ingest, self._start_spark_again
         )
-        machine = Machine(
-            _scheduler(policy, fuse, seed, None if record is None else self._recorder.note),
-            LogFacts(self.ingest.logs),
-            workers=workers,
-            known=_known(self.commits, owed, uncalled(self.directory, self.commits)),
-            commits=self.commits.number,
-            explain=one_line,
-        )
-        for query, each in owed.items():
-            if not is_fragment_log(query):
-                machine.delivery.owe(query, str(each.told.get("sink", "parquet")), sizes(each.outputs))
-        self._owner = Owner(machine, performer.perform, committer.write, self.now, self._recorder.note, workers, GROUP)
+        return Owner(machine, performer.perform, committer.write, self.now, self._recorder.note, workers, GROUP)
 
-    # -- what there is -----------------------------------------------------------------------------------------
+    # -- declarations and queries ------------------------------------------------------------------------------
 
     @property
     def streams(self) -> Mapping[str, Stream]:
@@ -144,42 +141,42 @@ class Engine:
         self._owner.ask(m.DeclareStream, stream)
 
     def add_table(self, table: Table, frame: DataFrame | None = None) -> None:
-        """Declare a table: where it is stored, or as a DataFrame."""
+        """Declare a table, by its path or as a DataFrame."""
         check_name(table.name, "the name of a table")
-        again = self.tables.lost(table.name)
-        if not again:
+        declared = self.tables.lost(table.name)
+        if not declared:
             check_relation("table", table.name, dict.fromkeys(self.tables, "table"))
         try:
-            found = self.runner.ask(lambda: self.tables.read(self._spark, table, frame))
+            read = self.runner.call(lambda: self.tables.read(self._spark, table, frame))
         except SparkGoneError as gone:
             self._owner.tell(m.SparkDied(str(gone)))
             raise
-        if not again:
+        if not declared:
             self._owner.ask(m.DeclareTable, table.name)
-        self.tables.put(table.name, found)
+        self.tables.put(table.name, read)
 
     def add_class(self, query_class: QueryClass) -> None:
-        """Declare a class; the same one again changes nothing."""
+        """Declare a query class; declaring the same one again changes nothing."""
         name = check_name(query_class.name, "the name of a class")
         with located(f"class '{name}', priority"):
-            made = replace(query_class, priority=priority_of(query_class.priority))
-        if made.lag is not None:
+            checked = replace(query_class, priority=priority_of(query_class.priority))
+        if checked.lag is not None:
             with located(f"class '{name}', lag"):
-                parse_lag(made.lag)
-        self._owner.ask(m.DeclareClass, made)
+                parse_lag(checked.lag)
+        self._owner.ask(m.DeclareClass, checked)
 
     def add_query(
         self, query: Query, *, call: Call | None = None, start: float | None = None, end: float | None = None
     ) -> QueryView:
-        """Start a query where it stood, if the directory knows it; at a time, if one is given, and until another."""
+        """Start a query now or at `start`, and stop it at `end`; one that the data directory knows continues there."""
         _check(query)
         text = query.sink or "parquet"
-        lane = FILES if parse_sink(text).name in SHARED else f"{SINK}{query.name}-{next(self._lanes)}"
+        lane = f"{SINK}{query.name}-{next(self._lanes)}" if needs_own_thread(text) else FILES
         self._owner.ask(m.AddQuery, query, start, end, lane, behind_of(text), call)
         return self.query(query.name)
 
     def replace_query(self, query: Query) -> None:
-        """Give a query other SQL: it goes on in each stream where the old one stood, as if it had started there."""
+        """Give a query new SQL; it continues in each stream at the old query's position, as if it had started there."""
         _check(query)
         self._owner.ask(m.Replace, query)
 
@@ -191,34 +188,34 @@ class Engine:
         self._owner.ask(m.Pause, name)
 
     def resume(self, name: str) -> None:
-        """Go on where a paused or suspended query stands, first with what its sink has not taken."""
+        """Continue a paused or suspended query, after its sink has taken what it refused before."""
         self._owner.ask(m.Resume, name)
 
     def query(self, name: str) -> QueryView:
-        """A query as it is now."""
+        """A snapshot of one query."""
         view: QueryView = self._owner.ask(m.Describe, name)
         return view
 
     def overview(self) -> Overview:
-        """Everything as it is now."""
+        """A snapshot of the engine; after closing, the last one."""
         overview: Overview = self._last if self._closed else self._owner.ask(m.DescribeAll)
         return overview
 
     def costs(self, overview: Overview | None = None) -> Costs:
-        """What has been measured so far."""
+        """The costs measured so far."""
         return costs_of(overview or self.overview())
 
     def follow(self, name: str, timeout: float | None = None, buffer: int = BUFFER) -> Iterator[pa.Table]:
-        """A query's results as they are committed, from now on; none comes of one that is done."""
+        """A query's results as they are committed from now on; the iterator of a done query ends at once."""
         tables = self.followers.follow(name, timeout, buffer)
         if self.query(name).state == "done":
             self.followers.end(name)
         return tables
 
-    # -- steering ----------------------------------------------------------------------------------------------
+    # -- scheduling --------------------------------------------------------------------------------------------
 
     def set_policy(self, policy: str, fuse: Fuse | None = None) -> None:
-        """Let another policy decide, over other groups if asked; at another level queries are cut anew."""
+        """Change the policy and, if given, which queries share jobs; if its level differs, queries are cut again."""
         self._owner.ask(m.SetPolicy, policy, None if fuse is None else fuse.value)
 
     def set_priority(self, query_class: str, priority: float) -> None:
@@ -232,63 +229,63 @@ class Engine:
     # -- data in -----------------------------------------------------------------------------------------------
 
     def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int:
-        """Add rows to a stream; durable on return. How many were new and got an offset, late ones among them."""
+        """Append rows to a stream; durable on return. Returns how many were new, late ones included."""
         with self.ingest.changing(stream, self._grown):
             return self.ingest.append(stream, rows, batch)
 
     def finish(self, stream: str) -> None:
-        """A stream has ended: its windows close."""
+        """Mark a stream as ended, so that its windows close."""
         with self.ingest.changing(stream, self._grown):
             self.ingest.finish(stream)
 
     def reject(self, stream: str, bad: tuple[tuple[str, str], ...]) -> None:
-        """Keep tuples that could not be read."""
+        """Keep records that could not be parsed as dead letters."""
         now = self.now()
         self.ingest.keep(stream, [Letter(reason, now, text=raw) for raw, reason in bad])
 
     def replay(self, stream: str, reason: str = "") -> LetterReplay:
-        """Give a stream its dead letters again, all or those whose reason contains a text."""
+        """Append a stream's dead letters to it again: all, or those whose reason contains a text."""
         with self.ingest.changing(stream, self._grown):
             return self.ingest.replay(stream, reason)
 
     def _grown(self, stream: str, first: int, last: int) -> None:
-        """Tell the owner of what has been appended, in the order in which it was."""
+        """Tell the owner about appended tuples; called in the order of the appends."""
         self._owner.tell(m.Appended(stream, last, self.ingest.chunks(stream, first, last)))
 
-    def full(self, stream: str) -> str | None:
-        """The query that a stream's source must wait for, if there is one."""
-        holder: str | None = self._owner.ask(m.WhoHolds, stream) if self._owner.holds else None
-        return holder
+    def lagging_query(self, stream: str) -> str | None:
+        """The query whose lag limit makes the source of a stream wait, if any."""
+        name: str | None = self._owner.ask(m.FindLaggingQuery, stream) if self._owner.sources_may_wait else None
+        return name
 
-    def make_room(self, stream: str, timeout: float | None = None) -> None:
-        """Wait until no query's lag limit holds a stream's source back."""
-        if not self._owner.holds:
+    def wait_for_room(self, stream: str, timeout: float | None = None) -> None:
+        """Wait until no query's lag limit holds back the source of a stream."""
+        if not self._owner.sources_may_wait:
             return
         try:
-            self._owner.ask(m.MakeRoom, stream, timeout=timeout)
+            self._owner.ask(m.WaitForRoom, stream, timeout=timeout)
         except TimeoutError:
             raise HeadgateError(
-                f"stream '{stream}' takes nothing more: query '{self.full(stream)}' is at its lag limit",
+                f"stream '{stream}' takes nothing more: query '{self.lagging_query(stream)}' is at its lag limit",
                 hint="resume or stop that query, or give it a limit that skips",
             ) from None
 
-    # -- work --------------------------------------------------------------------------------------------------
+    # -- draining and closing ----------------------------------------------------------------------------------
 
     def drained(self) -> bool:
-        """Whether nothing waits and nothing runs; what an open window holds may be there."""
+        """Whether no tuple waits and no run is active; open windows may hold tuples."""
         return bool(self._owner.ask(m.IsDrained))
 
     def drain(self, timeout: float | None = None) -> bool:
-        """Wait until nothing waits and nothing runs, and sinks have what they can take."""
+        """Wait until no tuple waits, no run is active, and sinks have taken all they can. False after the timeout."""
         try:
             return bool(self._owner.ask(m.Drain, timeout=timeout))
         except TimeoutError:
             return False
 
     def close(self, patience: float = PATIENCE) -> list[str]:
-        """Let running work end, bring everything committed to the sinks, and let go of the directory.
+        """Let active runs end, deliver committed results to the sinks, and release the directory.
 
-        A sink that takes longer than the patience is left behind; the queries of such are returned.
+        Returns the queries whose sinks took longer than the patience, and were not waited for.
         """
         if self._closed:
             return []
@@ -300,7 +297,7 @@ class Engine:
             failures.append(error)
         self._last = self._owner.ask(m.DescribeAll)
         self._closed = True
-        for let_go in (
+        for close in (
             self._owner.end,
             self.followers.close,
             lambda: self.costs(self._last).save(self.directory.path),
@@ -312,31 +309,31 @@ class Engine:
             self.directory.close,
         ):
             try:
-                let_go()
-            except Exception as error:  # the rest is let go of all the same
+                close()
+            except Exception as error:  # the others are closed all the same
                 failures.append(error)
         if failures:
             raise _not_all_written(failures[0]) from failures[0]
         return left
 
-    # -- inner -------------------------------------------------------------------------------------------------
+    # -- Spark -------------------------------------------------------------------------------------------------
 
     def _table_call(self, sink: str) -> Call | None:
         table = table_of(sink)
         return None if table is None else TableAppender(lambda: self._spark, table)
 
-    def look_for_spark(self) -> None:
-        """Notice that Spark has died, though nothing runs that would meet it."""
+    def check_spark(self) -> None:
+        """Check whether Spark has died, in case no run is active that would notice it."""
         if not self._closed and self.runner.java.dead:
             self._owner.tell(m.SparkDied(str(self.runner.java.gone())))
 
     def _start_spark_again(self) -> dict[str, str]:
-        """Start Spark anew, if it does not live. Which tables could not be read again, and why."""
+        """Restart Spark, if it is dead. Returns the tables that could not be read again, and why."""
         if not self.runner.java.dead:
             return {}
-        if self._revive is None:
+        if self._restart_spark is None:
             raise self.runner.java.gone()
-        spark = self._revive()
+        spark = self._restart_spark()
         lost = self.tables.read_again(spark)
         self._spark = spark
         self.runner.use(spark)
@@ -344,23 +341,8 @@ class Engine:
         return lost
 
 
-def _known(commits: CommitLog, owed: Mapping[str, Owed], uncalled: Mapping[str, int]) -> dict[str, RememberedQuery]:
-    """What commits say of the queries of former lives."""
-    inside: dict[str, list[tuple[str, int, Any]]] = {}
-    for name, each in owed.items():
-        if is_fragment_log(name):
-            inside.setdefault(query_of(name), []).extend((name, number, output) for number, output in each.outputs)
-    state = commits.state
-    return {
-        name: RememberedQuery(
-            dict(said), dict(state.positions.get(name, {})), tuple(inside.get(name, ())), uncalled.get(name)
-        )
-        for name, said in state.queries.items()
-    }
-
-
 def _check(query: Query) -> None:
-    """Refuse what can be seen to be wrong with a query without Spark."""
+    """Refuse a query whose name, `since`, lag limit or sink is wrong."""
     check_name(query.name, "the name of a query")
     if query.since not in ("now", "start"):
         raise HeadgateError(f"since is 'now' or 'start', found '{query.since}'", hint="leave it out for 'now'")
@@ -369,25 +351,9 @@ def _check(query: Query) -> None:
     parse_sink(query.sink or "parquet")
 
 
-def _scheduler(policy: str, fuse: Fuse, seed: int, record: Callable[[str], Any] | None) -> Scheduler:
-    network = Network.of([], [], [], share=False)
-    settings: dict[str, Any] = {
-        "measured": Measured.of(network, fits_overhead=True),
-        "learn": True,
-        "train": WHOLE_QUEUE,
-        "fuse": fuse,
-        "seed": seed,
-        "rest": REST,
-        "guard": Guarded,
-    }
-    if record is None:
-        return Scheduler(network, policy, **settings)
-    return RecordingScheduler(network, policy, write=record, **settings)
-
-
 def _not_all_written(error: Exception) -> HeadgateError:
-    """What closing could not do, and that it can be done later."""
-    told = disk_error(error) if isinstance(error, OSError) else error
-    message, where = (told.message, told.where) if isinstance(told, HeadgateError) else (one_line(told), "")
+    """The error of a close that could not write everything."""
+    cause = disk_error(error) if isinstance(error, OSError) else error
+    message, where = (cause.message, cause.where) if isinstance(cause, HeadgateError) else (one_line(cause), "")
     hint = "what was acknowledged is safe; free space on the disk and open the directory again to complete it"
     return HeadgateError(f"the session is closed, but not all of it: {message}", where=where, hint=hint)

@@ -14,15 +14,25 @@ from headgate.model import HeadgateError, closed
 from headgate.spark.machine.context import Notice
 from headgate.spark.machine.lifecycle import Transition
 from headgate.spark.machine.machine import Machine
-from headgate.spark.machine.messages import Answer, Command, GiveUp, Message, TimePassed
-from headgate.spark.machine.tasks import AIDE, COMMIT, FILES, TIDY, WORKER, LetGo, Reply, Task, Write
+from headgate.spark.machine.messages import Answer, CancelWait, Command, Message, TimePassed
+from headgate.spark.machine.tasks import (
+    BACKGROUND,
+    COMMIT,
+    FILES,
+    MAINTENANCE,
+    WORKER,
+    CloseSink,
+    Reply,
+    Task,
+    WriteCommit,
+)
 
-AIDES = 4  # threads that check queries, open streams and look at windows
-SINK = "sink-"  # how the lanes of sinks begin that run somebody's code
+BACKGROUND_THREADS = 4  # threads that check queries, open streams and check windows
+SINK = "sink-"  # prefix of the lanes of sinks that run user code
 
 
 class Lane:
-    """Threads that carry out tasks in the order in which they come."""
+    """A queue of tasks with its threads, which start them in order, up to `group` at a time."""
 
     def __init__(self, name: str, threads: int, perform: Callable[[Sequence[Task]], None], group: int = 1) -> None:
         self._queue: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
@@ -38,7 +48,7 @@ class Lane:
         self._queue.put(task)
 
     def end(self) -> None:
-        """Let the threads end after what they have been given."""
+        """Let the threads end after the tasks in the queue."""
         for _ in self.threads:
             self._queue.put(None)
 
@@ -55,33 +65,32 @@ class Lane:
 
 
 class Owner:
-    """Hands messages to the state machine one by one, and tasks to those who carry them out.
+    """Passes messages to the state machine one by one, and tasks to lanes.
 
-    `perform` carries out one task, `write` up to `group` commits with one fsync; `noted` hears of
-    transitions and notices.
+    `perform` carries out one task, `write` up to `group` commits with one fsync; `note` gets transitions and notices.
     """
 
     def __init__(
         self,
         machine: Machine,
         perform: Callable[[Task], Any],
-        write: Callable[[Sequence[Write]], Sequence[Any]],
+        write: Callable[[Sequence[WriteCommit]], Sequence[Any]],
         now: Callable[[], float],
-        noted: Callable[[Transition | Notice], None],
+        note: Callable[[Transition | Notice], None],
         workers: int,
         group: int,
     ) -> None:
-        self._machine, self._perform, self._write, self._now, self._noted = machine, perform, write, now, noted
+        self._machine, self._perform, self._write, self._now, self._note = machine, perform, write, now, note
         self._mailbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._tickets = count(1)
         self._futures: dict[int, Future[Any]] = {}
         self._ended = threading.Event()
-        self.holds = False  # whether a source may have to wait for a query
+        self.sources_may_wait = False  # whether some query has a lag limit that makes sources wait
         self._lanes = {
             WORKER: Lane("worker", workers, self._carry_out),
-            AIDE: Lane("aide", AIDES, self._carry_out),
+            BACKGROUND: Lane("background", BACKGROUND_THREADS, self._carry_out),
             COMMIT: Lane("commit", 1, self._commit, group),
-            TIDY: Lane("tidy", 1, self._carry_out),
+            MAINTENANCE: Lane("maintenance", 1, self._carry_out),
             FILES: Lane("files", 1, self._carry_out),
         }
         self._thread = threading.Thread(target=self._own, name="headgate-owner", daemon=True)
@@ -90,11 +99,11 @@ class Owner:
     # -- for callers -------------------------------------------------------------------------------------------
 
     def tell(self, message: Message) -> None:
-        """Something has happened; nobody waits for an answer."""
+        """Send a message that needs no reply."""
         self._mailbox.put(message)
 
     def ask(self, kind: Callable[..., Command], *given: Any, timeout: float | None = None, **more: Any) -> Any:
-        """Give a command and wait for the answer, here, outside of the owner. None of it holds up anyone else."""
+        """Send a command and wait for its reply. The owner thread does not wait, so other callers are not held up."""
         ticket, future = next(self._tickets), Future[Any]()
         self._futures[ticket] = future
         self._mailbox.put(kind(ticket, *given, **more))
@@ -104,11 +113,11 @@ class Owner:
             return future.result(timeout)
         except TimeoutError:
             self._futures.pop(ticket, None)
-            self._mailbox.put(GiveUp(ticket))
+            self._mailbox.put(CancelWait(ticket))
             raise
 
     def end(self) -> None:
-        """Stop all threads; one that somebody's code holds up is left behind."""
+        """End all threads; those that run user code are not waited for."""
         self._mailbox.put(None)
         self._thread.join()
         for lane in self._lanes.values():
@@ -122,12 +131,12 @@ class Owner:
     def _own(self) -> None:
         while (message := self._next()) is not None:
             try:
-                out = self._machine.handle(message, self._now())
-            except Exception as error:  # a fault of ours: it must not take the others with it
-                out = self._machine.failed(message, error)
-            for each in out:
-                self._send(each)
-            self.holds = self._machine.backpressure.waits
+                outputs = self._machine.handle(message, self._now())
+            except Exception as error:  # a bug: it must not stop other queries
+                outputs = self._machine.failed(message, error)
+            for output in outputs:
+                self._send(output)
+            self.sources_may_wait = self._machine.backpressure.sources_may_wait
         self._ended.set()
         self._refuse_all()
 
@@ -139,21 +148,21 @@ class Owner:
         except queue.Empty:
             return TimePassed()
 
-    def _send(self, each: Task | Reply | Transition | Notice) -> None:
-        if isinstance(each, Reply):
-            future = self._futures.pop(each.ticket, None)
+    def _send(self, output: Task | Reply | Transition | Notice) -> None:
+        if isinstance(output, Reply):
+            future = self._futures.pop(output.ticket, None)
             if future is None:
                 return
-            if each.error is None:
-                future.set_result(each.value)
+            if output.error is None:
+                future.set_result(output.value)
             else:
-                future.set_exception(each.error)
-        elif isinstance(each, Task):
-            self._lane(each.lane).put(each)
-            if isinstance(each, LetGo) and each.lane.startswith(SINK):
-                self._lanes.pop(each.lane).end()
+                future.set_exception(output.error)
+        elif isinstance(output, Task):
+            self._lane(output.lane).put(output)
+            if isinstance(output, CloseSink) and output.lane.startswith(SINK):
+                self._lanes.pop(output.lane).end()
         else:
-            self._noted(each)
+            self._note(output)
 
     def _lane(self, name: str) -> Lane:
         if name not in self._lanes:
@@ -165,7 +174,7 @@ class Owner:
             _, future = self._futures.popitem()
             future.set_exception(closed())
 
-    # -- who carries tasks out ---------------------------------------------------------------------------------
+    # -- carrying out tasks, in the threads of lanes -----------------------------------------------------------
 
     def _carry_out(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
@@ -173,14 +182,14 @@ class Owner:
                 answer = Answer(task, self._perform(task))
             except Exception as error:
                 answer = Answer(task, error=error)
-            except BaseException as error:  # somebody's code wants the program to end; only its query does
+            except BaseException as error:  # user code tried to end the program, as with sys.exit: only its query ends
                 answer = Answer(task, error=HeadgateError(f"{type(error).__name__} was raised: {error}"))
             self._mailbox.put(answer)
 
     def _commit(self, tasks: Sequence[Task]) -> None:
-        writes = [task for task in tasks if isinstance(task, Write)]
+        writes = [task for task in tasks if isinstance(task, WriteCommit)]
         try:
-            answers = [Answer(*each) for each in zip(writes, self._write(writes), strict=True)]
+            answers = [Answer(task, commit) for task, commit in zip(writes, self._write(writes), strict=True)]
         except Exception as error:
             answers = [Answer(task, error=error) for task in writes]
         for answer in answers:

@@ -1,4 +1,4 @@
-"""The thread that writes down what happened: the journal, the log, and the trace if one is recorded."""
+"""The thread that writes the journal, the program's log, and the trace if one is recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = logs.logger("engine")
 
 
 class Recorder:
-    """Writes in the order in which things happened; whoever notes something never waits for it."""
+    """Writes entries in the order of `note` calls, which never wait for the disk."""
 
     def __init__(self, journal: Journal, record: Callable[[str], Any] | None) -> None:
         self._journal, self._record = journal, record
@@ -24,29 +24,29 @@ class Recorder:
         self._thread = threading.Thread(target=self._work, name="headgate-notes", daemon=True)
         self._thread.start()
 
-    def note(self, what: Transition | Notice | str) -> None:
-        """Write down a transition, a notice, or a line of the trace."""
-        self._queue.put(what)
+    def note(self, entry: Transition | Notice | str) -> None:
+        """Record a transition, a log notice, or a line of the trace."""
+        self._queue.put(entry)
 
     def close(self) -> None:
-        """Let all be written."""
+        """Return once everything is written."""
         self._queue.put(None)
         self._thread.join()
 
     def _work(self) -> None:
-        while (what := self._queue.get()) is not None:
+        while (entry := self._queue.get()) is not None:
             try:
-                self._write(what)
-            except Exception as error:  # what is written down is not worth a thread
-                _log.error("could not be written down", what=what, error=error)
+                self._write(entry)
+            except Exception as error:  # a full disk must not end the thread
+                _log.error("could not be written down", what=entry, error=error)
 
-    def _write(self, what: Transition | Notice | str) -> None:
-        if isinstance(what, str):
+    def _write(self, entry: Transition | Notice | str) -> None:
+        if isinstance(entry, str):
             if self._record is not None:
-                self._record(what)
-        elif isinstance(what, Notice):
-            getattr(_log, what.level)(what.text, **what.fields)
+                self._record(entry)
+        elif isinstance(entry, Notice):
+            getattr(_log, entry.level)(entry.text, **entry.fields)
         else:
-            self._journal.write([Entry(what.at, what.query, what.before, what.after, what.reason)])
-            after = {"after": what.after} if what.after else {}
-            _log.info("query changed", query=what.query, before=what.before, **after, reason=what.reason)
+            self._journal.write([Entry(entry.at, entry.query, entry.before, entry.after, entry.reason)])
+            after = {"after": entry.after} if entry.after else {}
+            _log.info("query changed", query=entry.query, before=entry.before, **after, reason=entry.reason)

@@ -1,11 +1,11 @@
-"""Commits: several runs that end together share one fsync, and rows that wait inside queries are put there."""
+"""Writing commits: several share one fsync; then intermediate rows go to their fragment logs, results to followers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from headgate.spark.execution.query_run import letters_of
-from headgate.spark.machine.tasks import Write, Written
+from headgate.spark.machine.tasks import WriteCommit, WrittenCommit
 from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.sinks.followers import Followers
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -13,7 +13,7 @@ from headgate.spark.store.commits.records import Commit
 
 
 class Committer:
-    """Writes commits; several threads may."""
+    """Writes commits. Thread-safe."""
 
     def __init__(
         self, commits: CommitLog, fragment_logs: FragmentLogs, followers: Followers, now: Callable[[], float]
@@ -21,30 +21,33 @@ class Committer:
         self.commits = commits
         self._fragment_logs, self._followers, self._now = fragment_logs, followers, now
 
-    def write(self, tasks: Sequence[Write]) -> list[Written]:
-        """Make runs count: all of them, durable on return, or none."""
-        made = [self._commit(task) for task in tasks]
-        numbers = self.commits.append_all(made)
+    def write(self, tasks: Sequence[WriteCommit]) -> list[WrittenCommit]:
+        """Write all commits, durable on return, or none."""
+        commits = [self._commit(task) for task in tasks]
+        numbers = self.commits.append_all(commits)
         at = self._now()
-        return [self._written(*each, at) for each in zip(tasks, numbers, made, strict=True)]
+        return [
+            self._written(task, number, commit, at)
+            for task, number, commit in zip(tasks, numbers, commits, strict=True)
+        ]
 
-    def _commit(self, task: Write) -> Commit:
-        otherwise = {query: stream for query, stream, _ in task.failures}
+    def _commit(self, task: WriteCommit) -> Commit:
+        default_streams = {query: stream for query, stream, _ in task.failures}
         failures = [(query, failure) for query, _, failure in task.failures]
-        letters = letters_of(failures, otherwise, self._now())
-        outputs = {**task.outputs, **task.inside}
+        letters = letters_of(failures, default_streams, self._now())
+        outputs = {**task.outputs, **task.intermediate}
         return Commit(task.run, task.units, task.positions, outputs, task.queries, letters)
 
-    def _written(self, task: Write, number: int, commit: Commit, at: float) -> Written:
-        owed, error = {}, None
-        for name, output in task.inside.items():
+    def _written(self, task: WriteCommit, number: int, commit: Commit, at: float) -> WrittenCommit:
+        unappended, error = {}, None
+        for name, output in task.intermediate.items():
             try:
-                self._fragment_logs.put(name, number, output.table())
-            except Exception as failed:  # it is committed: the rows must be put there before the query goes on
-                owed[name], error = (number, output), failed
-        for query, tables in task.seen.items():
+                self._fragment_logs.append(name, number, output.table())
+            except Exception as failed:  # they are committed, so they must be appended before the query runs again
+                unappended[name], error = (number, output), failed
+        for query, tables in task.follower_tables.items():
             for table in tables:
                 self._followers.give(query, table)
-        for query in task.over:
+        for query in task.ended_queries:
             self._followers.end(query)
-        return Written(number, at, commit.letters, owed, error)
+        return WrittenCommit(number, at, commit.letters, unappended, error)

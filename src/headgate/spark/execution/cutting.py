@@ -1,4 +1,4 @@
-"""Cutting a query that has a past, and putting one together again: its results are the same either way."""
+"""Cutting a running query into fragments, and joining it again, so that its results stay the same."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from headgate.plan.network import Network
 from headgate.plan.sharing import Place
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.fragments import Fragment
-from headgate.spark.compile.frames import Whole
+from headgate.spark.compile.frames import WholeQuery
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.prepared_query import Failure
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.queries.layout import Layout, QueryCutter
-from headgate.spark.queries.retention import whole_from
+from headgate.spark.queries.retention import whole_needed_from
 from headgate.spark.queries.running_query import Logs, RunningQuery
 
 
 def cut_up(
     running: RunningQuery, level: Level, epoch: int, cutter: QueryCutter, runner: JobRunner, logs: Logs
 ) -> tuple[Layout, dict[Place, int], list[Failure]]:
-    """A whole query in pieces, where they stand, and what expressions of the pieces failed on.
+    """Cut a whole query: returns its layout, the positions of its fragments, and failures of expressions.
 
-    What open windows and joins need of the past waits inside.
-
-    Nothing counts until the shape is announced: rows of an epoch that was not are swept away.
+    The fragment logs are filled with the rows that open windows and joins still need. Nothing counts until a commit
+    describes the layout: fragment logs of an epoch that no commit describes are deleted at the next start.
     """
-    past = whole_from(running, logs)
+    past = whole_needed_from(running, logs)
     layout = cutter.cut(running.query, level, epoch, dict(running.positions))
     failures: list[Failure] = []
     try:
@@ -38,22 +37,22 @@ def cut_up(
         layout.discard()
         raise
     leaves = {place: source for fragment in layout.fragments for place, source in fragment.leaves.items()}
-    inside = {name: log.end for name, log in layout.logs.items()}
-    positions = {place: inside.get(source.stream, layout.base.get(place, 0)) for place, source in leaves.items()}
+    log_ends = {name: log.end for name, log in layout.logs.items()}
+    positions = {place: log_ends.get(source.stream, layout.base.get(place, 0)) for place, source in leaves.items()}
     return layout, positions, failures
 
 
-def left_inside(running: RunningQuery, fragment: Fragment) -> dict[Place, Range] | None:
-    """What a piece must still take of the rows that wait before it, so that the query can be whole; None: nothing."""
-    taken = {}
+def remaining_ranges(running: RunningQuery, fragment: Fragment) -> dict[Place, Range] | None:
+    """What a fragment must still take from fragment logs before the query can be joined; None if nothing is left."""
+    ranges = {}
     for place, source in fragment.leaves.items():
-        at, log = running.positions[place], running.layout.logs.get(source.stream)
-        taken[place] = Range(at, at if log is None else log.end)
-    return taken if any(offsets.first < offsets.last for offsets in taken.values()) else None
+        position, log = running.positions[place], running.layout.logs.get(source.stream)
+        ranges[place] = Range(position, position if log is None else log.end)
+    return ranges if any(offsets.first < offsets.last for offsets in ranges.values()) else None
 
 
 def whole_positions(running: RunningQuery, network: Network) -> dict[Place, int]:
-    """Where a query without rows inside stands in its streams; leaves that read the same stand at the same place."""
+    """The stream positions of a query whose fragment logs are empty; leaves with the same queue have the same one."""
     queues = network.inputs(running.name)
     at = {queues[place]: offset for place, offset in running.positions.items() if place in queues}
     return {place: at[queue] for place, queue in network.leaves(running.name).items()}
@@ -62,7 +61,7 @@ def whole_positions(running: RunningQuery, network: Network) -> dict[Place, int]
 def _fill(
     running: RunningQuery, layout: Layout, fragment: Fragment, past: Mapping[Place, int], runner: JobRunner, logs: Logs
 ) -> tuple[Failure, ...]:
-    """Compute what a piece would have left inside, had the query been cut from the start."""
+    """Append to a fragment log what would be there if the query had been cut from the start."""
     assert fragment.feeds is not None
     leaves = {}
     for place, source in fragment.leaves.items():
@@ -70,12 +69,12 @@ def _fill(
         offsets = Range(past[place], layout.base[place]) if log is None else Range(0, log.end)
         leaves[fragment.local(place)] = Leaf(source.stream, offsets, start=offsets.first)
     below = {place: running.leaf(place, Range(past[place], at), logs) for place, at in layout.base.items()}
-    whole = Whole(
+    whole = WholeQuery(
         running.query.plan, fragment.place, {place: replace(leaf, frontier_old=None) for place, leaf in below.items()}
     )
-    known = {**logs, **layout.logs}
+    all_logs = {**logs, **layout.logs}
     group = f"headgate-cut-{fragment.feeds.name}"
-    result, _ = runner.run(group, f"cut {running.name}", lambda: fragment.prepared.run(leaves, known, whole))
+    result, _ = runner.run(group, f"cut {running.name}", lambda: fragment.prepared.run(leaves, all_logs, whole))
     if result.rows.num_rows:
         base = [layout.base[(*fragment.place, *local)] for local in fragment.feeds.below]
         layout.logs[fragment.feeds.name].append(

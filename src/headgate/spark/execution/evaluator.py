@@ -1,4 +1,4 @@
-"""Evaluation on Spark: queries are checked, cut, and run as jobs."""
+"""Evaluation on Spark: check queries, and run portions of them as Spark jobs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from headgate.spark.execution.open_sinks import size_of
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train
 from headgate.spark.execution.shared_jobs import SharedJobs
-from headgate.spark.execution.unexpected_errors import told
+from headgate.spark.execution.unexpected_errors import explain
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.jvm.process import Java
-from headgate.spark.machine.tasks import Evaluate, Portion, Result
+from headgate.spark.machine.tasks import Evaluate, Portion, PortionResult
 from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.running_query import Logs, RunningQuery
 from headgate.spark.sinks.followers import Followers
@@ -29,7 +29,7 @@ from headgate.spark.sinks.table import check_sink
 
 
 class SparkEvaluator:
-    """Runs portions of queries as Spark jobs; several threads may."""
+    """Runs portions of queries as Spark jobs. Thread-safe."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class SparkEvaluator:
         self.use(spark)
 
     def use(self, spark: SparkSession) -> None:
-        """Run on another Spark from now on: what was made ready for the former one is of no use."""
+        """Use another Spark from now on; what was prepared for the former one is dropped."""
         self.spark = spark
         self._shared_jobs = SharedJobs(self.runner, self._logs, self._aside, self._now)
 
@@ -58,14 +58,14 @@ class SparkEvaluator:
         return self.runner.java
 
     def blame(self, java: Java, error: Exception) -> Exception:
-        """`SparkGoneError` if the Java that something was begun with has died, whatever the error says of it."""
-        found = java.blame(error)
-        if isinstance(found, SparkGoneError) and java is not self.java:
-            return SparkChangedError(found.message, hint=found.hint)
-        return found
+        """`SparkGoneError` if the Java process that was used when the error occurred has died, else the error."""
+        cause = java.blame(error)
+        if isinstance(cause, SparkGoneError) and java is not self.java:
+            return SparkChangedError(cause.message, hint=cause.hint)
+        return cause
 
     def check(self, query: Query) -> tuple[Layout, PreparedQuery]:
-        """Refuse a query that could not run; nothing has been started yet."""
+        """Let Spark analyse a query, and refuse one that could not run; starts no job."""
         checked = prepare_query(self.spark, query.plan, self._streams, self._tables)
         check_sink(self.spark, query.sink, checked.schema)
         return Layout((Fragment((), checked),)), checked
@@ -73,56 +73,56 @@ class SparkEvaluator:
     def cutter(self) -> QueryCutter:
         return QueryCutter(self.spark, self._streams, self._tables, self._waiting)
 
-    def evaluate(self, task: Evaluate) -> list[Result]:
-        """Each group in one job, where its queries are of one form."""
+    def evaluate(self, task: Evaluate) -> list[PortionResult]:
+        """Run each group as one job, if its queries have the same form."""
         java = self.java
         results = [result for group in task.groups for result in self._group(group, task.label)]
-        if any(result.error for result in results) and java.dead:  # it is the reason, whatever the errors say
+        if any(result.error for result in results) and java.dead:  # that is the cause, whatever the errors say
             raise java.gone()
         return results
 
-    def _group(self, group: Sequence[Portion], label: str) -> Iterator[Result]:
+    def _group(self, group: Sequence[Portion], label: str) -> Iterator[PortionResult]:
         query_runs: dict[Portion, QueryRun] = {}
         for portion in group:
             try:
                 query_runs[portion] = self.query_run(portion)
             except SparkGoneError:
                 raise
-            except Exception as error:  # its log lacks what it was to read
-                yield Result(portion, told(error, f"run {portion.name}"))
+            except Exception as error:  # for example, its log lacks tuples that it was to read
+                yield PortionResult(portion, explain(error, f"run {portion.name}"))
         self._shared_jobs.evaluate(list(query_runs.values()), label)
-        # Members of a group have read the same, and to look up a long train takes a while.
+        # Members of a group read the same tuples, and looking up their arrivals in a long train takes a while.
         arrivals = cache(lambda stream, first, last: self._logs[stream].arrivals(first, last))
         for portion, query_run in query_runs.items():
             try:
                 yield self._result(portion, query_run, arrivals)
             except Exception as error:
-                yield Result(portion, told(error, f"run {portion.name}"))
+                yield PortionResult(portion, explain(error, f"run {portion.name}"))
 
     def query_run(self, portion: Portion) -> QueryRun:
         fragment = cast(Fragment, portion.fragment)
-        if fragment.prepared.catalog.spark is not self.spark:  # its frames are in a Java that has died
+        if fragment.prepared.catalog.spark is not self.spark:  # its frames are in a Java process that has died
             raise SparkChangedError("the query was made ready for a Spark that has died")
-        taken = {place: Range(*offsets) for place, offsets in portion.taken.items()}
+        taken = {place: Range(*offsets) for place, offsets in portion.offsets.items()}
         return QueryRun.of(RunningQuery.of(portion.resume_point), fragment, taken, self._logs)
 
     def _result(
         self, portion: Portion, query_run: QueryRun, arrivals: Callable[..., Sequence[tuple[float, int]]]
-    ) -> Result:
+    ) -> PortionResult:
         if query_run.error:
-            return Result(portion, query_run.error)
+            return PortionResult(portion, query_run.error)
         output = query_run.output(self._aside)
         times: Sequence[float] = ()
         if query_run.result.written is not None:
             times = arrivals_of_train(query_run.result.count, query_run.streams_read, arrivals)
         elif query_run.fragment.feeds is None:
             times = arrivals_of(query_run.result.rows, query_run.streams_read, self._logs)
-        return Result(
+        return PortionResult(
             portion,
             output=output,
             size=0 if output is None else size_of(output),
-            inside=query_run.inside(),
-            inside_rows=0 if query_run.handed is None else query_run.handed.num_rows,
+            intermediate=query_run.intermediate_output(),
+            intermediate_count=0 if query_run.intermediate is None else query_run.intermediate.num_rows,
             chunks=query_run.chunks,
             failures=query_run.result.failures,
             count=query_run.result.count,
@@ -131,5 +131,5 @@ class SparkEvaluator:
             late=query_run.late,
             jobs=query_run.jobs,
             arrivals=times,
-            seen=tuple(query_run.tables(self._aside)) if self._followers.has(query_run.name) else (),
+            follower_tables=tuple(query_run.tables(self._aside)) if self._followers.has(query_run.name) else (),
         )

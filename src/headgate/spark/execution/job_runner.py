@@ -1,4 +1,4 @@
-"""One evaluation as Spark jobs: in a job group of its own, within a time limit, tried twice."""
+"""Running Spark jobs in a job group of their own, within a time limit, and a second time if they fail."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from headgate.spark.jvm.errors import of_values
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.jvm.process import Java
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
 
 class JobRunner:
-    """Runs prepared_queries; several threads may."""
+    """Runs Spark jobs and counts them. Thread-safe."""
 
     def __init__(self, spark: SparkSession, limit: float, *, ours: bool = False) -> None:
         self.limit = limit
-        self.jobs = 0  # that Spark has run so far
+        self.jobs = 0  # Spark jobs run so far
         self.java = Java(ours=ours)
         self._counting = threading.Lock()
         self._context = spark.sparkContext
 
     def use(self, spark: SparkSession) -> None:
-        """Run on another Spark from now on."""
+        """Use another Spark from now on."""
         self.java = Java(ours=self.java.ours)
         self._context = spark.sparkContext
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
-        """The result and how many Spark jobs it took. A failure that may pass is tried once more.
+    def run(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
+        """The result and how many Spark jobs it took. After a failure that may be temporary, tries a second time.
 
-        That Spark has died does not pass: `SparkGoneError`.
+        `SparkGoneError` if Spark has died.
         """
-        result, jobs = self.ask(lambda: self._tried(group, description, evaluate))
+        result, jobs = self.call(lambda: self._run_with_retry(group, description, evaluate))
         with self._counting:
             self.jobs += jobs
         return result, jobs
 
-    def ask(self, question: Callable[[], Made]) -> Made:
-        """Ask something of Spark. `SparkGoneError` if it has died by then, whatever else that may look like."""
+    def call(self, call_spark: Callable[[], Value]) -> Value:
+        """Call a function that uses Spark. `SparkGoneError` if Spark has died meanwhile, whatever error that caused."""
         java = self.java
         try:
-            answer = question()
+            answer = call_spark()
         except Exception as error:
             if isinstance(blamed := java.blame(error), SparkGoneError):
                 raise blamed from error
             raise
-        if java is not self.java:  # another Spark was started meanwhile, which knows nothing of the answer
+        if java is not self.java:  # Spark was restarted meanwhile, so the answer belongs to the dead one
             raise java.gone()
         return answer
 
-    def _tried(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+    def _run_with_retry(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
         try:
             return self._run(group, description, evaluate)
         except Exception as error:
@@ -67,18 +67,18 @@ class JobRunner:
                 raise
             return self._run(group, description, evaluate)
 
-    def _run(self, group: str, description: str, evaluate: Callable[[], Made]) -> tuple[Made, int]:
+    def _run(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
         context = self._context
         context.setJobGroup(group, description, interruptOnCancel=True)
         result = self._limited(context, group, evaluate)
         return result, len(context.statusTracker().getJobIdsForGroup(group))
 
-    def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Made]) -> Made:
+    def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Value]) -> Value:
         expired = threading.Event()
 
         def expire() -> None:
             expired.set()
-            with suppress(Py4JError):  # Spark has died: then nothing runs
+            with suppress(Py4JError):  # Spark has died: there is nothing to cancel
                 context.cancelJobGroup(group)
 
         limit = threading.Timer(self.limit, expire)

@@ -1,4 +1,4 @@
-"""What logs and plans say, from memory: the state machine asks, and is answered at once."""
+"""Facts about logs and plans that the state machine asks for, answered from memory (see `StreamFacts`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headgate.spark.queries.running_query import Logs, RunningQuery
 
 
 class LogFacts:
-    """Facts of the logs of an engine."""
+    """Facts about the stream logs of an engine."""
 
     def __init__(self, logs: Logs) -> None:
         self._logs = logs
@@ -26,8 +26,8 @@ class LogFacts:
         return self._logs[stream].end
 
     def frontier(self, stream: str, offset: int) -> EventTime:
-        found = self._logs[stream].frontier_at(offset)
-        return -inf if found is None else found
+        frontier = self._logs[stream].frontier_at(offset)
+        return -inf if frontier is None else frontier
 
     def ended(self, stream: str) -> bool:
         return self._logs[stream].finished_at is not None
@@ -36,8 +36,8 @@ class LogFacts:
         self._logs[stream].require(offset)
 
     def window_key(self, resume_point: ResumePoint) -> Hashable:
-        found = template(resume_point.query.plan)
-        return resume_point.name if found is None else found.form
+        query_template = template(resume_point.query.plan)
+        return resume_point.name if query_template is None else query_template.form
 
     def closed(self, resume_point: ResumePoint, frontiers: Mapping[str, EventTime]) -> tuple[EventTime, ...]:
         return RunningQuery.of(resume_point).closed(frontiers)

@@ -1,4 +1,4 @@
-"""Every kind of task, and how it is carried out. Nothing here changes the engine's state: the answer does."""
+"""How each kind of task is carried out. Nothing here changes the engine's state: the machine does, on the answer."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.open_sinks import OpenSinks, sizes
 from headgate.spark.execution.refragmenter import Refragmenter
-from headgate.spark.execution.unexpected_errors import told
+from headgate.spark.execution.unexpected_errors import explain
 from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import tasks as t
 from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.queries.layout import Layout
-from headgate.spark.queries.retention import droppable, forget_inside
+from headgate.spark.queries.retention import drop_fragment_rows, droppable
 from headgate.spark.queries.running_query import RunningQuery, stream_leaves
 
-_ON_SPARK = (t.OpenStream, t.Check, t.Prepare, t.Evaluate, t.Deliver)  # may ask something of Spark
+_ON_SPARK = (t.OpenStream, t.CheckQuery, t.Prepare, t.Evaluate, t.Deliver)  # tasks that may use Spark
 
 
 class Performer:
-    """Carries tasks out, in whatever thread."""
+    """Carries out tasks. Thread-safe."""
 
     def __init__(
         self,
@@ -33,88 +33,88 @@ class Performer:
         sinks: OpenSinks,
         fragment_logs: FragmentLogs,
         ingest: StreamIngest,
-        revive: Callable[[], Mapping[str, str]],
+        restart_spark: Callable[[], Mapping[str, str]],
     ) -> None:
         self._evaluator, self._committer, self._sinks = evaluator, committer, sinks
         self._fragment_logs, self._ingest = fragment_logs, ingest
-        self._recutter = Refragmenter(evaluator, committer, fragment_logs, ingest)
-        self._ways: Mapping[type, Callable[[Any], Any]] = {
+        self._refragmenter = Refragmenter(evaluator, committer, fragment_logs, ingest)
+        self._handlers: Mapping[type, Callable[[Any], Any]] = {
             t.OpenStream: lambda task: ingest.add(task.stream).end,
-            t.Check: self._check,
-            t.Recall: self._recall,
-            t.Reach: self._reach,
-            t.Prepare: self._recutter.prepare,
+            t.CheckQuery: self._check_query,
+            t.FindUndelivered: self._find_undelivered,
+            t.FindPositions: self._find_positions,
+            t.Prepare: self._refragmenter.prepare,
             t.Evaluate: evaluator.evaluate,
-            t.Write: lambda task: committer.write((task,))[0],
+            t.WriteCommit: lambda task: committer.write((task,))[0],
             t.Deliver: sinks.deliver,
-            t.KeepLetters: self._keep_letters,
-            t.LetGo: sinks.let_go,
-            t.Look: self._look,
-            t.Tidy: self._tidy,
-            t.Drop: self._drop,
-            t.Discard: lambda task: fragment_logs.leave(cast(Layout, task.layout)),
-            t.Revive: lambda task: revive(),
+            t.StoreDeadLetters: self._store_dead_letters,
+            t.CloseSink: sinks.close_sink,
+            t.CheckWindows: self._check_windows,
+            t.Maintain: self._maintain,
+            t.DropTuples: self._drop,
+            t.DiscardFragmentLogs: lambda task: fragment_logs.discard(cast(Layout, task.layout)),
+            t.RestartSpark: lambda task: restart_spark(),
         }
 
     def perform(self, task: t.Task) -> Any:
-        """Do it, here and now. What goes wrong is told in words, since nobody else may ask Java what it meant.
+        """Carry out a task in this thread. Errors of Java become text here, since later Java may not answer.
 
-        If Spark has died since the task was begun, that is what went wrong.
+        `SparkGoneError` if Spark has died since the task began.
         """
         java = self._evaluator.java
         try:
-            return self._ways[type(task)](task)
+            return self._handlers[type(task)](task)
         except Exception as error:
             blamed = self._evaluator.blame(java, error) if isinstance(task, _ON_SPARK) else error
             if isinstance(blamed, SparkGoneError):
                 raise blamed from error
             if isinstance(error, HeadgateError | OSError):
                 raise
-            raise HeadgateError(told(error, type(task).__name__)) from error
+            raise HeadgateError(explain(error, type(task).__name__)) from error
 
-    def _check(self, task: t.Check) -> t.Checked:
+    def _check_query(self, task: t.CheckQuery) -> t.CheckedQuery:
         layout, checked = self._evaluator.check(task.query)
-        known: frozenset[Any] = frozenset()
-        if task.known:
+        reported: frozenset[Any] = frozenset()
+        if task.remembered:
             streams = set(stream_leaves(task.query).values())
             letters = self._ingest.letters
-            known = frozenset(key for stream in streams for key in letters[stream].failed(task.query.name))
-        return t.Checked(layout, known, checked.schema)
+            reported = frozenset(key for stream in streams for key in letters[stream].failed(task.query.name))
+        return t.CheckedQuery(layout, reported, checked.schema)
 
-    def _reach(self, task: t.Reach) -> dict[Place, int]:
-        for name, number, output in task.owed:
-            self._fragment_logs.put(name, number, output.table())
-        return RunningQuery.of(task.resume_point).stands()
+    def _find_positions(self, task: t.FindPositions) -> dict[Place, int]:
+        for name, number, output in task.unappended:
+            self._fragment_logs.append(name, number, output.table())
+        return RunningQuery.of(task.resume_point).stream_positions()
 
-    def _recall(self, task: t.Recall) -> list[tuple[int, Any, int]]:
+    def _find_undelivered(self, task: t.FindUndelivered) -> list[tuple[int, Any, int]]:
         commits = self._committer.commits.commits()
         return sizes(
             [(number, commit.outputs[task.query]) for number, commit in commits if task.query in commit.outputs]
         )
 
-    def _keep_letters(self, task: t.KeepLetters) -> None:
+    def _store_dead_letters(self, task: t.StoreDeadLetters) -> None:
         for number, letters in task.batch:
             self._ingest.keep_committed(number, task.stream, letters)
 
-    def _look(self, task: t.Look) -> list[Place]:
+    def _check_windows(self, task: t.CheckWindows) -> list[Place]:
         running = RunningQuery.of(task.resume_point)
-        found: list[Place] = []
+        leaves: list[Place] = []
         for fragment in running.fragments:
             if fragment.held and running.can_close(fragment, task.ends, self._ingest.logs):
-                found += fragment.held
-        return found
+                leaves += fragment.held
+        return leaves
 
-    def _tidy(self, task: t.Tidy) -> dict[str, int]:
-        """Merge small files and shorten the commit log; where streams may begin, for the machine to decide."""
-        self._sinks.tidy(task.upto)
+    def _maintain(self, task: t.Maintain) -> dict[str, int]:
+        """Merge small files and shorten the commit log; returns where streams may start, for the machine to decide."""
+        self._sinks.maintain(task.upto)
         self._committer.commits.compact(task.upto)
-        if task.standings is None:
+        if task.resume_points is None:
             return {}
-        running = [RunningQuery.of(resume_point) for resume_point in task.standings]
-        forget_inside(running, self._ingest.logs)
+        running = [RunningQuery.of(resume_point) for resume_point in task.resume_points]
+        drop_fragment_rows(running, self._ingest.logs)
         return droppable(running, self._ingest.logs)
 
-    def _drop(self, task: t.Drop) -> dict[str, int]:
+    def _drop(self, task: t.DropTuples) -> dict[str, int]:
         for stream, offset in task.before.items():
             self._ingest.logs[stream].drop_before(offset)
         return {stream: log.start for stream, log in self._ingest.logs.items()}

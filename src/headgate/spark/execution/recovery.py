@@ -1,4 +1,4 @@
-"""After a crash, or any other start: complete what was committed, remove what was not."""
+"""Recovery at every start: complete what was committed before a crash, and delete what was not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headgate.spark.sinks.registry import Sink, SinkOf, deliver
+from headgate.spark.sinks.base import Sink, SinkOf, deliver
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, CommittedState, Output
@@ -16,45 +16,47 @@ from headgate.spark.store.directory import DataDirectory
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
-    """Committed results that a query's sink has not taken, in rising order, and why it did not take the first."""
+class UndeliveredResults:
+    """Committed results that a query's sink has not taken, in ascending order, and why it refused the first."""
 
     outputs: list[tuple[int, Output]]
     error: Exception
-    told: Mapping[str, Any]  # what commits said of the query when it failed: its sink is named there
+    description: Mapping[str, Any]  # of the query in commits at that time; it names the sink
 
 
-def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> dict[str, Owed]:
-    """Bring all that the commit log has to where it belongs; gives what sinks did not take, by query.
+def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> dict[str, UndeliveredResults]:
+    """Roll the commit log forward into sinks, fragment logs and dead-letter files; returns what sinks refused.
 
-    Results go to every durable sink, which takes each once, rows that wait inside a query (names with `#`) to their
-    logs, letters to the files of their streams. `sink_of` opens a query's sink by what the commits had said of it by
-    then; all sinks are closed on return, and what they have taken is on disk. `aside` has then the files of results
-    that are owed, and nothing else. After a sink has failed, all later results of its query are owed too, since they
-    must not overtake.
+    Each durable sink takes each result once; intermediate rows (names with `#`) go to their fragment logs. `sink_of`
+    opens a query's sink from its description at that commit. On return all sinks are closed and synced, and the folder
+    `aside` has only files of undelivered results. After a sink has failed, all later results of its query are
+    undelivered too, so that their order is kept.
     """
-    rolling = _Rolling(directory, sink_of, commits.base())
+    roll_forward = _RollForward(directory, sink_of, commits.base())
     try:
         for number, commit in commits.commits():
-            rolling.take(number, commit)
-        rolling.sync()
+            roll_forward.take(number, commit)
+        roll_forward.sync()
     finally:
-        rolling.close()
-    _empty(directory.aside, {name.split("/")[0] for owed in rolling.owed.values() for name in _files(owed)})
-    return rolling.owed
+        roll_forward.close()
+    _remove_all_but(
+        directory.aside,
+        {name.split("/")[0] for undelivered in roll_forward.undelivered.values() for name in _files(undelivered)},
+    )
+    return roll_forward.undelivered
 
 
 @dataclass(slots=True)
-class _Rolling:
-    """The sinks while commits go there one by one.
+class _RollForward:
+    """The open sinks while commits are delivered to them.
 
-    One by one, not several in a file: after a power cut a later commit may be in place and an earlier one not.
+    Commits are delivered one at a time: after a power cut, a sink may hold a later commit and lack an earlier one.
     """
 
     directory: DataDirectory
     sink_of: SinkOf
     state: CommittedState  # before the next commit
-    owed: dict[str, Owed] = field(default_factory=dict)
+    undelivered: dict[str, UndeliveredResults] = field(default_factory=dict)
     sinks: dict[str, Sink] = field(default_factory=dict)
     letters: dict[str, DeadLetters] = field(default_factory=dict)
 
@@ -65,29 +67,29 @@ class _Rolling:
             self.letters[stream].keep_committed(number, letters)
         for query, output in commit.outputs.items():
             self._deliver(query, number, output, commit.queries.get(query) or self.state.queries.get(query, {}))
-        for query, told in commit.queries.items():
-            if query in self.sinks and (told is None or told.get("sink") != self._sink(query)):
+        for query, description in commit.queries.items():
+            if query in self.sinks and (description is None or description.get("sink") != self._sink(query)):
                 self.sinks[query].sync()
-                self.sinks.pop(query).close()  # another query of this name, or the same started anew, with another one
+                self.sinks.pop(query).close()  # from now on the query of this name has another sink
         self.state.apply(commit)
 
     def _sink(self, query: str) -> Any:
         return self.state.queries.get(query, {}).get("sink")
 
-    def _deliver(self, query: str, number: int, output: Output, told: Mapping[str, Any]) -> None:
-        if query in self.owed:
-            self.owed[query].outputs.append((number, output))
+    def _deliver(self, query: str, number: int, output: Output, description: Mapping[str, Any]) -> None:
+        if query in self.undelivered:
+            self.undelivered[query].outputs.append((number, output))
             return
         try:
             if query not in self.sinks:
-                self.sinks[query] = self.sink_of(query, told)
+                self.sinks[query] = self.sink_of(query, description)
             if self.sinks[query].durable:
                 deliver(self.sinks[query], [(number, output)], self.directory.aside)
         except Exception as error:
-            self.owed[query] = Owed([(number, output)], error, told)
+            self.undelivered[query] = UndeliveredResults([(number, output)], error, description)
 
     def sync(self) -> None:
-        """The commit log may be shortened before anybody opens these sinks again."""
+        """Sync all sinks, since the commit log may be shortened before they are opened again."""
         for sink in self.sinks.values():
             sink.sync()
 
@@ -96,12 +98,12 @@ class _Rolling:
             sink.close()
 
 
-def _files(owed: Owed) -> list[str]:
-    return [name for _, output in owed.outputs for name in output.files]
+def _files(undelivered: UndeliveredResults) -> list[str]:
+    return [name for _, output in undelivered.outputs for name in output.files]
 
 
-def _empty(folder: Path, kept: set[str]) -> None:
-    """Remove all that is in a folder, except some names."""
-    for left in folder.iterdir():
-        if left.name not in kept:
-            disk.rmtree(left) if left.is_dir() else disk.unlink(left)
+def _remove_all_but(folder: Path, kept: set[str]) -> None:
+    """Delete everything in a folder except some names."""
+    for path in folder.iterdir():
+        if path.name not in kept:
+            disk.rmtree(path) if path.is_dir() else disk.unlink(path)

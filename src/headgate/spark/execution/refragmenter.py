@@ -1,4 +1,4 @@
-"""Bringing a query into the form that a policy's level asks for: it is put together, cut, and told of in a commit."""
+"""Carrying out `Prepare` tasks: join or cut a running query as the policy's level demands, and commit its layout."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from headgate.plan.network import Network
 from headgate.plan.sharing import Place
 from headgate.spark.compile import fragment_rows
 from headgate.spark.execution.committer import Committer
-from headgate.spark.execution.cutting import cut_up, left_inside, whole_positions
+from headgate.spark.execution.cutting import cut_up, remaining_ranges, whole_positions
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.ingest.streams import StreamIngest
-from headgate.spark.machine.fragments import Chunks, ResumePoint, announced, key, keyed
-from headgate.spark.machine.tasks import Evaluate, Portion, Prepare, Prepared, Write
+from headgate.spark.machine.fragments import Chunks, ResumePoint, key, keyed, query_description
+from headgate.spark.machine.tasks import Evaluate, Portion, Prepare, Prepared, WriteCommit
 from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.queries.layout import Layout
-from headgate.spark.queries.resume import cut_before
+from headgate.spark.queries.resume import reopen_fragments
 from headgate.spark.queries.running_query import RunningQuery
 
 
 @dataclass(slots=True)
-class _Way:
-    """A query on its way from one form to another: where it stands, as far as it has come."""
+class _Progress:
+    """A query while its layout changes: its layout and positions so far, and what has been committed."""
 
     resume_point: ResumePoint
-    done: Prepared
-    told: set[Any]  # what expressions failed on that is known already
+    prepared: Prepared
+    reported: set[Any]  # keys of failures that are dead letters already
 
     @property
     def layout(self) -> Layout:
-        return cast(Layout, self.done.layout)
+        return cast(Layout, self.prepared.layout)
 
     def now(self) -> ResumePoint:
-        return replace(self.resume_point, layout=self.done.layout, positions=dict(self.done.positions))
+        return replace(self.resume_point, layout=self.prepared.layout, positions=dict(self.prepared.positions))
 
     def running(self) -> RunningQuery:
         return RunningQuery.of(self.now())
 
 
 class Refragmenter:
-    """Prepares queries to run; several threads may, each another query."""
+    """Prepares queries to run. Several threads may use it, each for another query."""
 
     def __init__(
         self,
@@ -51,159 +51,167 @@ class Refragmenter:
         fragment_logs: FragmentLogs,
         ingest: StreamIngest,
     ) -> None:
-        self._evaluator, self._committer, self._fragment_logs, self._ingest = (
-            evaluator,
-            committer,
-            fragment_logs,
-            ingest,
-        )
+        self._evaluator, self._committer = evaluator, committer
+        self._fragment_logs, self._ingest = fragment_logs, ingest
 
     def prepare(self, task: Prepare) -> Prepared:
-        """Whatever goes wrong on the way: what has been committed so far is told."""
+        """Carry out the task. After an error, the answer still has everything that was committed so far."""
         resume_point = task.resume_point
         java = self._evaluator.java
-        done = Prepared(resume_point.layout, dict(resume_point.positions), {}, {}, owed=list(task.owed))
-        way = _Way(resume_point, done, set(task.told))
+        prepared = Prepared(resume_point.layout, dict(resume_point.positions), {}, {}, unappended=list(task.unappended))
+        progress = _Progress(resume_point, prepared, set(task.reported))
         try:
-            self._come(way, task)
-            way.done.backlog = self._backlog(way, task)
+            self._bring_to_level(progress, task)
+            progress.prepared.backlog = self._backlog(progress, task)
         except Exception as error:
-            way.done.error = self._evaluator.blame(java, error)
-        way.done.inside = {name: log.end for name, log in way.layout.logs.items()}
-        return way.done
+            progress.prepared.error = self._evaluator.blame(java, error)
+        progress.prepared.fragment_log_ends = {name: log.end for name, log in progress.layout.logs.items()}
+        return progress.prepared
 
-    def _come(self, way: _Way, task: Prepare) -> None:
-        self._put_inside(way)
-        if task.known is not None:
-            layout, positions = cut_before(way.running(), task.known["cut"], task.at, self._evaluator.cutter())
-            former, way.done.layout, way.done.positions = way.layout, layout, positions
-            self._fragment_logs.take(layout)
-            former.close()  # the same rows, opened for a Spark that has died; nothing after a restart
-        told = not task.announce
-        if way.layout.level != task.level and not way.layout.whole:
-            self._join_up(way)
-            told = True
-        if way.layout.level != task.level:
-            self._cut_up(way, task)
-            told = True
-        if not told:
-            self._announce(way)
+    def _bring_to_level(self, progress: _Progress, task: Prepare) -> None:
+        self._append_pending(progress)
+        if task.reopen is not None:
+            layout, positions = reopen_fragments(
+                progress.running(), task.reopen["cut"], task.reopen_at, self._evaluator.cutter()
+            )
+            former, progress.prepared.layout, progress.prepared.positions = progress.layout, layout, positions
+            self._fragment_logs.register(layout)
+            former.close()  # after a restart of Spark, the same logs were open already
+        up_to_date = not task.commit_description
+        if progress.layout.level != task.level and not progress.layout.whole:
+            self._join_up(progress)
+            up_to_date = True
+        if progress.layout.level != task.level:
+            self._cut_up(progress, task)
+            up_to_date = True
+        if not up_to_date:
+            self._commit_description(progress)
         if task.discard is not None:
-            self._fragment_logs.leave(cast(Layout, task.discard))
+            self._fragment_logs.discard(cast(Layout, task.discard))
 
-    def _put_inside(self, way: _Way) -> None:
-        """Rows that are committed, but could not be put inside then."""
-        while way.done.owed:
-            name, number, output = way.done.owed[0]
-            self._fragment_logs.put(name, number, output.table())
-            way.done.owed.pop(0)
+    def _append_pending(self, progress: _Progress) -> None:
+        """Append committed rows that their fragment logs refused before."""
+        while progress.prepared.unappended:
+            name, number, output = progress.prepared.unappended[0]
+            self._fragment_logs.append(name, number, output.table())
+            progress.prepared.unappended.pop(0)
 
-    def _join_up(self, way: _Way) -> None:
-        """Run all that waits inside, then the query is in one piece again."""
-        former, network = way.layout, self._network(way)
-        queues = network.inputs(way.resume_point.name)  # its own: one of a former life has not met the scheduler yet
+    def _join_up(self, progress: _Progress) -> None:
+        """Run the fragments until their logs are empty; then the query can be one fragment again."""
+        former, network = progress.layout, self._network(progress)
+        # Not the scheduler's queues: a query from before the start is not in the scheduler yet.
+        queues = network.inputs(progress.resume_point.name)
         for fragment in former.fragments:
-            taken = left_inside(way.running(), fragment)
-            if taken is not None:
-                offsets = {place: (each.first, each.last) for place, each in taken.items()}
-                self._run(way, Portion(replace(way.now(), queues=queues), fragment, offsets))
-        before = former, way.done.positions
-        way.done.layout, way.done.positions = way.resume_point.one, whole_positions(way.running(), network)
+            ranges = remaining_ranges(progress.running(), fragment)
+            if ranges is not None:
+                offsets = {place: (taken.first, taken.last) for place, taken in ranges.items()}
+                self._run(progress, Portion(replace(progress.now(), queues=queues), fragment, offsets))
+        before = former, progress.prepared.positions
+        progress.prepared.layout, progress.prepared.positions = (
+            progress.resume_point.unfragmented,
+            whole_positions(progress.running(), network),
+        )
         try:
-            self._announce(way)
-        except Exception:  # for whoever opens it again it is in pieces still
-            way.done.layout, way.done.positions = before
+            self._commit_description(progress)
+        except Exception:  # according to the commits it is still fragmented
+            progress.prepared.layout, progress.prepared.positions = before
             raise
-        self._fragment_logs.leave(former)
+        self._fragment_logs.discard(former)
 
-    def _run(self, way: _Way, portion: Portion) -> None:
-        """One piece on what waits before it, committed."""
+    def _run(self, progress: _Progress, portion: Portion) -> None:
+        """Run one fragment on the rows in its logs, and commit the result."""
         (result,) = self._evaluator.evaluate(Evaluate("join", ((portion,),)))
         if result.error:
             raise HeadgateError(result.error)
         fragment, name = portion.fragment, portion.name
-        fresh = _fresh(way, result.failures)
-        write = Write(
-            positions={name: {key(place): last for place, (_, last) in portion.taken.items()}},
+        unreported = _unreported(progress, result.failures)
+        task = WriteCommit(
+            positions={name: {key(place): last for place, (_, last) in portion.offsets.items()}},
             outputs={} if result.output is None else {name: result.output},
-            inside={} if fragment.feeds_name is None or result.inside is None else {fragment.feeds_name: result.inside},
-            failures=tuple((name, self._stream(way), failure) for failure in fresh.values()),
-            seen={name: result.seen} if result.seen else {},
+            intermediate={}
+            if fragment.feeds_name is None or result.intermediate is None
+            else {fragment.feeds_name: result.intermediate},
+            failures=tuple((name, self._stream(progress), failure) for failure in unreported.values()),
+            follower_tables={name: result.follower_tables} if result.follower_tables else {},
         )
-        (written,) = self._committer.write((write,))
-        way.done.steps.append((result, written))
-        _tell(way, fresh)
-        way.done.positions.update({place: last for place, (_, last) in portion.taken.items()})
-        for inside, (number, output) in written.owed.items():
-            way.done.owed.append((inside, number, output))
+        (written,) = self._committer.write((task,))
+        progress.prepared.steps.append((result, written))
+        _mark_reported(progress, unreported)
+        progress.prepared.positions.update({place: last for place, (_, last) in portion.offsets.items()})
+        for log_name, (number, output) in written.unappended.items():
+            progress.prepared.unappended.append((log_name, number, output))
         if written.error is not None:
             raise written.error
 
-    def _cut_up(self, way: _Way, task: Prepare) -> None:
+    def _cut_up(self, progress: _Progress, task: Prepare) -> None:
         assert task.level is not None
-        epoch = self._committer.commits.number + 1  # no other cut of this query has it
-        running = way.running()
+        epoch = self._committer.commits.number + 1  # no earlier cut of this query has the same
+        running = progress.running()
         layout, positions, failures = cut_up(
             running, task.level, epoch, self._evaluator.cutter(), self._evaluator.runner, self._ingest.logs
         )
-        before = way.done.layout, way.done.positions
-        way.done.layout, way.done.positions = layout, positions
-        self._fragment_logs.take(layout)
-        fresh = _fresh(way, failures)
+        before = progress.prepared.layout, progress.prepared.positions
+        progress.prepared.layout, progress.prepared.positions = layout, positions
+        self._fragment_logs.register(layout)
+        unreported = _unreported(progress, failures)
         try:
-            self._announce(way, tuple((way.resume_point.name, self._stream(way), one) for one in fresh.values()))
+            self._commit_description(
+                progress,
+                tuple((running.name, self._stream(progress), failure) for failure in unreported.values()),
+            )
         except Exception:
-            way.done.layout, way.done.positions = before
-            self._fragment_logs.leave(layout)
+            progress.prepared.layout, progress.prepared.positions = before
+            self._fragment_logs.discard(layout)
             raise
-        _tell(way, fresh)
+        _mark_reported(progress, unreported)
 
-    def _announce(self, way: _Way, failures: tuple[tuple[str, str, Any], ...] = ()) -> None:
-        resume_point = way.now()
-        write = Write(
-            queries={resume_point.name: announced(resume_point)},
+    def _commit_description(self, progress: _Progress, failures: tuple[tuple[str, str, Any], ...] = ()) -> None:
+        resume_point = progress.now()
+        task = WriteCommit(
+            queries={resume_point.name: query_description(resume_point)},
             positions={resume_point.name: keyed(resume_point.positions)},
             failures=failures,
         )
-        (written,) = self._committer.write((write,))
-        way.done.announced = True
+        (written,) = self._committer.write((task,))
+        progress.prepared.description_committed = True
         if written.letters:
-            way.done.letters.append(written)
+            progress.prepared.letters.append(written)
 
-    def _backlog(self, way: _Way, task: Prepare) -> dict[Place, Chunks]:
-        """What has come since it stood where it stands."""
-        found: dict[Place, Chunks] = {}
-        for place, source in way.layout.leaves.items():
-            position, log = way.done.positions[place], way.layout.logs.get(source.stream)
+    def _backlog(self, progress: _Progress, task: Prepare) -> dict[Place, Chunks]:
+        """The tuples after the query's positions, by leaf: when they arrived and how many."""
+        backlog: dict[Place, Chunks] = {}
+        for place, source in progress.layout.leaves.items():
+            position, log = progress.prepared.positions[place], progress.layout.logs.get(source.stream)
             if log is not None:
-                found[place] = fragment_rows.arrivals(log.read(position, log.end))
+                backlog[place] = fragment_rows.arrivals(log.read(position, log.end))
             elif position < task.ends[source.stream]:
-                found[place] = self._since(source.stream, position, way.resume_point.until.get(place), task)
-        return found
+                backlog[place] = self._since(source.stream, position, progress.resume_point.until.get(place), task)
+        return backlog
 
     def _since(self, stream: str, position: int, until: int | None, task: Prepare) -> Chunks:
-        """When the tuples from a position on came; those that a one-time query does not read may be gone by now."""
+        """When the tuples of a stream from a position on arrived.
+
+        Those after the end of a one-time query may have been dropped; it never takes them, so any arrival will do.
+        """
         end = task.ends[stream]
         wanted = end if until is None else max(position, min(until, end))
         chunks = self._ingest.chunks(stream, position, wanted) if position < wanted else ()
-        return (
-            (*chunks, (0.0, end - wanted)) if wanted < end else chunks
-        )  # they are held, so nobody asks when they came
+        return (*chunks, (0.0, end - wanted)) if wanted < end else chunks
 
-    def _network(self, way: _Way) -> Network:
-        query = way.resume_point.query
+    def _network(self, progress: _Progress) -> Network:
+        query = progress.resume_point.query
         return Network.of([query], self._ingest.streams.values(), [QueryClass(query.query_class)], share=False)
 
     @staticmethod
-    def _stream(way: _Way) -> str:
-        return min(source.stream for source in way.resume_point.one.leaves.values())
+    def _stream(progress: _Progress) -> str:
+        return min(source.stream for source in progress.resume_point.unfragmented.leaves.values())
 
 
-def _fresh(way: _Way, failures: Iterable[Any]) -> dict[Any, Any]:
-    """Failures of which no dead letter tells yet, each once."""
-    return {failure.key: failure for failure in failures if failure.key not in way.told}
+def _unreported(progress: _Progress, failures: Iterable[Any]) -> dict[Any, Any]:
+    """Failures that are not dead letters yet, each once."""
+    return {failure.key: failure for failure in failures if failure.key not in progress.reported}
 
 
-def _tell(way: _Way, fresh: Mapping[Any, Any]) -> None:
-    way.told |= fresh.keys()
-    way.done.keys |= fresh.keys()
+def _mark_reported(progress: _Progress, unreported: Mapping[Any, Any]) -> None:
+    progress.reported |= unreported.keys()
+    progress.prepared.keys |= unreported.keys()

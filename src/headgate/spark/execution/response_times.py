@@ -1,4 +1,7 @@
-"""How long results took: from the latest of their tuples, or from the one that closed their window."""
+"""When the last tuple that a result needed arrived; its response time counts from there.
+
+For the result of a window that is the tuple that closed the window, otherwise the latest tuple of the result.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from headgate.spark.compile.leaf_rows import Leaf
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES
 from headgate.spark.store.log.stream_log import StreamLog
 
-SAMPLE = 1000  # response times that stand for those of a large result
+SAMPLE = 1000  # arrivals at most that are given for a large result
 
 
 def arrivals_of(rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> Sequence[float]:
-    """When each result's latest tuple came, or the tuple that closed its window.
+    """For each result, the arrival of its latest tuple or of the tuple that closed its window.
 
-    Infinity where no tuple did that: a stream's end closes windows too, and such results come at once.
+    Infinity if the end of a stream closed the window, so that the response time is 0.
     """
     arrivals: list[float] = rows[ARRIVAL].to_pylist()
     if rows[CLOSES].null_count < rows.num_rows:
@@ -31,16 +34,16 @@ def arrivals_of(rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str,
     return arrivals
 
 
-Arrivals = Callable[[str, int, int], Sequence[tuple[float, int]]]  # of a stream's offsets: when how many came
+Arrivals = Callable[[str, int, int], Sequence[tuple[float, int]]]  # (stream, first, last) -> (arrival, tuples)
 
 
 def arrivals_of_train(count: int, leaves: Mapping[Place, Leaf], arrivals: Arrivals) -> Sequence[float]:
-    """The same for results that executors have written, whose rows nobody here sees, as a sample.
+    """A sample of the same for results that executors have written, whose rows are not read here.
 
-    Each came of a tuple of the train, or its window was closed by one: taken as spread evenly over the train.
+    The tuples that completed the results are taken as evenly spread over the train.
     """
     ranges = {(leaf.stream, leaf.range.first, leaf.range.last) for leaf in leaves.values()}
-    chunks = [chunk for each in ranges for chunk in arrivals(*each)]
+    chunks = [chunk for stream, first, last in ranges for chunk in arrivals(stream, first, last)]
     if not chunks:
         return []
     behind = np.cumsum([tuples for _, tuples in chunks])
@@ -50,18 +53,19 @@ def arrivals_of_train(count: int, leaves: Mapping[Place, Leaf], arrivals: Arriva
 
 
 def _closing(end: int, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> float:
-    """The arrival of the tuple with which all frontiers had passed an event time; a stream's end is no tuple."""
+    """The arrival of the tuple with which all frontiers had passed an event time; infinity if no tuple did that."""
     latest = max(_passing(end, leaf, logs[leaf.stream]) for leaf in leaves.values())
     return latest if math.isfinite(latest) else math.inf
 
 
 def _passing(end: int, leaf: Leaf, log: StreamLog) -> float:
+    """The arrival of the tuple with which the frontier of one stream passed an event time, by binary search."""
     low, high = leaf.range.first, leaf.range.last
     if low == high:
         return -math.inf
     while high - low > 1:
         middle = (low + high) // 2
-        passed = log.frontier_at(middle)
-        low, high = (low, middle) if passed is not None and passed >= end else (middle, high)
-    found = log.arrivals(low, low + 1)
-    return found[0][0] if found else -math.inf
+        frontier = log.frontier_at(middle)
+        low, high = (low, middle) if frontier is not None and frontier >= end else (middle, high)
+    chunks = log.arrivals(low, low + 1)
+    return chunks[0][0] if chunks else -math.inf

@@ -1,4 +1,4 @@
-"""Errors that nobody foresaw: they are logged, and told with their kind, since their text alone says little."""
+"""Unexpected errors: they are logged, since their text alone says little."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from headgate import logs
 from headgate.model import HeadgateError
 from headgate.spark.jvm.errors import one_line
 
-_FORESEEN = (HeadgateError, OSError, PySparkException, Py4JError)
+_EXPECTED = (HeadgateError, OSError, PySparkException, Py4JError)
 _log = logs.logger("execution")
 
 
-def told(error: Exception, doing: str) -> str:
-    """An error in one line; one that was not foreseen is logged, with what was being done.
+def explain(error: Exception, doing: str) -> str:
+    """An error in one line; an unexpected one is also logged, with what was being done.
 
-    >>> told(KeyError("q1"), "run q1"), told(ValueError("no such day"), "run q1")
+    >>> explain(KeyError("q1"), "run q1"), explain(ValueError("no such day"), "run q1")
     ("KeyError: 'q1'", 'no such day')
     """
-    if isinstance(error, _FORESEEN):
+    if isinstance(error, _EXPECTED):
         return one_line(error)
     _log.error("unexpected error", doing=doing, error=error)
     return f"KeyError: {error}" if isinstance(error, KeyError) else one_line(error)

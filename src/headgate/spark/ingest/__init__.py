@@ -1,1 +1,1 @@
-"""How tuples come in: stream logs and their dead letters, the thread that reads sources, and dead-letter replay."""
+"""How tuples get into the engine: sources, the thread that reads them, stream logs, dead letters and their replay."""

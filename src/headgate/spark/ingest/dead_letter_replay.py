@@ -1,8 +1,9 @@
-"""Dead letters given to their stream again, through the checks that any append goes through.
+"""Dead-letter replay: appends dead letters to their stream again, with the checks of any append.
 
-Letters that can be rows are taken out of the dead letters and appended as one batch with an id of its own; what the log
-rejects is dead again. A crash leaves letters that are taken and not settled: whoever opens the stream next completes
-them under the same id, so none is lost and none is in the stream twice.
+Letters that can be read as rows are *taken* out of the dead letters and appended as one batch with its own id; then
+they are *settled*, that is, forgotten. Rows that the log rejects become dead letters again. After a crash in between,
+there are letters that are taken and not settled: whoever opens the stream next appends them under the same batch id, so
+none is lost and none is in the stream twice.
 """
 
 from __future__ import annotations
@@ -25,44 +26,47 @@ _NO_ROW = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, pa.
 
 @dataclass(slots=True)
 class LetterReplay:
-    """What became of a stream's letters: how many are in the stream now, dead again by reason, and left as they are."""
+    """The outcome of a replay of one stream's letters."""
 
     stream: str
-    taken: int = 0
-    dead_again: Counter[str] = field(default_factory=Counter)
-    left: Counter[str] = field(default_factory=Counter)  # why they cannot be replayed
+    taken: int = 0  # letters that are rows of the stream now
+    dead_again: Counter[str] = field(default_factory=Counter)  # by reason
+    left: Counter[str] = field(default_factory=Counter)  # letters that cannot be replayed, by reason
 
 
 def replay(log: StreamLog, letters: DeadLetters, arrival: float, reason: str = "") -> LetterReplay:
-    """Give a stream its dead letters again, all or those whose reason contains a text; nobody else may append."""
-    done = complete(log, letters, arrival)
+    """Append a stream's dead letters to it again, all or those whose reason contains a text.
+
+    Nobody else may append to the stream meanwhile.
+    """
+    outcome = complete(log, letters, arrival)
 
     def choose(letter: Letter) -> Letter | None:
         if reason not in letter.reason:
             return None
         if letter.row is None and letter.text is None:  # it was late, or an expression of a query failed on it
-            done.left[LATE if letter.reason.startswith("late") else IN_THE_LOG] += 1
+            outcome.left[LATE if letter.reason.startswith("late") else IN_THE_LOG] += 1
             return None
         readable = as_row(letter, log.schema)
         if readable is None:
-            done.dead_again[letter.reason] += 1
+            outcome.dead_again[letter.reason] += 1
         return readable
 
     taken = letters.take(choose)
     if taken is not None:
-        _append(log, letters, taken, arrival, done)
-    return done
+        _append(log, letters, taken, arrival, outcome)
+    return outcome
 
 
 def complete(log: StreamLog, letters: DeadLetters, arrival: float) -> LetterReplay:
-    """Bring to an end what a crash interrupted: rejected tuples that were not kept, letters that were not settled."""
-    done = LetterReplay(log.stream.name)
+    """Finish what a crash interrupted: keep tuples of the newest append that were rejected, settle taken letters."""
+    outcome = LetterReplay(log.stream.name)
     if log.newest is not None:
         letters.keep(log.newest)
     taken = letters.unsettled()
     if taken is not None:
-        _append(log, letters, taken, arrival, done)
-    return done
+        _append(log, letters, taken, arrival, outcome)
+    return outcome
 
 
 def as_row(letter: Letter, schema: pa.Schema) -> Letter | None:
@@ -79,21 +83,21 @@ def as_row(letter: Letter, schema: pa.Schema) -> Letter | None:
         return replace(letter, row=rows.to_pylist()[0], text=None) if rows.num_rows else None
     try:
         from_plain([letter.row], schema)
-    except _NO_ROW:  # somebody has edited it
+    except _NO_ROW:  # somebody has edited the file
         return None
     return letter
 
 
-def _append(log: StreamLog, letters: DeadLetters, taken: Taken, arrival: float, done: LetterReplay) -> None:
+def _append(log: StreamLog, letters: DeadLetters, taken: Taken, arrival: float, outcome: LetterReplay) -> None:
     appended = log.append(taken.rows(log.schema), arrival, taken.batch)
     letters.keep(appended)
     letters.settle(taken)
-    done.taken += appended.last - appended.first
-    done.dead_again += _rejected(appended, len(taken.letters))
+    outcome.taken += appended.last - appended.first
+    outcome.dead_again += _rejected(appended, len(taken.letters))
 
 
 def _rejected(appended: Appended, given: int) -> Counter[str]:
-    """Why rows of an append are dead again; of a batch that has been in the log for a while only their number is known.
+    """Why rows of an append are dead again; for a batch that the log had already only their number is known.
 
     >>> _rejected(Appended(0, 10, 12, 0.0), 5)
     Counter({'in an attempt that was broken off': 3})

@@ -1,4 +1,4 @@
-"""One thread that reads all sources and appends what they give."""
+"""The thread that reads all sources and appends their tuples to the streams."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from headgate.spark.ingest.sources import Batch, Reader
 from headgate.spark.jvm.errors import one_line
 from headgate.spark.store.log.stream_log import StreamLog
 
-_FULL = 0.02  # seconds until a stream is looked at again whose source must wait for a query
-_LONGEST = 0.2  # seconds between two looks, whatever the sources say
+_FULL = 0.02  # seconds between two looks at a stream whose backlog is full, so that its source must wait
+_LONGEST = 0.2  # seconds between two rounds at most, whatever the sources say
 
 
 class Target(Protocol):
-    """What sources are appended to: the engine."""
+    """What the thread needs of the engine, to which it appends."""
 
     @property
     def logs(self) -> Mapping[str, StreamLog]: ...
     def now(self) -> float: ...
-    def full(self, stream: str) -> str | None: ...
+    def lagging_query(self, stream: str) -> str | None: ...
     def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int: ...
     def reject(self, stream: str, bad: tuple[Bad, ...]) -> None: ...
     def finish(self, stream: str) -> None: ...
@@ -33,7 +33,10 @@ class Target(Protocol):
 
 @dataclass(slots=True)
 class SourceThread:
-    """The sources of an engine; a stream whose source has ended is finished, one whose source fails says so."""
+    """Reads the sources of an engine in turn.
+
+    When a source has ended, its stream is finished; when it fails, the reason is in `errors` by stream.
+    """
 
     engine: Target
     readers: dict[str, Reader] = field(default_factory=dict)
@@ -42,7 +45,7 @@ class SourceThread:
     _thread: threading.Thread | None = None
 
     def add(self, stream: str, reader: Reader) -> None:
-        self.readers = {**self.readers, stream: reader}  # the thread may be looking at the old one
+        self.readers = {**self.readers, stream: reader}  # a new mapping: the thread may be iterating over the old one
         if self._thread is None:
             self._thread = threading.Thread(target=self._loop, name="headgate-sources", daemon=True)
             self._thread.start()
@@ -57,7 +60,7 @@ class SourceThread:
         if self._thread is not None:
             self._thread.join()
         for stream, reader in self.readers.items():
-            self._let_go(stream, reader)
+            self._close_reader(stream, reader)
 
     def _loop(self) -> None:
         while not self._stop.is_set():
@@ -67,8 +70,8 @@ class SourceThread:
             self._stop.wait(max(0.001, due - self.engine.now()))
 
     def _serve(self, stream: str, reader: Reader) -> float:
-        """Append what a source has, and say when to look again; one that fails, in whatever it does, is given up."""
-        if self.engine.full(stream) is not None:
+        """Append the tuples that a source has, and say when to read it again; a source that fails is given up."""
+        if self.engine.lagging_query(stream) is not None:
             return self.engine.now() + _FULL
         try:
             for batch in reader.read(self.engine.now()):
@@ -77,27 +80,30 @@ class SourceThread:
                 return reader.due(self.engine.now())
             self.engine.finish(stream)
         except Exception as error:
-            self._failed(stream, error)
-        self.readers = {name: each for name, each in self.readers.items() if name != stream}
-        self._let_go(stream, reader)
+            self._note_failure(stream, error)
+        self.readers = {name: other for name, other in self.readers.items() if name != stream}
+        self._close_reader(stream, reader)
         return math.inf
 
     def _append(self, stream: str, reader: Reader, batch: Batch) -> None:
-        """Append a batch and say so; what was bad in a batch that comes again has been kept already."""
-        again = batch.batch is not None and batch.batch in self.engine.logs[stream].batches
-        if batch.bad and not again:
+        """Append a batch and acknowledge it to its source.
+
+        The bad tuples of a batch that the log has already are dead letters already.
+        """
+        in_log = batch.batch is not None and batch.batch in self.engine.logs[stream].batches
+        if batch.bad and not in_log:
             self.engine.reject(stream, batch.bad)
         if batch.rows.num_rows or batch.batch is not None:
             self.engine.append(stream, batch.rows, batch.batch)
         if batch.batch is not None:
             reader.appended(batch.batch)
 
-    def _let_go(self, stream: str, reader: Reader) -> None:
+    def _close_reader(self, stream: str, reader: Reader) -> None:
         try:
             reader.close()
         except Exception as error:
-            self._failed(stream, error)
+            self._note_failure(stream, error)
 
-    def _failed(self, stream: str, error: Exception) -> None:
-        """Note why; what went wrong first is the reason, the rest may follow from it."""
+    def _note_failure(self, stream: str, error: Exception) -> None:
+        """Keep the first error of a stream's source: later ones may only follow from it."""
         self.errors.setdefault(stream, one_line(error))

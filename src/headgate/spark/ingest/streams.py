@@ -1,4 +1,4 @@
-"""What comes in: the logs of the streams and the dead letters of what they could not take, or not in time."""
+"""The streams of an engine: each has a log of its tuples, and dead letters for those that were rejected or late."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headgate.spark.store.dead_letters import DeadLetters, Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log.stream_log import StreamLog
 
-Chunks = tuple[tuple[float, int], ...]  # (arrival, how many)
+Chunks = tuple[tuple[float, int], ...]  # (time of arrival, number of tuples)
 
 
 class StreamIngest:
@@ -28,8 +28,8 @@ class StreamIngest:
         self.letters: dict[str, DeadLetters] = {}
         self._directory, self._now = directory, now
         self._appending: dict[str, threading.Lock] = {}  # a log and its dead letters change together
-        self._telling: dict[str, threading.Lock] = {}  # what has been appended is told in that order
-        self._owing: set[str] = set()  # streams whose newest append has rejected rows that are not kept yet
+        self._reporting: dict[str, threading.Lock] = {}  # appends are reported to the engine in the order of offsets
+        self._owing: set[str] = set()  # streams whose newest append has rejected rows that are not dead letters yet
         self._closed = False
 
     def add(self, stream: Stream) -> StreamLog:
@@ -46,7 +46,7 @@ class StreamIngest:
         except BaseException:
             log.close()
             raise
-        self._appending[stream.name], self._telling[stream.name] = threading.Lock(), threading.Lock()
+        self._appending[stream.name], self._reporting[stream.name] = threading.Lock(), threading.Lock()
         self.letters[stream.name], self.logs[stream.name] = letters, log
         self.streams[stream.name] = stream
         return log
@@ -57,42 +57,42 @@ class StreamIngest:
         return self.logs[stream]
 
     def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int:
-        """Add rows to a stream; durable on return. How many were new and got an offset, late ones among them."""
+        """Append rows to a stream, durable on return; gives how many got an offset, late ones included."""
         with self._changing(stream) as log:
             self._keep_rejected(stream)
             before = log.end
             appended = log.append(rows, self._now(), batch)
             if appended.rejected or appended.late:
                 self._owing.add(stream)
-                with suppress(HeadgateError, OSError):  # the rows are taken: their letters are kept before the next
+                with suppress(HeadgateError, OSError):  # the append itself is durable: the next one tries this again
                     self._keep_rejected(stream)
             return log.end - before
 
     def finish(self, stream: str) -> None:
-        """The source has ended."""
+        """Mark the end of a stream: its source has ended."""
         with self._changing(stream) as log:
             self._keep_rejected(stream)
             log.finish(self._now())
 
     def keep(self, stream: str, letters: Iterable[Letter]) -> None:
-        """Keep tuples that could not be read or computed with."""
+        """Keep tuples that could not be read, or on which an expression failed, as dead letters."""
         with self._changing(stream):
             self.letters[stream].add(list(letters))
 
     def keep_committed(self, commit: int, stream: str, letters: Sequence[Mapping[str, Any]]) -> None:
-        """Keep what a commit says that expressions failed on."""
+        """Keep the dead letters that a commit has: tuples on which an expression of a query failed."""
         self.letters[stream].keep_committed(commit, letters)
 
     def replay(self, stream: str, reason: str = "") -> LetterReplay:
-        """Give a stream its dead letters again, all or those whose reason contains a text."""
+        """Append a stream's dead letters to it again, all or those whose reason contains a text."""
         with self._changing(stream) as log:
             return replay(log, self.letters[stream], self._now(), reason)
 
     @contextmanager
     def changing(self, stream: str, grown: Callable[[str, int, int], None]) -> Iterator[None]:
-        """One change of a stream at a time; `grown` hears from where to where its log has grown, in order."""
+        """Report growth: `grown` gets the offsets before and after, in order, as one change is made at a time."""
         log = self.log(stream)
-        with self._telling[stream]:
+        with self._reporting[stream]:
             before = log.end
             try:
                 yield
@@ -102,7 +102,7 @@ class StreamIngest:
 
     @contextmanager
     def _changing(self, stream: str) -> Iterator[StreamLog]:
-        """One at a time, and none once it is closed."""
+        """One change at a time, and none after `close`."""
         log = self.log(stream)
         with self._appending[stream]:
             if self._closed:
@@ -110,20 +110,23 @@ class StreamIngest:
             yield log
 
     def _keep_rejected(self, stream: str) -> None:
-        """What the newest append rejected; a disk that was full then has them once it can, before anything follows."""
+        """Make dead letters of what the newest append rejected.
+
+        If that failed when the rows were appended, say because the disk was full, it is tried before the next append.
+        """
         newest = self.logs[stream].newest
         if stream in self._owing and newest is not None:
             self.letters[stream].keep(newest)
             self._owing.discard(stream)
 
     def chunks(self, stream: str, first: int, last: int) -> Chunks:
-        """The arrivals of a piece of a log; the marker of a stream's end has no row but takes an offset."""
+        """When the tuples of a range of offsets arrived; the marker of a stream's end has an offset but no row."""
         chunks = self.logs[stream].arrivals(first, last)
         missing = last - first - sum(count for _, count in chunks)
         return (*chunks, (self._now(), missing)) if missing else tuple(chunks)
 
     def close(self) -> None:
-        """Appends under way end first, later ones are refused."""
+        """Close all logs: appends that are under way end first, later ones are refused."""
         self._closed = True
         for stream, log in self.logs.items():
             with self._appending[stream]:

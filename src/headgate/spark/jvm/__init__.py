@@ -1,1 +1,1 @@
-"""Spark's Java process: how it is started and set up, what it logs, its errors, and what happens when it dies."""
+"""Spark's Java process: its settings and start, its log, its errors, and what to do when it dies."""

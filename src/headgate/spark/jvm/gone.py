@@ -1,4 +1,4 @@
-"""The errors that say that Spark's Java process has died. Pure: the engine's state machine knows them too."""
+"""The errors for a Java process of Spark's that has died; without imports of Spark, as the state machine uses them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from headgate.model import HeadgateError
 
 
 class SparkGoneError(HeadgateError):
-    """Spark's Java process has died: what failed would not have failed otherwise."""
+    """Spark's Java process has died, which is why the task failed: it can be tried again with a new process."""
 
 
 class SparkChangedError(SparkGoneError):
-    """Spark has died and been started again since: what was prepared for the former one must be prepared anew."""
+    """Spark has been started again meanwhile: what was prepared in the old process must be prepared again."""

@@ -1,4 +1,4 @@
-"""The Java process that Spark runs in: whether it lives, and what PySpark must forget of one that has died."""
+"""The Java process in which Spark runs: finds out whether it has died, and makes PySpark forget a dead one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession, SQLContext
 
 from headgate.spark.jvm.gone import SparkGoneError
 
-GRACE = 0.5  # seconds from a broken connection until the operating system knows that its process has ended
-TIMEOUT = 1.0  # seconds for a connection to a Java that is not our child
+GRACE = 0.5  # seconds between a broken connection and the moment when the operating system reports the process's end
+TIMEOUT = 1.0  # seconds to connect to a Java process that is not our child
 
 
 class Java:
-    """The process behind the SparkSession that is active when this is made.
+    """The Java process of the SparkSession that is active when the object is created.
 
-    `ours` says whether the session started it, and so starts it again when it dies.
+    `ours` says whether our session has started it, and will start it again when it dies.
     """
 
     def __init__(self, *, ours: bool = False) -> None:
@@ -31,36 +31,36 @@ class Java:
 
     @property
     def dead(self) -> bool:
-        """A child process is asked for at the operating system, any other at its port."""
+        """Whether it has died: a child process is asked for its exit code, any other is tried at its port."""
         if self._gateway is None:  # it could not be started again
             return True
         child = self._child
         return self._refuses() if child is None else child.poll() is not None
 
     def blame(self, error: Exception) -> Exception:
-        """`SparkGoneError` if Java has died, since then nothing else can be learnt from an error; else the error."""
+        """A `SparkGoneError` if Java has died, since then that is the reason of any error; else the error itself."""
         if isinstance(error, SparkGoneError):
             return error
         if self._child is not None and broken(error):
-            with suppress(subprocess.TimeoutExpired):  # a connection ends a little before its process
+            with suppress(subprocess.TimeoutExpired):  # a connection breaks a little before its process ends
                 self._child.wait(GRACE)
         return self.gone() if self.dead else error
 
     def gone(self) -> SparkGoneError:
-        """What is said of a Java that has died."""
+        """The error for this process, if it has died."""
         hint = "it is started again: try again in a moment" if self.ours else "open another session without `spark`"
         return SparkGoneError("Spark's Java process has died", hint=hint)
 
     @property
     def _child(self) -> subprocess.Popen[bytes] | None:
-        # Not by getattr: what a gateway lacks is looked for in Java.
-        found: subprocess.Popen[bytes] | None = None if self._gateway is None else vars(self._gateway).get("proc")
-        return found
+        # Not by getattr: for an attribute that a gateway does not have, Py4J would ask Java.
+        process: subprocess.Popen[bytes] | None = None if self._gateway is None else vars(self._gateway).get("proc")
+        return process
 
     def _refuses(self) -> bool:
-        at = self._gateway.gateway_parameters
+        parameters = self._gateway.gateway_parameters
         try:
-            socket.create_connection((at.address, at.port), TIMEOUT).close()
+            socket.create_connection((parameters.address, parameters.port), TIMEOUT).close()
         except TimeoutError:
             return False  # it may only be busy
         except OSError:
@@ -69,12 +69,13 @@ class Java:
 
 
 def broken(error: BaseException) -> bool:
-    """Whether an error, or one that it came of, says that Java did not answer."""
+    """Whether an error or one of its causes says that Java did not answer."""
     kinds = (ConnectionError, EOFError, Py4JError)
-    return any(isinstance(one, kinds) and not isinstance(one, Py4JJavaError) for one in _causes(error))
+    return any(isinstance(cause, kinds) and not isinstance(cause, Py4JJavaError) for cause in _causes(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, its cause, the cause of that, and so on."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -83,9 +84,9 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def forget_dead() -> None:
-    """Let PySpark forget a Spark whose Java has died, so that the next one is started in a Java of its own.
+    """Make PySpark forget a Spark whose Java process has died, so that the next session starts a new process.
 
-    PySpark has one Java for the whole program, and never looks whether it lives: `stop` would ask it.
+    PySpark has one Java process for the whole program and never checks whether it lives; `stop` would try to call it.
     """
     context: Any = SparkContext
     session: Any = SparkSession
@@ -98,7 +99,7 @@ def forget_dead() -> None:
         old._jsc = None
         server: Any = getattr(old, "_accumulatorServer", None)
         old._accumulatorServer = None
-        with suppress(Exception):  # each lets go of threads and sockets that nobody will write to
+        with suppress(Exception):  # this and the following release threads and sockets that nobody uses any more
             server.shutdown()
     if gateway is not None:
         with suppress(Exception):

@@ -1,4 +1,4 @@
-"""Settings of a Spark session that runs many small jobs, and its start."""
+"""The settings of a Spark session that runs many small jobs, and how it is started."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from pyspark.sql import SparkSession
 from headgate.model import HeadgateError
 from headgate.spark.jvm.errors import first_line
 
-LOG_SIZE = 5_000_000  # bytes of Spark's log; as many are kept of what was before
+LOG_SIZE = 5_000_000  # bytes of Spark's log before it is renamed to end in .1 and a new one begins
 
 SETTINGS = MappingProxyType(
     {
-        # A small Arrow table would otherwise be filtered on the driver while planning, and no job would start.
+        # Otherwise Spark would filter a small Arrow table on the driver while it plans, and start no job.
         "spark.sql.execution.arrow.localRelationThreshold": "0",
-        # Both cost more than they save in jobs of a few thousand rows.
+        # Adaptive execution and many partitions cost more than they save in jobs of a few thousand rows.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.optimizer.singleTaskExecution.enabled": "true",
-        # Hundreds of queries, each with code of its own, evict one another from a cache of 100.
+        # The default cache of 100 is too small for hundreds of queries, each with its own generated code.
         "spark.sql.codegen.cache.maxEntries": "4000",
-        # The text of the plan is made for every execution, even without the UI.
+        # Spark writes the text of the plan for every execution, even without the UI: keep it short.
         "spark.sql.ui.explainMode": "simple",
-        # A driver that runs for weeks must not keep every job it ever ran.
+        # A driver that runs for weeks must not keep every job in memory.
         "spark.ui.retainedJobs": "50",
         "spark.ui.retainedStages": "50",
         "spark.ui.retainedTasks": "500",
         "spark.sql.ui.retainedExecutions": "10",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Sealed segments are named one by one: listing them needs no job.
+        # Sealed log segments are given one by one, and Spark must not start a job to list them.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-        # As Arrow has them: INT96, Spark's default, is read as nanoseconds.
+        # Timestamps as Arrow has them: INT96, Spark's default, is read as nanoseconds.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.python.unix.domain.socket.enabled": "true",
-        # '${env:HOME}' in a query is six characters and a name, not the variable's value.
+        # '${env:HOME}' in a query stays a text and is not replaced by the variable's value.
         "spark.sql.variable.substitute": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
@@ -52,64 +52,65 @@ SETTINGS = MappingProxyType(
 )
 
 
-# Spark's code for lambdas reads an array's elements before it asks whether they are null, and Arrow refuses that.
+# Spark's code for lambdas reads an element of an array before it checks whether it is null, and Arrow refuses that.
 _UNCHECKED = "arrow.enable_null_check_for_get"
 
 
 def allow_null_elements(spark: SparkSession) -> None:
-    """Let lambdas meet null elements of arrays; Arrow looks at this once, when it is first used in a Java."""
+    """Let lambdas work on arrays with null elements; Arrow reads this property once, when it is first used in Java."""
     jvm: Any = spark._jvm
     jvm.java.lang.System.setProperty(_UNCHECKED, "false")
 
 
 @cache
 def for_many_rows(spark: SparkSession) -> SparkSession:
-    """The same session, but code is generated for long jobs.
+    """A clone of the session whose generated code suits long jobs.
 
-    Java does not optimize a method of more than 8000 bytes: a hundred predicates in one would be interpreted for every
-    row. Cut into small methods they are many times faster, though it takes some milliseconds to find out.
+    Java does not compile a method of more than 8000 bytes, so a hundred predicates in one method would be interpreted
+    for every row. With this limit Spark does not put them into one method, which is many times faster for many rows,
+    but takes some milliseconds more to plan.
     """
-    known: Any = spark
-    made = SparkSession(spark.sparkContext, known._jsparkSession.cloneSession())
-    made.conf.set("spark.sql.codegen.hugeMethodLimit", "8000")
-    return made
+    original: Any = spark
+    clone = SparkSession(spark.sparkContext, original._jsparkSession.cloneSession())
+    clone.conf.set("spark.sql.codegen.hugeMethodLimit", "8000")
+    return clone
 
 
 def builder(master: str = "local[*]", name: str = "headgate") -> SparkSession.Builder:
     """A session's builder with the settings above; add your own before `getOrCreate`."""
-    if master.startswith("local"):  # Python tasks here run in the Python that runs this, unless told otherwise
+    if master.startswith("local"):  # Python tasks use the Python of this program, unless the variable is set
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    made = SparkSession.builder.master(master).appName(name)
+    session_builder = SparkSession.builder.master(master).appName(name)
     for side in ("driver", "executor"):
-        made = made.config(f"spark.{side}.defaultJavaOptions", f"-D{_UNCHECKED}=false")
+        session_builder = session_builder.config(f"spark.{side}.defaultJavaOptions", f"-D{_UNCHECKED}=false")
     for key, value in SETTINGS.items():
-        made = made.config(key, value)
-    return made
+        session_builder = session_builder.config(key, value)
+    return session_builder
 
 
 def start(master: str, log: Path, name: str = "headgate") -> SparkSession:
-    """Start a Spark of our own; what its Java prints goes to the end of a file, not to stderr.
+    """Start our own Spark; what its Java process prints is appended to a file and does not go to stderr.
 
-    That is what Java says where Spark's log is not there to say it: while Spark starts, and when Java dies.
+    Java prints while Spark starts and when Java dies, when Spark's own log is not available.
     """
-    made = builder(master, name)
+    session_builder = builder(master, name)
     try:
-        began = _begin(log)
+        began = _prepare_log(log)
     except OSError as error:
         raise HeadgateError(
             f"Spark's log cannot be written: {error.strerror}", where=str(log), hint="choose another directory"
         ) from error
     try:
-        _start_java(made, log)
-        return made.getOrCreate()
+        _start_java(session_builder, log)
+        return session_builder.getOrCreate()
     except Exception as error:
-        reason = (isinstance(error, PySparkRuntimeError) and _complaint(log, began)) or first_line(error)
+        reason = (isinstance(error, PySparkRuntimeError) and _error_in_log(log, began)) or first_line(error)
         hint = f"look at the master and whether Java is there; all that Spark said is in {log}"
         raise HeadgateError(f"Spark did not start: {reason}", where=f"master {master}", hint=hint) from error
 
 
-def _begin(log: Path) -> int:
-    """Make room in the log; where in it the new lines begin."""
+def _prepare_log(log: Path) -> int:
+    """Begin a new log if the old one is full; gives the size, at which new lines begin."""
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists() and log.stat().st_size > LOG_SIZE:
         log.replace(f"{log}.1")
@@ -117,19 +118,20 @@ def _begin(log: Path) -> int:
     return log.stat().st_size
 
 
-def _start_java(made: Any, log: Path) -> None:
-    """Start the Java that PySpark talks to, unless there is one: PySpark would let it share our stderr."""
+def _start_java(session_builder: Any, log: Path) -> None:
+    """Start the Java process unless there is one; if PySpark started it, it would print to our stderr."""
     context: Any = SparkContext
     if context._gateway is None:
-        conf = SparkConf(loadDefaults=False).setAll([(key, str(value)) for key, value in made._options.items()])
+        options = [(key, str(value)) for key, value in session_builder._options.items()]
+        conf = SparkConf(loadDefaults=False).setAll(options)
         with log.open("ab") as file:
             context._ensure_initialized(gateway=launch_gateway(conf, {"stderr": file}))  # type: ignore[no-untyped-call]
 
 
-def _complaint(log: Path, began: int) -> str:
-    """Why Java did not start, of which PySpark knows only that: the first line that looks like it, else the last."""
+def _error_in_log(log: Path, began: int) -> str:
+    """Why Java did not start, which PySpark does not know: the first line that looks like an error, else the last."""
     with log.open("rb") as file:
         file.seek(began)
         lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
-    telling = (line for line in lines if re.search("error|exception|unrecognized|no such|not set", line, re.IGNORECASE))
-    return next(telling, lines[-1] if lines else "")
+    error_words = re.compile("error|exception|unrecognized|no such|not set", re.IGNORECASE)
+    return next((line for line in lines if error_words.search(line)), lines[-1] if lines else "")

@@ -1,6 +1,6 @@
-"""Failing runs say what is wrong in their query's status and in dead letters, not on the program's stderr.
+"""Keeps Spark and PySpark from printing errors of our queries to stderr.
 
-Spark's own log goes to a file, if Spark is ours.
+What went wrong is in the status of the query and in dead letters. If we have started Spark, its log goes to a file.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pyspark.sql import SparkSession
 
 from headgate.spark.jvm.settings import LOG_SIZE
 
-THREADS = "headgate-"  # how the names of our threads begin
-_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")  # each error, with its stack, as a line of JSON
-_FAILING_TASKS = (
+THREADS = "headgate-"  # the names of our threads begin with this
+_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")  # log each error with its stack as a line of JSON
+_FAILING_TASKS = (  # loggers of tasks that fail
     "org.apache.spark.executor.Executor",
     "org.apache.spark.scheduler.TaskSetManager",
     "org.apache.spark.util.Utils",
@@ -32,12 +32,12 @@ _ours = threading.local()
 
 
 def _is_ours() -> bool:
-    """Whether this thread asks something of Spark for us."""
+    """Whether this thread calls Spark for us, and not for the program that uses us."""
     return bool(getattr(_ours, "depth", 0)) or threading.current_thread().name.startswith(THREADS)
 
 
 class _NotOurs(logging.Filter):
-    """Leaves out what PySpark logs of our own jobs; what a program does with Spark beside us is logged as ever."""
+    """Leaves out what PySpark logs of our own jobs; what the program does with Spark itself is logged as usual."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not _is_ours()
@@ -47,10 +47,10 @@ _NOT_OURS = _NotOurs()
 
 
 class _Logging:
-    """The module `logging` as Py4J sees it: of a connection to Java that broke it says nothing in our threads.
+    """Stands for the module `logging` in Py4J: in our threads it does not log that a connection to Java broke.
 
-    It would log that by the module's own functions, which print to stderr and configure the program's logging. Nor
-    does it in its thread that tells Java which objects are no longer used: nobody waits for an answer there.
+    Py4J logs that by functions of the module, which would print to stderr and configure the program's logging. It is
+    also silent in Py4J's thread that tells Java which objects are no longer used, as nobody waits for an answer there.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -59,16 +59,16 @@ class _Logging:
 
 
 def _is_clearing_up() -> bool:
-    """Whether this is Py4J's thread for objects that Python has let go of."""
+    """Whether this is Py4J's thread that releases Java objects which Python no longer uses."""
     return isinstance(threading.current_thread(), FinalizerWorker)
 
 
-def _nothing(*said: object, **more: object) -> None:
-    """What is logged so is not logged."""
+def _nothing(*arguments: object, **options: object) -> None:
+    """A logging function that does nothing."""
 
 
 def quiet_python() -> None:
-    """Let PySpark's Python side be silent about what we ask of it."""
+    """Stop PySpark's Python side from logging errors of our own calls."""
     for name in _LOGGERS:
         PySparkLogger.getLogger(name).addFilter(_NOT_OURS)  # the same filter twice counts once
     java_gateway.logging = _Logging()
@@ -76,7 +76,7 @@ def quiet_python() -> None:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """What this thread asks of Spark meanwhile is ours."""
+    """What this thread calls meanwhile counts as our own calls, whose errors are not logged."""
     _ours.depth = getattr(_ours, "depth", 0) + 1
     try:
         yield
@@ -85,26 +85,25 @@ def quietly() -> Iterator[None]:
 
 
 def spark_log_to(spark: SparkSession, path: Path) -> Callable[[], None]:
-    """Let a Spark that is ours alone write its log, warnings and worse, to a file and no longer to stderr.
+    """Write the log of a Spark that we have started, warnings and errors, to a file and no longer to stderr.
 
-    At 5 MB the file is renamed to end in ".1", in place of the one that was renamed before, and a new one begins.
-    The function that is returned undoes all this, for a program that goes on with a Spark of its own in the same Java:
-    call it when ours has stopped.
+    At 5 MB the file is renamed to end in ".1" and a new one begins. The returned function undoes all this; call it when
+    our Spark has stopped, as the program may start its own Spark in the same Java process.
     """
     log4j = _log4j(spark)
     context = log4j.LogManager.getContext(False)
     configuration = context.getConfiguration()
     root = configuration.getRootLogger()
     level = root.getLevel()
-    replaced = [each for each in root.getAppenders().values() if _is_replaced(each)]
+    replaced = [appender for appender in root.getAppenders().values() if _is_replaced(appender)]
     file = _rolling_file(log4j.core, configuration, str(path.absolute()))
     file.start()
     _exchange(root, replaced, [file])
     root.setLevel(log4j.Level.WARN)
-    _pass_over_failing_tasks(log4j)  # this also makes the loggers take the changes before
+    _silence_failing_tasks(log4j)  # this also makes the loggers apply the changes above
 
     def undo() -> None:
-        with suppress(Py4JError, OSError):  # a Java that is gone logs nothing
+        with suppress(Py4JError, OSError):  # a Java process that has died logs nothing
             _exchange(root, [file], replaced)
             root.setLevel(level)
             for name in _FAILING_TASKS:
@@ -116,16 +115,16 @@ def spark_log_to(spark: SparkSession, path: Path) -> Callable[[], None]:
 
 
 def quiet_end(spark: SparkSession) -> None:
-    """Let PySpark not print a stack when Java dies: who asks something of Spark then is told."""
+    """Stop PySpark from printing a stack trace when Java dies: whoever calls Spark then gets an error anyway."""
     context: Any = spark.sparkContext
     context._accumulatorServer.handle_error = lambda request, address: None
 
 
-def _exchange(logger: Any, former: Iterable[Any], following: Iterable[Any]) -> None:
-    for each in following:
-        logger.addAppender(each, None, None)
-    for each in former:
-        logger.removeAppender(each.getName())
+def _exchange(logger: Any, old: Iterable[Any], new: Iterable[Any]) -> None:
+    for appender in new:
+        logger.addAppender(appender, None, None)
+    for appender in old:
+        logger.removeAppender(appender.getName())
 
 
 def _log4j(spark: SparkSession) -> Any:
@@ -133,13 +132,13 @@ def _log4j(spark: SparkSession) -> Any:
     return jvm.org.apache.logging.log4j
 
 
-def _pass_over_failing_tasks(log4j: Any) -> None:
+def _silence_failing_tasks(log4j: Any) -> None:
     for name in _FAILING_TASKS:
         log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
 
 
 def _is_replaced(appender: Any) -> bool:
-    """The console only; what else a log4j2.properties asks for stays."""
+    """Only the console is replaced; other appenders of a log4j2.properties stay."""
     return bool(appender.getClass().getSimpleName() == "ConsoleAppender")
 
 
@@ -147,12 +146,12 @@ def _rolling_file(core: Any, configuration: Any, path: str) -> Any:
     rolling = core.appender.rolling
     layout = core.layout.PatternLayout.newBuilder().withPattern(_PATTERN).withConfiguration(configuration).build()
     strategy = rolling.DefaultRolloverStrategy.newBuilder().withMax("1").withConfig(configuration).build()
-    made = core.appender.RollingFileAppender.newBuilder()
-    made.setName(f"headgate {path}")
-    made.setConfiguration(configuration)
-    made.setLayout(layout)
-    made.withFileName(path)
-    made.withFilePattern(f"{path}.%i")
-    made.withPolicy(rolling.SizeBasedTriggeringPolicy.createPolicy(str(LOG_SIZE)))
-    made.withStrategy(strategy)
-    return made.build()
+    builder = core.appender.RollingFileAppender.newBuilder()
+    builder.setName(f"headgate {path}")
+    builder.setConfiguration(configuration)
+    builder.setLayout(layout)
+    builder.withFileName(path)
+    builder.withFilePattern(f"{path}.%i")
+    builder.withPolicy(rolling.SizeBasedTriggeringPolicy.createPolicy(str(LOG_SIZE)))
+    builder.withStrategy(strategy)
+    return builder.build()

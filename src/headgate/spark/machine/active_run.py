@@ -1,4 +1,4 @@
-"""A run on its way over the pieces of its queries: what one leaves for the next, that takes up in the same run."""
+"""An active run: the fragments that it runs in order, each also on the rows that earlier ones have just produced."""
 
 from __future__ import annotations
 
@@ -11,82 +11,83 @@ from headgate.plan.sharing import Place
 from headgate.spark.machine.cost_split import split
 from headgate.spark.machine.fragments import FragmentView, Offsets
 from headgate.spark.machine.lifecycle import Life, QueryState
-from headgate.spark.machine.tasks import Portion, Result
+from headgate.spark.machine.tasks import Portion, PortionResult
 
-Step = tuple[tuple[Life, FragmentView], ...]  # one piece of each query
+Step = tuple[tuple[Life, FragmentView], ...]  # at most one fragment of each query
 
 
 @dataclass(slots=True, eq=False)
 class ActiveRun:
-    """The pieces that a run's units name, in steps: each piece after those that feed it.
+    """The fragments of a run's units, in steps: each fragment comes after those that feed it.
 
-    Units are of the policy's making: an operator, a segment, a path, all operators of a query. Where the query is in
-    pieces, a unit may have several of them.
+    The policy chooses the units: an operator, a segment, a path, or all operators of a query. A unit of a fragmented
+    query may span several fragments.
     """
 
     run: Run
     members: tuple[Life, ...]
     takes: Mapping[QueueId, Offsets]
-    steps: list[Step]  # still to go
-    fed: frozenset[tuple[str, str]]  # (query, name of what waits inside) that pieces on this way give
-    ends: Mapping[str, int]  # how much waited inside the queries when the run began
-    passed: set[tuple[str, QueueId]] = field(default_factory=set)  # queues whose rows are taken as they come
-    done: list[Result] = field(default_factory=list)  # committed
-    answered: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    steps: list[Step]  # not started yet
+    fed_logs: frozenset[tuple[str, str]]  # (query, fragment log) that fragments of this run append to
+    fragment_log_ends: Mapping[str, int]  # when the run began
+    bypassed: set[tuple[str, QueueId]] = field(default_factory=set)  # queues whose new rows this run takes itself
+    committed: list[PortionResult] = field(default_factory=list)
+    response_times: dict[str, tuple[float, ...]] = field(default_factory=dict)
     seconds: float = 0.0
 
     @classmethod
     def of(cls, run: Run, lives: Mapping[str, Life]) -> ActiveRun:
         names = dict.fromkeys(name for unit in run.units for name in unit.queries if name in lives)
         members = tuple(lives[name] for name in names)
-        ways = [[(life, fragment) for fragment in _fragments(life, run)] for life in members]
+        paths = [[(life, fragment) for fragment in _fragments(life, run)] for life in members]
         takes: dict[QueueId, Offsets] = {}
-        for queue, first, last in run.takes:  # units that run together may take from one queue, one after another
+        for queue, first, last in run.takes:  # units of a run may take consecutive ranges of one queue
             takes[queue] = takes.get(queue, (first, last))[0], last
-        steps = [tuple(one for one in step if one is not None) for step in zip_longest(*ways)]
-        fed = frozenset(
+        steps = [tuple(pair for pair in step if pair is not None) for step in zip_longest(*paths)]
+        fed_logs = frozenset(
             (life.name, fragment.feeds_name)
-            for way in ways
-            for life, fragment in way
+            for path in paths
+            for life, fragment in path
             if fragment.feeds_name is not None
         )
-        ends = {name: end for life in members for name, end in life.ends.items()}
-        return cls(run, members, takes, steps, fed, ends)
+        fragment_log_ends = {name: end for life in members for name, end in life.fragment_log_ends.items()}
+        return cls(run, members, takes, steps, fed_logs, fragment_log_ends)
 
     def portions(self) -> list[Portion]:
-        """What each query does in the next step in which there is something to take; none: the run is over."""
+        """The portions of the next step that has tuples to take; none if the run is over."""
         while self.steps:
-            found = []
+            portions = []
             for life, fragment in self.steps.pop(0):
                 if life.state is QueryState.SUSPENDED:
-                    continue  # in a step before
-                taken = {place: self._offsets(life, fragment, place) for place in fragment.leaves}
-                _check_places(life, taken)
-                if any(first < last for first, last in taken.values()):
-                    found.append(Portion(life.resume_point(), fragment, taken))
-            if found:
-                return found
+                    continue  # it failed in an earlier step
+                offsets = {place: self._offsets(life, fragment, place) for place in fragment.leaves}
+                _check_positions(life, offsets)
+                if any(first < last for first, last in offsets.values()):
+                    portions.append(Portion(life.resume_point(), fragment, offsets))
+            if portions:
+                return portions
         return []
 
     def _offsets(self, life: Life, fragment: FragmentView, place: Place) -> Offsets:
-        """What a run takes before a leaf.
+        """The offsets that the run takes at a leaf.
 
-        With the rows that another piece has left in this run, if none before them is left or held by a window.
+        They include the rows that another fragment appended in this run, unless earlier rows stay or a window holds
+        them.
         """
         queue, stream = life.queues[place], fragment.leaves[place].stream
-        base, here = life.bases[queue], life.positions[place]
-        first, last = self.takes.get(queue, (here - base, here - base))
+        base, position = life.bases[queue], life.positions[place]
+        first, last = self.takes.get(queue, (position - base, position - base))
         first, last = base + first, base + last
-        inside = life.ends.get(stream)
+        log_end = life.fragment_log_ends.get(stream)
         held = place in fragment.held and not life.until
-        if inside is None or held or last < self.ends[stream] or (life.name, stream) not in self.fed:
+        if log_end is None or held or last < self.fragment_log_ends[stream] or (life.name, stream) not in self.fed_logs:
             return first, last
-        life.bases[queue] += inside - last  # the scheduler never hears of them
-        self.passed.add((life.name, queue))
-        return first, inside
+        life.bases[queue] += log_end - last  # the scheduler is never told about these rows
+        self.bypassed.add((life.name, queue))
+        return first, log_end
 
     def groups(self, portions: Sequence[Portion]) -> tuple[tuple[Portion, ...], ...]:
-        """Portions by units: those of one are one job, where their queries are of one form."""
+        """Portions grouped by unit: a group can be one Spark job if its queries have the same form."""
         left = list(portions)
         groups = []
         for unit in self.run.units:
@@ -95,44 +96,45 @@ class ActiveRun:
         return tuple(group for group in groups if group)
 
     def outcome(self, overhead: float, wants_answers: bool) -> Outcome:
-        """What the scheduler is told of the run."""
-        parts = split(self.seconds, overhead, [(one.tuples, one.count) for one in self.done]) if self.done else []
+        """The run's costs and results, for the scheduler."""
+        work = [(result.tuples, result.count) for result in self.committed]
+        seconds = split(self.seconds, overhead, work) if work else []
         lives = {life.name: life for life in self.members}
         operators = tuple(
-            told
-            for one, part in zip(self.done, parts, strict=True)
-            for told in _operator(lives[one.portion.name], one, part)
+            outcome
+            for result, share in zip(self.committed, seconds, strict=True)
+            for outcome in _operator(lives[result.portion.name], result, share)
         )
-        times = [Answered(name, found) for name, found in self.answered.items() if found] if wants_answers else []
+        times = [Answered(name, times) for name, times in self.response_times.items() if times] if wants_answers else []
         return Outcome(self.run, self.seconds, None, operators, tuple(self._produced(lives)), tuple(times))
 
     def _produced(self, lives: Mapping[str, Life]) -> Iterator[Produced]:
-        """What waits for other units now."""
-        for result in self.done:
+        """Intermediate rows that now wait for other units."""
+        for result in self.committed:
             life, name = lives[result.portion.name], result.portion.fragment.feeds_name
             if name is None or not result.chunks or life.layout is None or not life.entered:
                 continue
             for place, source in life.layout.leaves.items():
-                if source.stream == name and (life.name, life.queues[place]) not in self.passed:
+                if source.stream == name and (life.name, life.queues[place]) not in self.bypassed:
                     yield Produced(life.queues[place], result.chunks)
 
 
-def _operator(life: Life, result: Result, seconds: float) -> Iterable[OperatorOutcome]:
-    """A job's time cannot be split, so the first operator of a piece stands for all of it."""
+def _operator(life: Life, result: PortionResult, seconds: float) -> Iterable[OperatorOutcome]:
+    """The cost of a fragment, booked on its first operator: the time of one Spark job cannot be split by operator."""
     numbers = [number for number, fragment in life.operators.items() if fragment is result.portion.fragment]
     if numbers and result.tuples:
         yield OperatorOutcome(min(numbers), result.tuples, result.count, seconds)
 
 
 def _fragments(life: Life, run: Run) -> list[FragmentView]:
-    """The pieces of a query that a run's units have operators of, each after those that feed it."""
-    named = [life.operators.get(call) for unit in run.units for call in unit.calls]
-    return [fragment for fragment in life.fragments if any(fragment is one for one in named)]
+    """The fragments of a query that contain operators of a run's units, each after those that feed it."""
+    wanted = {id(life.operators.get(call)) for unit in run.units for call in unit.calls}
+    return [fragment for fragment in life.fragments if id(fragment) in wanted]
 
 
-def _check_places(life: Life, taken: Mapping[Place, Offsets]) -> None:
-    """Refuse a run that would leave tuples out, or take some twice."""
-    for place, (first, _) in taken.items():
+def _check_positions(life: Life, offsets: Mapping[Place, Offsets]) -> None:
+    """Refuse a run that would leave out tuples or take some twice."""
+    for place, (first, _) in offsets.items():
         if first != life.positions[place]:
             assert life.layout is not None
             raise HeadgateError(

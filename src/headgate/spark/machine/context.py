@@ -1,4 +1,4 @@
-"""What all parts of the engine's state machine share: its queries, the time, and what goes out."""
+"""What all parts of the state machine share: the queries, the time, timers, and the collected output."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from itertools import count
 from math import inf
 from typing import Any
 
-from headgate.model import HeadgateError, unknown
+from headgate.model import unknown
 from headgate.spark.machine.lifecycle import TRANSITIONS, Life, QueryState, Transition
 from headgate.spark.machine.messages import Answer
-from headgate.spark.machine.tasks import Prepare, Reply, Task, Write
+from headgate.spark.machine.tasks import Prepare, Reply, Task, WriteCommit
 
 NEWEST = 50  # transitions that `status` shows
 Then = Callable[[Answer], None]
@@ -21,7 +21,7 @@ Then = Callable[[Answer], None]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that people should know of: it is logged."""
+    """An entry for the program's log."""
 
     level: str
     text: str
@@ -32,69 +32,75 @@ Out = Task | Reply | Transition | Notice
 
 
 class MachineContext:
-    """Collects what one message leads to. Tasks are handed out with what is to happen once they are answered."""
+    """Queries, timers, and the tasks, replies and transitions that the current message has led to.
+
+    A task is submitted together with the function that continues once its answer has come.
+    """
 
     def __init__(self, explain: Callable[[Exception], str]) -> None:
         self.now = 0.0
-        self.explain = explain  # an error in one line, as status shows it
+        self.explain = explain  # turns an error into one line, as status shows it
         self.lives: dict[str, Life] = {}
         self.newest: deque[Transition] = deque(maxlen=NEWEST)
         self._out: list[Out] = []
-        self.committed = 0  # the newest commit that has been heard of
+        self.newest_commit = 0  # the largest commit number in an answer so far
         self._then: dict[Task, Then] = {}
-        self._committing: dict[Task, int] = {}  # tasks that commit, and the newest commit when they were given
+        self._committing: dict[Task, int] = {}  # tasks that write commits, and the newest commit at their submission
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count(1)
 
-    def give(self, task: Task, then: Then) -> None:
-        """Hand a task out."""
+    def submit(self, task: Task, then: Then) -> None:
+        """Hand out a task; `then` gets its answer."""
         self._then[task] = then
-        if isinstance(task, Write | Prepare):
-            self._committing[task] = self.committed
+        if isinstance(task, WriteCommit | Prepare):
+            self._committing[task] = self.newest_commit
         self._out.append(task)
 
     def answered(self, answer: Answer) -> None:
-        """Go on after a task."""
+        """Continue after a task."""
         then = self._then.pop(answer.task)
         self._committing.pop(answer.task, None)
         then(answer)
 
     @property
-    def certain(self) -> int:
-        """The newest commit such that what it and all before it produced has been heard of."""
-        return min(self._committing.values(), default=self.committed)
+    def certain_commit(self) -> int:
+        """The newest commit for which this holds: all results of commits up to it are known here.
+
+        A task under way may have written later commits whose answer has not come yet.
+        """
+        return min(self._committing.values(), default=self.newest_commit)
 
     def reply(self, ticket: int | None, value: Any = None, error: Exception | None = None) -> None:
         if ticket is not None:
             self._out.append(Reply(ticket, value, error))
 
-    def tell(self, level: str, text: str, **fields: object) -> None:
-        """Let people know."""
+    def log(self, level: str, text: str, **fields: object) -> None:
+        """Write an entry to the program's log."""
         self._out.append(Notice(level, text, fields))
 
-    def taken(self) -> list[Out]:
-        """What has gone out since the last time."""
+    def take_output(self) -> list[Out]:
+        """Remove and return the output collected since the last call."""
         out, self._out = self._out, []
         return out
 
-    def number(self) -> int:
-        """One that was never given before."""
+    def new_id(self) -> int:
+        """A number that was never used before."""
         return next(self._numbers)
 
-    # -- time --------------------------------------------------------------------------------------------------
+    # -- one-shot timers ---------------------------------------------------------------------------------------
 
-    def at(self, time: float, call: Callable[[], None]) -> None:
-        """Do something when a time has come."""
+    def call_at(self, time: float, call: Callable[[], None]) -> None:
+        """Set a one-shot timer, for example to start or stop a query; one at infinity never fires."""
         if time < inf:
-            heapq.heappush(self._timers, (time, self.number(), call))
+            heapq.heappush(self._timers, (time, self.new_id(), call))
 
     @property
     def due(self) -> float:
-        """When something is to be done next; infinity if nothing is."""
+        """The time of the next timer; infinity if there is none."""
         return self._timers[0][0] if self._timers else inf
 
-    def ring(self) -> None:
-        """Do what is due."""
+    def fire_timers(self) -> None:
+        """Call and remove all timers that are due, the earliest first."""
         while self._timers and self._timers[0][0] <= self.now:
             heapq.heappop(self._timers)[2]()
 
@@ -105,8 +111,8 @@ class MachineContext:
             raise unknown("query", name, self.lives)
         return self.lives[name]
 
-    def move(self, life: Life, state: QueryState, reason: str, error: str = "") -> None:
-        """The one place where a query's state changes."""
+    def change_state(self, life: Life, state: QueryState, reason: str, error: str = "") -> None:
+        """Change a query's state; the only place that does."""
         if state not in TRANSITIONS[life.state]:
             raise AssertionError(f"query '{life.name}' cannot go from {life.state} to {state} ({reason})")
         self._note(life, life.state, state, reason if not error else f"{reason}: {error}")
@@ -114,13 +120,13 @@ class MachineContext:
         if life.settled:
             self.settle(life)
 
-    def begun(self, life: Life) -> None:
-        """There is a new query."""
+    def add(self, life: Life) -> None:
+        """Add a new query."""
         self.lives[life.name] = life
         self._note(life, "", life.state, "added")
 
-    def gone(self, life: Life, reason: str) -> None:
-        """There is a query no more. Commands that wait for it find none."""
+    def remove(self, life: Life, reason: str) -> None:
+        """Remove a query. Deferred commands run now, and find no query of that name."""
         if self.lives.get(life.name) is life:
             del self.lives[life.name]
         self._note(life, life.state, "", reason)
@@ -128,14 +134,14 @@ class MachineContext:
             life.deferred.popleft()()
 
     def when_settled(self, life: Life, act: Callable[[], None]) -> None:
-        """Change a query at once, or after what is under way."""
+        """Act on a query once it is settled: now, or after what is under way and all that was deferred before."""
         if life.settled and not life.deferred:
             act()
         else:
             life.deferred.append(act)
 
     def settle(self, life: Life) -> None:
-        """Nothing of a query is under way: what had to wait for that happens."""
+        """Run deferred actions as long as the query stays settled."""
         while life.settled and life.deferred:
             life.deferred.popleft()()
 
@@ -143,11 +149,3 @@ class MachineContext:
         line = Transition(self.now, life.name, before, after, reason)
         self.newest.append(line)
         self._out.append(line)
-
-
-def answering(context: MachineContext, ticket: int | None, act: Callable[[], None]) -> None:
-    """Do what a command asks for; what is wrong with it is the answer to it."""
-    try:
-        act()
-    except HeadgateError as error:
-        context.reply(ticket, error=error)

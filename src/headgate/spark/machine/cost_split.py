@@ -1,16 +1,16 @@
-"""A run's time, split over the queries that shared it: nothing inside one Spark job can be timed by itself."""
+"""How the duration of a run is split over the queries that shared it, since one Spark job cannot be timed in parts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-RESULT = 5.0  # what a result costs in tuples taken: 1.5 to 9 in three runs of benchmarks/weights.py (aggregates)
+RESULT = 5.0  # a result costs as much as so many tuples: 1.5 to 9 in three runs of benchmarks/weights.py (aggregates)
 
 
 def split(seconds: float, overhead: float, work: Sequence[tuple[int, int]]) -> list[float]:
-    """Each query's seconds, given the tuples that each took and the results that each gave.
+    """The seconds of each query, given its (tuples taken, results produced).
 
-    What every run costs, whatever is in it, they bear alike; the rest goes by what each did.
+    The fixed overhead of a run is shared equally, the rest in proportion to the work of each query.
 
     >>> split(1.0, 0.5, [(100, 0), (50, 50)])
     [0.375, 0.625]

@@ -1,4 +1,4 @@
-"""Delivery: what is committed goes to the sinks, each at its own pace; one that fails holds back its own query only."""
+"""Delivery of committed results to sinks, each at its own pace; a sink that fails stops only its own query."""
 
 from __future__ import annotations
 
@@ -8,111 +8,116 @@ from typing import Any
 
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.context import MachineContext
-from headgate.spark.machine.lifecycle import PASSING, Life, QueryState
+from headgate.spark.machine.lifecycle import TRANSIENT, Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.outbox import Outbox
-from headgate.spark.machine.tasks import FILES, Deliver, KeepLetters, LetGo, Task
+from headgate.spark.machine.tasks import FILES, CloseSink, Deliver, StoreDeadLetters, Task
 
 LETTERS = "letters"
 
 
 class Delivery:
-    """The outlets of all queries, and of streams' dead letters."""
+    """The outboxes of all queries, and those of the streams' dead letters."""
 
     def __init__(self, context: MachineContext) -> None:
         self.outboxes: dict[int, Outbox] = {}
         self.suspend: Callable[[Life, str], None]  # set by the machine, as are the next two
-        self.hold: Callable[[Life], None]  # let a query wait, since its sink has too much
+        self.wait_for_sink: Callable[[Life], None]  # stop running a query whose outbox is full
         self.go_on: Callable[[Life], None]
         self._letters: dict[str, Outbox] = {}
         self._context = context
 
     def open(self, life: Life, sink: str, lane: str, behind: float, call: Any = None) -> Outbox:
-        """A way to the sink of a query."""
-        outbox = Outbox(self._context.number(), life.name, sink, behind, lane, call)
+        """Open an outbox for the sink of a query."""
+        outbox = Outbox(self._context.new_id(), life.name, sink, behind, lane, call)
         self.outboxes[outbox.id] = outbox
         life.outbox = outbox
         return outbox
 
-    def owe(self, query: str, sink: str, results: Sequence[tuple[int, Any, int]]) -> None:
-        """Results of a former life that the sink of a query has not taken: its files, since nobody is there to call."""
-        outbox = Outbox(self._context.number(), query, sink, over=True)
+    def add_undelivered(self, query: str, sink: str, results: Sequence[tuple[int, Any, int]]) -> None:
+        """Add committed results from before the start that recovery could not deliver; only file sinks have such."""
+        outbox = Outbox(self._context.new_id(), query, sink, query_gone=True)
         self.outboxes[outbox.id] = outbox
-        for commit, found, size in results:
-            outbox.put(commit, found, size, self._context.now)
+        for commit, output, size in results:
+            outbox.put(commit, output, size, self._context.now)
 
-    def inherit(self, life: Life) -> None:
-        """A query comes back: what its sink did not take in a former life is its own affair now."""
+    def take_over_undelivered(self, life: Life) -> None:
+        """Move results from before the start to the outbox of a query that has been added again."""
         assert life.outbox is not None
         for outbox in list(self.outboxes.values()):
-            if outbox.query == life.name and outbox.over and not outbox.taking and outbox.lane == life.outbox.lane:
+            if (
+                outbox.query == life.name
+                and outbox.query_gone
+                and not outbox.in_delivery
+                and outbox.lane == life.outbox.lane
+            ):
                 life.outbox.waiting.extendleft(reversed(outbox.waiting))
                 life.outbox.size += outbox.size
                 del self.outboxes[outbox.id]
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
-        """A commit has results for a query's sink."""
-        self._context.committed = max(self._context.committed, commit)
+        """Add the results of a commit to a query's outbox."""
+        self._context.newest_commit = max(self._context.newest_commit, commit)
         assert life.outbox is not None
         life.outbox.put(commit, results, size, self._context.now)
         self.pump(life.outbox)
         if life.outbox.error:
             self.suspend(life, life.outbox.error)
         elif life.outbox.is_full:
-            self.hold(life)
+            self.wait_for_sink(life)
 
     def put_letters(self, commit: int, letters: Mapping[str, Any]) -> None:
-        """A commit has dead letters for streams."""
-        self._context.committed = max(self._context.committed, commit)
-        for stream, found in letters.items():
+        """Add the dead letters of a commit to the outboxes of their streams."""
+        self._context.newest_commit = max(self._context.newest_commit, commit)
+        for stream, stream_letters in letters.items():
             if stream not in self._letters:
-                self._letters[stream] = Outbox(self._context.number(), stream, LETTERS)
-            self._letters[stream].put(commit, found, 0, self._context.now)
+                self._letters[stream] = Outbox(self._context.new_id(), stream, LETTERS)
+            self._letters[stream].put(commit, stream_letters, 0, self._context.now)
             self.pump(self._letters[stream])
 
     def pump(self, outbox: Outbox) -> None:
-        """Give a sink what waits for it, if it is time."""
+        """Start a delivery if one is due; otherwise set a timer for it."""
         if outbox.due(self._context.now):
             batch = outbox.take()
             task: Task = (
-                KeepLetters(outbox.query, batch)
+                StoreDeadLetters(outbox.query, batch)
                 if outbox.sink == LETTERS
                 else Deliver(outbox.id, outbox.query, outbox.sink, batch, outbox.lane, outbox.call)
             )
-            self._context.give(task, lambda answer: self._delivered(outbox, answer))
-        elif outbox.waiting and not outbox.taking and not outbox.error:
-            self._context.at(outbox.ripe, lambda: self.pump(outbox))
+            self._context.submit(task, lambda answer: self._delivered(outbox, answer))
+        elif outbox.waiting and not outbox.in_delivery and not outbox.error:
+            self._context.call_at(outbox.due_at, lambda: self.pump(outbox))
 
     def _delivered(self, outbox: Outbox, answer: Answer) -> None:
         if answer.error is None:
-            outbox.took()
+            outbox.delivered()
             self.pump(outbox)
             life = self._life(outbox)
             if life is not None and life.state is QueryState.WAITING and not life.failures and outbox.has_room:
                 self.go_on(life)
         else:
             outbox.refused(self._context.explain(answer.error))
-            outbox.lost = isinstance(answer.error, SparkGoneError)
-            for life in self._concerned(outbox):
+            outbox.awaits_spark = isinstance(answer.error, SparkGoneError)
+            for life in self._affected(outbox):
                 self._suspend(life, outbox)
-        if not outbox.taking:
+        if not outbox.in_delivery:
             outbox.at_once = False
-        self._end(outbox)
+        self._close_if_empty(outbox)
 
     def _suspend(self, life: Life, outbox: Outbox) -> None:
-        """Suspend a query whose results a sink did not take; one in a passing state after that, if it still holds."""
+        """Suspend a query whose sink failed; if its state is transient, once it is settled and if the error remains."""
         if self._context.lives.get(life.name) is not life or not outbox.error:
             return
-        if life.state in PASSING:
+        if life.state in TRANSIENT:
             self._context.when_settled(life, lambda: self._suspend(life, outbox))
-        elif not outbox.lost:
+        elif not outbox.awaits_spark:
             self.suspend(life, outbox.error)
-        elif life.state in (QueryState.RUNNING, QueryState.WAITING):  # others wait until Spark is back, as they are
-            life.lost = True
+        elif life.state in (QueryState.RUNNING, QueryState.WAITING):  # others keep their state until Spark is back
+            life.awaits_spark = True
             self.suspend(life, outbox.error)
 
-    def _concerned(self, outbox: Outbox) -> Iterable[Life]:
-        """Whose results or letters they are that a sink did not take."""
+    def _affected(self, outbox: Outbox) -> Iterable[Life]:
+        """The queries whose results or dead letters were not taken."""
         if outbox.sink != LETTERS:
             life = self._life(outbox)
             return () if life is None else (life,)
@@ -124,44 +129,42 @@ class Delivery:
         return life if life is not None and life.outbox is outbox else None
 
     def offer_again(self, life: Life) -> bool:
-        """Offer a sink what it refused. Whether there is something to wait for."""
+        """Deliver again what a sink refused. True if a delivery has started."""
         for letters in self._letters.values():
             letters.error = ""
             self.pump(letters)
         outbox = life.outbox
         if outbox is None or not outbox.error:
             return False
-        outbox.error, outbox.lost, outbox.at_once = "", False, True
+        outbox.error, outbox.awaits_spark, outbox.at_once = "", False, True
         self.pump(outbox)
-        return bool(outbox.taking)
+        return bool(outbox.in_delivery)
 
-    def offer_lost(self) -> None:
-        """Offer sinks again what they did not take because Spark had died."""
+    def offer_after_restart(self) -> None:
+        """Deliver again what sinks refused because Spark had died."""
         for outbox in list(self.outboxes.values()):
-            if outbox.lost:
-                outbox.error, outbox.lost, outbox.at_once = "", False, True
+            if outbox.awaits_spark:
+                outbox.error, outbox.awaits_spark, outbox.at_once = "", False, True
                 self.pump(outbox)
 
     def close(self, life: Life) -> None:
-        """A query is gone; what it has produced still goes to its sink."""
+        """Close the outbox of a removed query once its results are delivered."""
         if life.outbox is not None:
-            life.outbox.over = True
+            life.outbox.query_gone = True
             self.pump(life.outbox)
-            self._end(life.outbox)
+            self._close_if_empty(life.outbox)
 
-    def _end(self, outbox: Outbox) -> None:
-        if outbox.over and outbox.error and outbox.call is not None:
-            commits = outbox.drop()  # there is no query that could be resumed to offer them again
-            self._context.tell(
-                "warning", "results of a stopped query were dropped", query=outbox.query, commits=commits
-            )
-        if outbox.over and not outbox.waiting and self.outboxes.pop(outbox.id, None) is not None:
+    def _close_if_empty(self, outbox: Outbox) -> None:
+        if outbox.query_gone and outbox.error and outbox.call is not None:
+            commits = outbox.drop()  # no query is left whose resume would deliver them again
+            self._context.log("warning", "results of a stopped query were dropped", query=outbox.query, commits=commits)
+        if outbox.query_gone and not outbox.waiting and self.outboxes.pop(outbox.id, None) is not None:
             if outbox.lane == FILES and any(other.query == outbox.query for other in self.outboxes.values()):
-                return  # another query of that name goes on with its files
-            self._context.give(LetGo(outbox.id, outbox.query, outbox.lane), lambda answer: None)
+                return  # a new query of that name uses the same files
+            self._context.submit(CloseSink(outbox.id, outbox.query, outbox.lane), lambda answer: None)
 
     def flush(self) -> None:
-        """Let nothing wait for the sake of larger files."""
+        """Deliver everything now, even if files get small."""
         for outbox in self._all():
             if outbox.waiting:
                 outbox.at_once = True
@@ -169,18 +172,18 @@ class Delivery:
 
     @property
     def empty(self) -> bool:
-        """Whether every sink has all that it is ready to take."""
+        """Whether nothing waits for a sink, except for those that have failed."""
         return not any(outbox.waiting and not outbox.error for outbox in self._all())
 
     @property
-    def first(self) -> float:
-        """The oldest commit that a sink still needs; infinity if none."""
-        return min((outbox.first for outbox in self._all()), default=inf)
+    def oldest_commit(self) -> float:
+        """The number of the oldest commit that a sink still needs; infinity if none."""
+        return min((outbox.oldest_commit for outbox in self._all()), default=inf)
 
     @property
-    def slow(self) -> list[Outbox]:
-        """Sinks that are being given something."""
-        return [outbox for outbox in self._all() if outbox.taking]
+    def in_delivery(self) -> list[Outbox]:
+        """Outboxes whose sink is taking results at the moment."""
+        return [outbox for outbox in self._all() if outbox.in_delivery]
 
     def _all(self) -> list[Outbox]:
         return [*self.outboxes.values(), *self._letters.values()]

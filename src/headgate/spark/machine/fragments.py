@@ -1,4 +1,7 @@
-"""What the engine must know of a plan and its pieces, and where a query stands in them. No Spark, no files."""
+"""What the state machine needs to know about fragments, layouts and stream logs, as interfaces without Spark and files.
+
+Also the resume point of a query, and how commits describe queries and positions.
+"""
 
 from __future__ import annotations
 
@@ -9,55 +12,55 @@ from typing import Any, Protocol
 from headgate.model import EventTime, Level, Query, QueueId, Source
 from headgate.plan.sharing import Place
 
-Chunks = tuple[tuple[float, int], ...]  # (arrival, how many)
+Chunks = tuple[tuple[float, int], ...]  # (arrival time, number of tuples)
 Offsets = tuple[int, int]  # [first, last)
 
 
 class FragmentView(Protocol):
-    """A part of a plan that runs by itself: from its last operator down to streams or to results of other pieces."""
+    """A part of a plan that runs by itself: its root operator, down to streams or to the logs of other fragments."""
 
     @property
     def place(self) -> Place: ...
     @property
     def leaves(self) -> Mapping[Place, Source]:
-        """What it reads, by the place in the query's plan."""
+        """The streams and fragment logs that it reads, by their places in the query's plan."""
 
     @property
     def held(self) -> tuple[Place, ...]:
-        """Leaves whose every tuple waits for a window to close."""
+        """Leaves all of whose tuples wait until a window closes."""
 
     @property
     def feeds_name(self) -> str | None:
-        """Under which name its results wait for another piece; None: they are the query's."""
+        """The fragment log that its results go to; None if they are the query's results."""
 
 
 class LayoutView(Protocol):
-    """A query in pieces, each after those that feed it."""
+    """How a query is cut: its fragments, each after those that feed it."""
 
     @property
     def fragments(self) -> tuple[Any, ...]: ...
     @property
     def level(self) -> Level | None:
-        """None: it is whole."""
+        """The level at which it is cut; None if it is whole."""
 
     @property
     def whole(self) -> bool: ...
     @property
     def leaves(self) -> Mapping[Place, Source]: ...
     def cut(self) -> dict[str, Any] | None:
-        """What a commit must tell so that it can be opened again."""
+        """What a commit must store so that the fragments can be opened again; None if it is whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResumePoint:
-    """Where a query stands, at one moment: what tasks are given of it."""
+    """A query with its layout and committed positions at one moment: what tasks are told about it."""
 
     query: Query
-    one: LayoutView  # the query in one piece
-    layout: LayoutView
-    starts: Mapping[Place, int] = field(default_factory=dict)
-    positions: Mapping[Place, int] = field(default_factory=dict)
-    until: Mapping[Place, int] = field(default_factory=dict)
+    unfragmented: LayoutView  # the query as one fragment
+    layout: LayoutView  # as it is cut now
+    starts: Mapping[Place, int] = field(default_factory=dict)  # offsets from which it reads at all
+    positions: Mapping[Place, int] = field(default_factory=dict)  # offsets of the first tuples not taken yet
+    until: Mapping[Place, int] = field(default_factory=dict)  # offsets at which a one-time query ends
     queues: Mapping[Place, QueueId] = field(default_factory=dict)
 
     @property
@@ -66,7 +69,7 @@ class ResumePoint:
 
 
 class StreamFacts(Protocol):
-    """What logs and plans say, from memory and at once. Facts never change: a log only grows."""
+    """Questions about logs and plans that are answered from memory. The answers stay true, since logs only grow."""
 
     def start(self, stream: str) -> int:
         """The smallest offset that can still be read."""
@@ -75,7 +78,7 @@ class StreamFacts(Protocol):
         """The offset that the next tuple will get."""
 
     def frontier(self, stream: str, offset: int) -> EventTime:
-        """How far event time has come with the tuples before an offset; -inf before the first."""
+        """The event-time frontier that the tuples before an offset have reached; -inf before the first."""
 
     def ended(self, stream: str) -> bool:
         """Whether the source has ended."""
@@ -84,17 +87,17 @@ class StreamFacts(Protocol):
         """Refuse an offset that the log has not reached."""
 
     def window_key(self, resume_point: ResumePoint) -> Hashable:
-        """What whole queries have in common whose windows close together."""
+        """A key that is equal for whole queries whose windows close at the same time."""
 
     def closed(self, resume_point: ResumePoint, frontiers: Mapping[str, EventTime]) -> tuple[EventTime, ...]:
-        """The last ends of the windows that have closed when the streams of a whole query have come so far."""
+        """The ends of the last closed windows of a whole query when its streams have reached these frontiers."""
 
     def can_close(self, resume_point: ResumePoint, fragment: FragmentView, ends: Mapping[str, int]) -> bool:
-        """Whether a window ends between where a whole query stands and these ends."""
+        """Whether a window of a whole query ends between its positions and these ends of its streams."""
 
 
 def key(place: Place) -> str:
-    """A place as commits write it.
+    """A place in the form that commits store.
 
     >>> key((0, 1))
     '0.1'
@@ -103,23 +106,23 @@ def key(place: Place) -> str:
 
 
 def keyed(offsets: Mapping[Place, int]) -> dict[str, int]:
-    """Offsets by place, as commits write them."""
+    """Offsets by place, in the form that commits store."""
     return {key(place): offset for place, offset in offsets.items()}
 
 
-def announced(resume_point: ResumePoint, done: bool = False) -> dict[str, Any]:
-    """What a commit says of a query: what it is, how it is cut, from where it reads."""
+def query_description(resume_point: ResumePoint, done: bool = False) -> dict[str, Any]:
+    """The description of a query that commits store: its SQL, class and sink, its layout, and where it starts."""
     query = resume_point.query
-    said: dict[str, Any] = {
+    description: dict[str, Any] = {
         "sql": query.sql,
         "class": query.query_class,
         "sink": query.sink or "parquet",
         "starts": keyed(resume_point.starts),
     }
     if resume_point.until:
-        said["until"] = keyed(resume_point.until)
+        description["until"] = keyed(resume_point.until)
     if done:
-        said["done"] = True
+        description["done"] = True
     if (cut := resume_point.layout.cut()) is not None:
-        said["cut"] = cut
-    return said
+        description["cut"] = cut
+    return description

@@ -1,4 +1,4 @@
-"""What happens when a query falls too far behind its streams, which must be kept for it."""
+"""Lag limits: what happens when a query falls too far behind its streams, whose tuples must be kept for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXAMPLE = 'write for example "skip, tuples=100000"'
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """At most so many tuples of a stream wait for a query. Then its sources wait, or it skips to the stream's end."""
+    """How many tuples of a stream may wait for a query before its sources wait, or it skips to the stream's end."""
 
     kind: str
     tuples: int

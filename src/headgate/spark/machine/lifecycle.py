@@ -1,4 +1,4 @@
-"""The life of a query: its states, the table of transitions between them, and what the engine knows of it."""
+"""The life of a query: its states, the transitions between them, and everything that the engine tracks about it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 class QueryState(StrEnum):
-    """Where a query is in its life. In a passing state the engine waits for an answer, never for the user."""
+    """The state of a query. In a transient state the engine waits for the answer to a task, never for the user."""
 
-    CHECKING = "checking"  # Spark looks at its SQL (passing)
-    SCHEDULED = "scheduled"  # its start lies ahead
-    CUTTING = "cutting"  # it is brought into the form that the policy's level asks for, to run next (passing)
+    CHECKING = "checking"  # Spark is analysing its SQL (transient)
+    SCHEDULED = "scheduled"  # its start time lies ahead
+    CUTTING = "cutting"  # it is being cut or joined as the policy's level demands, to run next (transient)
     RUNNING = "running"
-    WAITING = "waiting"  # its sink has too much to take still
+    WAITING = "waiting"  # its outbox is full, or a failed commit is about to be repeated
     PAUSED = "paused"
     SUSPENDED = "suspended"  # something failed; `resume` tries again
-    DONE = "done"  # a one-time query that has read all
-    STOPPED = "stopped"  # it is being removed (passing), then it is gone
+    DONE = "done"  # a one-time query that has read everything
+    STOPPED = "stopped"  # it is being removed (transient)
 
 
-PASSING = frozenset({QueryState.CHECKING, QueryState.CUTTING, QueryState.STOPPED})
+TRANSIENT = frozenset({QueryState.CHECKING, QueryState.CUTTING, QueryState.STOPPED})
 
 _S = QueryState
 TRANSITIONS: Mapping[QueryState, frozenset[QueryState]] = {
@@ -43,34 +43,35 @@ TRANSITIONS: Mapping[QueryState, frozenset[QueryState]] = {
     _S.PAUSED: frozenset({_S.CHECKING, _S.CUTTING, _S.WAITING, _S.SUSPENDED, _S.STOPPED}),
     _S.SUSPENDED: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.WAITING, _S.STOPPED}),
     _S.DONE: frozenset({_S.CHECKING, _S.SUSPENDED, _S.STOPPED}),
-    _S.STOPPED: frozenset({_S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.DONE}),  # not removed
+    # The commit that removes it may fail: then it returns to its former state.
+    _S.STOPPED: frozenset({_S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.DONE}),
 }
 
-POSSIBLE: Mapping[str, frozenset[QueryState]] = {  # the states in which each command can be given
+POSSIBLE: Mapping[str, frozenset[QueryState]] = {  # the states in which each command is allowed
     "pause": frozenset({_S.RUNNING, _S.WAITING, _S.PAUSED, _S.SUSPENDED}),
     "resume": frozenset({_S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.RUNNING, _S.DONE}),
     "replace": frozenset({_S.RUNNING, _S.WAITING, _S.PAUSED, _S.SUSPENDED, _S.SCHEDULED}),
-    "move": frozenset(QueryState) - PASSING,
-    "stop": frozenset(QueryState) - PASSING,
+    "move": frozenset(QueryState) - TRANSIENT,
+    "stop": frozenset(QueryState) - TRANSIENT,
 }
 
 
 def check_possible(command: str, name: str, state: QueryState) -> None:
-    """Refuse a command that does not fit the state of a query.
+    """Refuse a command that the state of a query does not allow.
 
     >>> check_possible("pause", "fire", QueryState.DONE)
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: query 'fire' is done: it cannot pause now; possible: move, resume, stop
     """
     if state not in POSSIBLE[command]:
-        fitting = sorted(each for each, states in POSSIBLE.items() if state in states)
-        hint = f"possible: {', '.join(fitting)}" if fitting else "wait until that is over"
+        allowed = sorted(other for other, states in POSSIBLE.items() if state in states)
+        hint = f"possible: {', '.join(allowed)}" if allowed else "wait until that is over"
         raise HeadgateError(f"query '{name}' is {state}: it cannot {command} now", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One line of the journal."""
+    """A change of a query's state, one line of the journal; "" stands for no state, before adding and after removal."""
 
     at: float
     query: str
@@ -81,52 +82,52 @@ class Transition:
 
 @dataclass(slots=True)
 class Tally:
-    """What a query has done since the engine started."""
+    """Counters of a query since the engine started."""
 
     runs: int = 0
     jobs: int = 0
     tuples_in: int = 0
     tuples_out: int = 0
     dead_letters: int = 0
-    late: int = 0  # tuples that its windows passed over
+    late: int = 0  # tuples that came too late for its windows
     recent: RecentResults = field(default_factory=RecentResults)
-    classes: list[tuple[float, str]] = field(default_factory=list)  # (from when, the class that it was moved to)
+    classes: list[tuple[float, str]] = field(default_factory=list)  # those it has been in: (from when, which)
 
 
 @dataclass(slots=True, eq=False)
 class Life:
-    """A query in the engine. Only the owner changes it; what others are given is a `ResumePoint`."""
+    """Everything that the machine tracks about one query. Only the owner changes it; tasks get a `ResumePoint`."""
 
     query: Query
     state: QueryState = QueryState.CHECKING
     error: str = ""
-    whole: LayoutView | None = None  # the query in one piece; None until Spark has checked it
-    layout: LayoutView | None = None  # as it is now
-    starts: dict[Place, int] = field(default_factory=dict)  # the offsets of the streams from which it reads at all
-    positions: dict[Place, int] = field(default_factory=dict)  # what is committed: in streams, and in what waits inside
-    until: dict[Place, int] = field(default_factory=dict)  # of a one-time query: where its streams end for it
-    ends: dict[str, int] = field(default_factory=dict)  # how much waits, or has waited, inside, by name
+    unfragmented: LayoutView | None = None  # the query as one fragment; None until Spark has checked it
+    layout: LayoutView | None = None  # as it is cut now
+    starts: dict[Place, int] = field(default_factory=dict)  # the stream offsets from which it reads at all
+    positions: dict[Place, int] = field(default_factory=dict)  # committed, in streams and in fragment logs
+    until: dict[Place, int] = field(default_factory=dict)  # of a one-time query: the offsets at which it ends
+    fragment_log_ends: dict[str, int] = field(default_factory=dict)  # by fragment log
     queues: dict[Place, QueueId] = field(default_factory=dict)
-    bases: dict[QueueId, int] = field(default_factory=dict)  # the log's offset at the core's 0
+    bases: dict[QueueId, int] = field(default_factory=dict)  # the log offset that is position 0 of the core's queue
     operators: dict[OperatorId, FragmentView] = field(default_factory=dict)
-    entered: bool = False  # the scheduler knows it
-    under_way: int = 0  # runs of it that have not ended; of a query in pieces there may be several at a time
-    entry: int = 0  # tells one entering from another
-    missed: dict[str, list[Chunks]] = field(default_factory=dict)  # what has come while it was being prepared
-    looking: bool = False  # somebody looks whether windows inside can close
-    look_again: bool = False
-    again: Any = None  # what commits say of it, if it must be opened again before it goes on
-    lost: bool = False  # it failed only because Spark died: it goes on when Spark is back
-    failures: int = 0  # commits that failed in a row
-    skipped: int = 0  # tuples that it did not read, to catch up
-    columns: Any = None  # of its results: (name, type)
-    announced: bool = False  # a commit has told of what a command under way makes of it
-    told: set[Any] = field(default_factory=set)  # what its expressions failed on, as long as it may be read again
-    owed: list[Any] = field(default_factory=list)  # committed rows that could not be put inside yet
+    entered: bool = False  # the scheduler has it
+    under_way: int = 0  # its active runs; a fragmented query may have several
+    entry_number: int = 0  # counts preparations, to recognise answers that are outdated
+    arrived_meanwhile: dict[str, list[Chunks]] = field(default_factory=dict)  # by stream, during preparation
+    checking_windows: bool = False  # a `CheckWindows` task is under way
+    check_windows_again: bool = False  # once that has ended
+    reopen_from: Any = None  # a `RememberedQuery` if its fragments must be opened again before it runs
+    awaits_spark: bool = False  # it failed only because Spark died: it continues when Spark is back
+    failures: int = 0  # consecutive commits that failed
+    skipped: int = 0  # tuples skipped because of its lag limit
+    columns: Any = None  # of its results
+    description_committed: bool = False  # a commit holds what a command under way has changed
+    reported: set[Any] = field(default_factory=set)  # keys of failures that are dead letters already
+    unappended: list[Any] = field(default_factory=list)  # (fragment log, commit, rows) not in the log yet
     tally: Tally = field(default_factory=Tally)
     outbox: Outbox | None = None
-    when_at_rest: Callable[[], None] | None = None  # what happens once the run under way has ended
-    deferred: deque[Callable[[], None]] = field(default_factory=deque)  # commands that wait until it is at rest
+    when_idle: Callable[[], None] | None = None  # called once its active runs have ended
+    deferred: deque[Callable[[], None]] = field(default_factory=deque)  # commands that wait until it is settled
 
     @property
     def name(self) -> str:
@@ -134,25 +135,25 @@ class Life:
 
     @property
     def busy(self) -> bool:
-        """Whether a run of it is under way."""
+        """Whether it has active runs."""
         return self.under_way > 0
 
     @property
     def settled(self) -> bool:
-        """Whether a command can change it: nothing of it is under way."""
-        return not self.busy and self.state not in PASSING
+        """Whether nothing of it is under way, so that a command can change it."""
+        return not self.busy and self.state not in TRANSIENT
 
     @property
     def fragments(self) -> tuple[FragmentView, ...]:
         return () if self.layout is None else self.layout.fragments
 
     def resume_point(self) -> ResumePoint:
-        """As others may see it: a copy."""
+        """A copy of what tasks need to know."""
         assert self.layout is not None
-        assert self.whole is not None
+        assert self.unfragmented is not None
         return ResumePoint(
             self.query,
-            self.whole,
+            self.unfragmented,
             self.layout,
             dict(self.starts),
             dict(self.positions),
@@ -161,25 +162,25 @@ class Life:
         )
 
     def end(self, stream: str, ends: Mapping[str, int]) -> int:
-        """How much there is of a stream, or of what waits inside."""
-        return self.ends[stream] if stream in self.ends else ends[stream]
+        """The end of a stream, given `ends`, or of a fragment log."""
+        return self.fragment_log_ends[stream] if stream in self.fragment_log_ends else ends[stream]
 
     @property
-    def over(self) -> bool:
-        """Whether a one-time query has read all that it was to read."""
+    def has_read_all(self) -> bool:
+        """Whether a one-time query has read everything up to `until`."""
         if not self.until or self.layout is None:
             return False
         for place, source in self.layout.leaves.items():
-            inside = self.ends.get(source.stream)
-            if self.positions[place] < (self.until[place] if inside is None else inside):
+            log_end = self.fragment_log_ends.get(source.stream)
+            if self.positions[place] < (self.until[place] if log_end is None else log_end):
                 return False
         return True
 
-    def forget_told(self, starts: Mapping[str, int]) -> None:
-        """Let go of failures whose tuples are in no log any more: they cannot be met again."""
-        self.told = {key for key in self.told if all(starts.get(stream, 0) <= at for stream, at in key[0])}
+    def forget_reported(self, starts: Mapping[str, int]) -> None:
+        """Forget failures whose tuples have been dropped from the logs: they cannot occur again."""
+        self.reported = {key for key in self.reported if all(starts.get(stream, 0) <= at for stream, at in key[0])}
 
-    def has_told(self, keys: set[Any]) -> None:
-        """Failures are committed: those not told before count."""
-        self.tally.dead_letters += len(keys - self.told)
-        self.told |= keys
+    def report(self, keys: set[Any]) -> None:
+        """Count committed failures that were not reported before."""
+        self.tally.dead_letters += len(keys - self.reported)
+        self.reported |= keys

@@ -1,7 +1,6 @@
-"""The engine as a state machine: messages in, tasks and replies out.
+"""The state machine that is the engine: it takes one message at a time and returns tasks and replies.
 
-It is pure in the sense of the scheduling core: each message comes with its own `now`; nothing here reads a clock,
-starts a thread, opens a file or knows Spark. One thread owns it (`owner`), or a simulation drives it
+Each message comes with its own `now`. One thread owns the machine (`engine.owner`), or a simulation drives it
 (`tests/spark/chaos`).
 """
 
@@ -21,7 +20,7 @@ from headgate.spark.machine.fragments import StreamFacts
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.maintenance import Maintenance
 from headgate.spark.machine.policy_changes import PolicyChanges
-from headgate.spark.machine.preparing import Preparing, RememberedQuery
+from headgate.spark.machine.preparation import Preparation, RememberedQuery
 from headgate.spark.machine.repositioning import Repositioning
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
@@ -31,7 +30,7 @@ from headgate.spark.machine.views import Views
 
 
 class Machine:
-    """Everything that changes while an engine runs. `handle` is its one entrance."""
+    """All state that changes while an engine runs. `handle` is its only entry point."""
 
     def __init__(
         self,
@@ -39,55 +38,57 @@ class Machine:
         facts: StreamFacts,
         *,
         workers: int,
-        known: Mapping[str, RememberedQuery] | None = None,
+        remembered: Mapping[str, RememberedQuery] | None = None,
         commits: int = 0,
         explain: Callable[[Exception], str] = str,
     ) -> None:
         self.context = MachineContext(explain)
         self.scheduling = Scheduling(self.context, scheduler, facts)
         self.delivery = Delivery(self.context)
-        self.context.committed = commits
+        self.context.newest_commit = commits
         self.runs = Runs(self.context, self.scheduling, self.delivery, workers)
-        self.preparing = Preparing(self.context, self.scheduling, self.runs, facts)
+        self.preparation = Preparation(self.context, self.scheduling, self.runs, facts)
         self.backpressure = BackPressure(self.context, self.scheduling)
-        self.maintenance = Maintenance(self.context, self.runs, self.delivery, self.preparing)
-        self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparing)
-        self.repositioning = Repositioning(self.scheduling, self.preparing)
+        self.maintenance = Maintenance(self.context, self.runs, self.delivery, self.preparation)
+        self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparation)
+        self.repositioning = Repositioning(self.scheduling, self.preparation)
         self.commands = Commands(
-            self.scheduling,
-            self.runs,
-            self.preparing,
-            self.delivery,
-            self.backpressure,
-            self.repositioning,
-            facts,
+            self.scheduling, self.preparation, self.delivery, self.backpressure, self.repositioning, facts
         )
-        self.commands.known = self.maintenance.known = dict(known or {})
-        self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparing, self.delivery)
+        self.commands.remembered = self.maintenance.remembered = dict(remembered or {})
+        self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparation, self.delivery)
         self.views = Views(self.scheduling, self.runs, self.delivery, self.backpressure, self.policy_changes)
         self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views)
-        self.runs.prepare = lambda life: self.preparing.prepare(life, "tries again")
+        self._connect()
+        self._handlers = self._all_handlers()
+
+    def _connect(self) -> None:
+        """Set the calls from parts to those that are built after them."""
+        self.runs.prepare = lambda life: self.preparation.prepare(life, "tries again")
         self.delivery.suspend = self.runs.suspend
-        self.delivery.hold = self._hold
+        self.delivery.wait_for_sink = self._wait_for_sink
         self.delivery.go_on = self._go_on
-        self._handlers: dict[type, Callable[[Any], None]] = {
+
+    def _all_handlers(self) -> dict[type, Callable[[Any], None]]:
+        """The handler of each type of message."""
+        return {
             m.Answer: self.context.answered,
             m.Appended: self._appended,
             m.TimePassed: lambda message: None,
             m.SparkDied: self.spark_restart.died,
             m.Close: self.shutdown.begin,
-            m.SetPolicy: lambda asked: self.policy_changes.set_policy(asked.policy, asked.fuse, asked.ticket),
+            m.SetPolicy: lambda command: self.policy_changes.set_policy(command.policy, command.fuse, command.ticket),
             **self.commands.handlers,
             **self.views.handlers,
         }
 
     @property
     def due(self) -> float:
-        """When it wants to hear of the time again; infinity: whenever there is a message."""
+        """When the next timer is due; infinity if there is none."""
         return self.context.due
 
     def handle(self, message: m.Message, now: float) -> list[Out]:
-        """Take one message in. A command that is refused changes nothing."""
+        """Process one message. A command that is refused changes nothing."""
         self.context.now = max(now, self.context.now)
         try:
             if isinstance(message, m.Command) and self.shutdown.refuses(message):
@@ -99,8 +100,8 @@ class Machine:
             if not isinstance(message, m.Command):
                 raise
             self.context.reply(message.ticket, error=error)
-        self.context.ring()
-        for _ in range(3):  # a policy may fail when it is asked: then the former one is, and the last resort
+        self.context.fire_timers()
+        for _ in range(3):  # a policy may raise: then the former one decides, and after that the last resort
             self.policy_changes.watch_policy()
             self.runs.assign()
             if not self.policy_changes.watch_policy():
@@ -108,35 +109,35 @@ class Machine:
         self.maintenance.watch()
         self.views.watch()
         self.shutdown.watch()
-        return self.context.taken()
+        return self.context.take_output()
 
     # -- data --------------------------------------------------------------------------------------------------
 
     def _appended(self, message: m.Appended) -> None:
         self.scheduling.appended(message.stream, message.end, message.chunks)
-        for life in self.backpressure.too_far(message.stream):
-            if life.settled and not life.deferred:  # else with the next tuples, if it still lags then
+        for life in self.backpressure.must_skip(message.stream):
+            if life.settled and not life.deferred:  # otherwise the next append asks again
                 self.repositioning.skip(life)
 
-    def _hold(self, life: Life) -> None:
-        """A sink has too much to take: its query waits, alone."""
+    def _wait_for_sink(self, life: Life) -> None:
+        """Stop running a query whose outbox is full; other queries go on."""
         if life.state is QueryState.RUNNING:
             self.scheduling.leave(life)
-            self.context.move(life, QueryState.WAITING, "its sink has too much to take")
+            self.context.change_state(life, QueryState.WAITING, "its sink has too much to take")
 
     def _go_on(self, life: Life) -> None:
         self.context.when_settled(
             life,
-            lambda: self.preparing.prepare(life, "its sink has room") if life.state is QueryState.WAITING else None,
+            lambda: self.preparation.prepare(life, "its sink has room") if life.state is QueryState.WAITING else None,
         )
 
     def failed(self, message: m.Message, error: Exception) -> list[Out]:
-        """A fault in the engine itself: only what the message was about is given up, and people are told."""
+        """Handle a bug in the engine itself: log it, and give up only what the message was about."""
         reason = f"internal error: {type(error).__name__}: {error}"
-        self.context.tell("error", "internal error", message=type(message).__name__, error=error)
+        self.context.log("error", "internal error", message=type(message).__name__, error=error)
         if isinstance(message, m.Command):
             hint = "the engine goes on; please report it"
             self.context.reply(message.ticket, error=HeadgateError(reason, hint=hint))
         if isinstance(message, m.Answer):
             self.runs.give_up(message.task, reason)
-        return self.context.taken()
+        return self.context.take_output()

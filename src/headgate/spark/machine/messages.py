@@ -1,6 +1,6 @@
-"""What the owner is told: commands of callers, answers to tasks, and that time has passed.
+"""Messages, the input of the state machine: commands of callers, answers to tasks, and news such as an append.
 
-A command that is to be answered carries a ticket: the reply names it.
+A command carries a ticket, which its reply repeats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headgate.spark.machine.tasks import Task
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A task is over: what came of it, or why nothing did."""
+    """A task has ended, with a value or with an error."""
 
     task: Task
     value: Any = None
@@ -24,7 +24,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """A stream's log has grown up to `end`; the tuples since its former end came in these chunks."""
+    """A stream's log has grown up to offset `end`; `chunks` says when the new tuples arrived."""
 
     stream: str
     end: int
@@ -33,73 +33,73 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class TimePassed:
-    """It may be time for something."""
+    """A timer may be due."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something that a caller asks for."""
+    """A request of a caller."""
 
     ticket: int
 
 
 @dataclass(frozen=True, slots=True)
 class DeclareStream(Command):
-    """There is a stream that queries may read."""
+    """Declare a stream that queries may read."""
 
     stream: Stream
 
 
 @dataclass(frozen=True, slots=True)
 class DeclareTable(Command):
-    """There is a stored table that queries may read."""
+    """Declare a stored table that queries may read."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class DeclareClass(Command):
-    """There is a class that queries may be in; the same one again changes nothing."""
+    """Declare a query class; declaring the same one again changes nothing."""
 
     query_class: QueryClass
 
 
 @dataclass(frozen=True, slots=True)
 class AddQuery(Command):
-    """Check a query and start it, or let it wait until `start`; it is stopped at `end` (seconds since the epoch)."""
+    """Check a query and start it, now or at `start`; stop it at `end`. Both are in seconds since the epoch."""
 
     query: Query
     start: float | None = None
     end: float | None = None
-    lane: str = "files"  # who serves its sink
-    behind: float = 0.0  # seconds that its sink may be behind, to take more at once
-    call: Any = None  # what its sink calls, if it calls something
+    lane: str = "files"  # the lane that delivers to its sink
+    behind: float = 0.0  # seconds that results may wait, so that several commits share a file
+    call: Any = None  # the function that its sink calls, if any
 
 
 @dataclass(frozen=True, slots=True)
 class Pause(Command):
-    """Let a query take nothing until it is resumed."""
+    """Stop a query from taking tuples until it is resumed."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Resume(Command):
-    """Let a query go on where it stands, first with what its sink has not taken."""
+    """Continue a query from its committed positions, after its sink has taken what it refused before."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Replace(Command):
-    """Other SQL for a query: it goes on in each stream where the old one stood."""
+    """Give a query new SQL; it continues in each stream at the old query's position."""
 
     query: Query
 
 
 @dataclass(frozen=True, slots=True)
 class Stop(Command):
-    """End a query for good; its results stay."""
+    """Remove a query for good; its results stay."""
 
     name: str
 
@@ -114,7 +114,7 @@ class Move(Command):
 
 @dataclass(frozen=True, slots=True)
 class SetPolicy(Command):
-    """Let another policy decide."""
+    """Change the scheduling policy."""
 
     policy: str
     fuse: str | None = None
@@ -122,7 +122,7 @@ class SetPolicy(Command):
 
 @dataclass(frozen=True, slots=True)
 class SetPriority(Command):
-    """Let a class be more or less important."""
+    """Change the priority of a query class."""
 
     query_class: str
     priority: float
@@ -130,57 +130,57 @@ class SetPriority(Command):
 
 @dataclass(frozen=True, slots=True)
 class Drain(Command):
-    """Answered when nothing waits and nothing runs."""
+    """Wait until no tuple is waiting and no run is active."""
 
 
 @dataclass(frozen=True, slots=True)
 class IsDrained(Command):
-    """Whether nothing waits and nothing runs."""
+    """Ask whether no tuple is waiting and no run is active."""
 
 
 @dataclass(frozen=True, slots=True)
-class MakeRoom(Command):
-    """Answered when no query's lag limit holds a stream's source back."""
+class WaitForRoom(Command):
+    """Wait until no query's lag limit holds back the source of a stream."""
 
     stream: str
 
 
 @dataclass(frozen=True, slots=True)
-class WhoHolds(Command):
-    """Which query's lag limit holds a stream's source back, if one does."""
+class FindLaggingQuery(Command):
+    """Ask which query's lag limit holds back the source of a stream, if one does."""
 
     stream: str
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp(Command):
-    """The caller does not wait for an answer any more: that of the command with this ticket is not needed."""
+class CancelWait(Command):
+    """The caller no longer waits for the reply to the command with this ticket."""
 
 
 @dataclass(frozen=True, slots=True)
 class Describe(Command):
-    """One query, as it is now."""
+    """Ask for the current state of one query."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeAll(Command):
-    """Everything, as it is now."""
+    """Ask for the current state of the whole engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkDied:
-    """Spark does not answer any more."""
+    """Spark no longer answers."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Close(Command):
-    """Let what is under way end, bring results to their sinks, and take nothing more."""
+    """Shut down: let active runs end, deliver committed results, and accept nothing more."""
 
-    patience: float = field(default=10.0)  # seconds that sinks get
+    patience: float = field(default=10.0)  # seconds that sinks get to take what waits for them
 
 
 Message = Answer | Appended | TimePassed | SparkDied | Command

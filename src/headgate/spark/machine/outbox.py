@@ -1,4 +1,4 @@
-"""What waits for a sink: committed results that it has not taken yet, bounded in bytes."""
+"""An outbox: committed results that one sink has not taken yet, limited in bytes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-FULL = 64 << 20  # bytes that may wait for one sink before its query waits too
-FILE = 4 << 20  # bytes that are worth a file of their own
+FULL = 64 << 20  # bytes that may wait for one sink before its query stops running
+FILE = 4 << 20  # bytes that are delivered at once, since they fill a file of their own
 
 
 @dataclass(slots=True, eq=False)
 class Outbox:
-    """The way to one sink. `behind` is how many seconds results may wait to share a file; 0: none.
+    """Results on their way to one sink. They may wait up to `behind` seconds, so that several commits share a file.
 
     >>> outbox = Outbox(1, "fire", "parquet", behind=1.0)
     >>> outbox.put(7, "rows", 100, now=20.0)
@@ -21,7 +21,7 @@ class Outbox:
     (False, True)
     >>> outbox.take()
     ((7, 'rows'),)
-    >>> outbox.took(); (outbox.size, outbox.first)
+    >>> outbox.delivered(); (outbox.size, outbox.oldest_commit)
     (0, inf)
     """
 
@@ -30,55 +30,55 @@ class Outbox:
     sink: str
     behind: float = 0.0
     lane: str = "files"
-    call: Any = None  # what the sink calls, if it calls something
+    call: Any = None  # the function that the sink calls, if any
     full: int = FULL
     waiting: deque[tuple[int, Any, int, float]] = field(default_factory=deque)  # (commit, results, bytes, since when)
     size: int = 0
-    taking: int = 0  # how many of them the sink is being given
-    at_once: bool = False  # somebody wants all of it to be delivered now
-    error: str = ""  # why the sink takes nothing
-    lost: bool = False  # that is only because Spark died: it is offered again when Spark is back
-    over: bool = False  # its query is gone: once all is delivered, so is this
+    in_delivery: int = 0  # how many of them the sink is taking at the moment
+    at_once: bool = False  # deliver without waiting for more
+    error: str = ""  # why the sink refused the last delivery; nothing is delivered while it is set
+    awaits_spark: bool = False  # it refused only because Spark died: delivery is repeated when Spark is back
+    query_gone: bool = False  # the query was stopped: this outbox is removed once it is empty
 
     def put(self, commit: int, results: Any, size: int, now: float) -> None:
         self.waiting.append((commit, results, size, now))
         self.size += size
 
     def due(self, now: float) -> bool:
-        """Whether it is time to give the sink what waits."""
-        if not self.waiting or self.taking or self.error:
+        """Whether it is time to deliver."""
+        if not self.waiting or self.in_delivery or self.error:
             return False
-        return self.at_once or self.over or self.size >= FILE or now >= self.ripe
+        return self.at_once or self.query_gone or self.size >= FILE or now >= self.due_at
 
     def take(self) -> tuple[tuple[int, Any], ...]:
-        """All that waits, for the sink; it stays here until the sink has it."""
-        self.taking = len(self.waiting)
+        """Start a delivery of all that waits; it stays here until `delivered`."""
+        self.in_delivery = len(self.waiting)
         return tuple((commit, results) for commit, results, _, _ in self.waiting)
 
-    def took(self) -> None:
-        for _ in range(self.taking):
+    def delivered(self) -> None:
+        for _ in range(self.in_delivery):
             self.size -= self.waiting.popleft()[2]
-        self.taking = 0
+        self.in_delivery = 0
 
     def refused(self, error: str) -> None:
-        self.taking = 0
+        self.in_delivery = 0
         self.error = error
 
     def drop(self) -> int:
-        """Let go of what waits; of how many commits that was."""
+        """Drop everything that waits, and return the number of commits dropped."""
         count = len(self.waiting)
         self.waiting.clear()
         self.size = 0
         return count
 
     @property
-    def ripe(self) -> float:
-        """When the oldest of what waits should be with the sink; infinity if nothing waits."""
+    def due_at(self) -> float:
+        """When the oldest result should be delivered; infinity if nothing waits."""
         return self.waiting[0][3] + self.behind if self.waiting else inf
 
     @property
-    def first(self) -> float:
-        """The oldest commit that it needs still; infinity if none."""
+    def oldest_commit(self) -> float:
+        """The number of the oldest commit that waits; infinity if none."""
         return self.waiting[0][0] if self.waiting else inf
 
     @property
@@ -87,5 +87,5 @@ class Outbox:
 
     @property
     def has_room(self) -> bool:
-        """Whether a query that waits for it can go on."""
+        """Whether a query that waits for its sink can run again."""
         return self.size <= self.full // 2

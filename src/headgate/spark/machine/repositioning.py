@@ -1,4 +1,4 @@
-"""A query is put elsewhere in its streams: it gets other SQL, or skips a backlog. Done whole, or undone."""
+"""Moving a query to other positions in its streams, for new SQL or to skip its backlog: completely or not at all."""
 
 from __future__ import annotations
 
@@ -6,72 +6,72 @@ from collections.abc import Callable, Mapping
 
 from headgate.model import Query
 from headgate.plan.sharing import Place
-from headgate.spark.machine.fragments import LayoutView, announced, keyed
+from headgate.spark.machine.fragments import LayoutView, keyed, query_description
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
-from headgate.spark.machine.preparing import Preparing
+from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.scheduling import Scheduling
-from headgate.spark.machine.tasks import Checked, Discard, Reach, Write
+from headgate.spark.machine.tasks import CheckedQuery, DiscardFragmentLogs, FindPositions, WriteCommit
 from headgate.spark.machine.window_clocks import streams_of
 
-Ended = Callable[[Exception | None], None]  # what went wrong, or None
-_PLACE = ("query", "whole", "layout", "starts", "positions", "until", "ends", "again")  # what may have to be put back
+Ended = Callable[[Exception | None], None]  # gets the error, or None
+_UNDOABLE = ("query", "unfragmented", "layout", "starts", "positions", "until", "fragment_log_ends", "reopen_from")
 
 
 class Repositioning:
-    """Moves queries to other places. From the commit that tells of it on, a query stays where it was put."""
+    """Moves queries to other positions. Once a commit holds the new positions, they are not undone."""
 
-    def __init__(self, scheduling: Scheduling, preparing: Preparing) -> None:
-        self._context, self._scheduling, self._preparing = scheduling.context, scheduling, preparing
+    def __init__(self, scheduling: Scheduling, preparation: Preparation) -> None:
+        self._context, self._scheduling, self._preparation = scheduling.context, scheduling, preparation
 
-    def replace(self, life: Life, query: Query, checked: Checked, ended: Ended) -> None:
-        """Give a query other SQL: it goes on in each stream where the old one stood."""
+    def replace(self, life: Life, query: Query, checked: CheckedQuery, ended: Ended) -> None:
+        """Give a query new SQL; it continues in each stream at the old query's position."""
         assert life.layout is not None
         former = self._take_out(life, "gets other SQL")
         if life.layout.whole:
             self._take_place(life, query, checked, dict(life.positions), former, ended)
             return
 
-        def reached(answer: Answer) -> None:
+        def positions_found(answer: Answer) -> None:
             if answer.error is not None:
                 self._back(life, former)
                 ended(answer.error)
             else:
-                life.owed = []
+                life.unappended = []
                 self._take_place(life, query, checked, answer.value, former, ended)
 
-        self._context.give(Reach(life.resume_point(), tuple(life.owed)), reached)
+        self._context.submit(FindPositions(life.resume_point(), tuple(life.unappended)), positions_found)
 
     def _take_place(
         self,
         life: Life,
         query: Query,
-        checked: Checked,
-        stands: Mapping[Place, int],
+        checked: CheckedQuery,
+        old_positions: Mapping[Place, int],
         former: QueryState,
         ended: Ended,
     ) -> None:
-        assert life.whole is not None
-        streams = {place: source.stream for place, source in life.whole.leaves.items()}
+        assert life.unfragmented is not None
+        streams = {place: source.stream for place, source in life.unfragmented.leaves.items()}
         positions = {}
-        for leaf, source in checked.whole.leaves.items():
-            reached = [offset for place, offset in stands.items() if streams[place] == source.stream]
-            positions[leaf] = min(reached, default=self._scheduling.ends[source.stream])
-        before, old = _place(life), life.layout
-        life.query, life.whole, life.until = query, checked.whole, {}
-        life.told |= set(checked.told)
+        for leaf, source in checked.unfragmented.leaves.items():
+            offsets = [offset for place, offset in old_positions.items() if streams[place] == source.stream]
+            positions[leaf] = min(offsets, default=self._scheduling.ends[source.stream])
+        before, old = _saved(life), life.layout
+        life.query, life.unfragmented, life.until = query, checked.unfragmented, {}
+        life.reported |= set(checked.reported)
         self._put(life, positions)
         self._go_on(life, former, before, old, ended)
 
     def skip(self, life: Life) -> None:
-        """Skip the backlog: jump to the ends of its streams and count the skipped tuples."""
-        assert life.whole is not None
+        """Skip the backlog: jump to the end of its streams and count the skipped tuples."""
+        assert life.unfragmented is not None
         ends = self._scheduling.ends
         skipped = sum(self._scheduling.lag(life, stream) for stream in streams_of(life))
-        before, old = _place(life), life.layout
+        before, old = _saved(life), life.layout
         former = self._take_out(life, f"lags too far: skips {skipped} tuples")
-        self._put(life, {leaf: ends[source.stream] for leaf, source in life.whole.leaves.items()})
-        life.owed = []
+        self._put(life, {leaf: ends[source.stream] for leaf, source in life.unfragmented.leaves.items()})
+        life.unappended = []
 
         def ended(error: Exception | None) -> None:
             if error is None:
@@ -80,30 +80,32 @@ class Repositioning:
         self._go_on(life, former, before, old, ended)
 
     def _take_out(self, life: Life, reason: str) -> QueryState:
-        """Take a query out of the scheduler; the state in which it was."""
+        """Take a query out of the scheduler, and return its former state."""
         former, error = life.state, life.error
         self._scheduling.leave(life)
-        self._context.move(life, QueryState.CUTTING, reason)
+        self._context.change_state(life, QueryState.CUTTING, reason)
         life.error = error
         return former
 
     @staticmethod
     def _put(life: Life, positions: dict[Place, int]) -> None:
-        """Put a query, whole, where it is to read from now on."""
-        life.layout, life.ends, life.again = life.whole, {}, None
+        """Set the positions of a query as one fragment."""
+        life.layout, life.fragment_log_ends, life.reopen_from = life.unfragmented, {}, None
         life.positions, life.starts = positions, dict(positions)
 
     def _go_on(
         self, life: Life, former: QueryState, before: Mapping[str, object], old: LayoutView | None, ended: Ended
     ) -> None:
-        """Tell a commit of the new place, and go on as before; undo it all if that cannot be committed."""
+        """Commit the new positions and return to the former state; undo everything if the commit fails."""
         discard = old if old is not None and not old.whole else None
-        life.announced = False
+        life.description_committed = False
 
         def done(error: Exception | None) -> None:
-            if error is None or life.announced:  # what a commit tells of stays so, even if it cannot run yet
+            if error is None or life.description_committed:  # what is committed stays, even if it cannot run yet
                 if error is not None:
-                    self._context.move(life, QueryState.SUSPENDED, "could not go on", self._context.explain(error))
+                    self._context.change_state(
+                        life, QueryState.SUSPENDED, "could not go on", self._context.explain(error)
+                    )
                 ended(None)
                 return
             for name, value in before.items():
@@ -112,30 +114,33 @@ class Repositioning:
             self._back(life, former)
 
         if former is QueryState.RUNNING:
-            self._preparing.prepare(life, "", done, announce=True, discard=discard)
+            self._preparation.prepare(life, "", done, commit_description=True, discard=discard)
         else:
             self._announce(life, former, discard, done)
 
     def _announce(self, life: Life, state: QueryState, discard: LayoutView | None, done: Ended) -> None:
-        """Let a commit tell of a query that does not run; then it is in a state as before."""
+        """Commit the description of a query that does not run, and return it to its state."""
 
         def written(answer: Answer) -> None:
             if answer.error is None:
                 if discard is not None:
-                    self._context.give(Discard(discard), lambda answer: None)
-                self._context.move(life, state, "", life.error)
+                    self._context.submit(DiscardFragmentLogs(discard), lambda answer: None)
+                self._context.change_state(life, state, "", life.error)
             done(answer.error)
 
-        task = Write(queries={life.name: announced(life.resume_point())}, positions={life.name: keyed(life.positions)})
-        self._context.give(task, written)
+        task = WriteCommit(
+            queries={life.name: query_description(life.resume_point())}, positions={life.name: keyed(life.positions)}
+        )
+        self._context.submit(task, written)
 
     def _back(self, life: Life, former: QueryState) -> None:
-        """The query is as it was before."""
+        """Return a query to its former state."""
         if former is QueryState.RUNNING:
-            self._preparing.prepare(life, "goes on as before")
+            self._preparation.prepare(life, "goes on as before")
         else:
-            self._context.move(life, former, "as before", life.error)
+            self._context.change_state(life, former, "as before", life.error)
 
 
-def _place(life: Life) -> dict[str, object]:
-    return {name: getattr(life, name) for name in _PLACE}
+def _saved(life: Life) -> dict[str, object]:
+    """The fields to restore if the new positions cannot be committed."""
+    return {name: getattr(life, name) for name in _UNDOABLE}

@@ -1,4 +1,4 @@
-"""Runs: decided by the scheduler, evaluated by workers, committed, and told to the scheduler."""
+"""Runs: the scheduler decides them, workers evaluate them, then results are committed and costs are reported back."""
 
 from __future__ import annotations
 
@@ -14,64 +14,73 @@ from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.active_run import ActiveRun
 from headgate.spark.machine.context import MachineContext, Then
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.fragments import announced, key, keyed
+from headgate.spark.machine.fragments import key, keyed, query_description
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.scheduling import Scheduling
-from headgate.spark.machine.tasks import Discard, Evaluate, Look, Prepare, Result, Task, Write, Written
+from headgate.spark.machine.tasks import (
+    CheckWindows,
+    DiscardFragmentLogs,
+    Evaluate,
+    PortionResult,
+    Prepare,
+    Task,
+    WriteCommit,
+    WrittenCommit,
+)
 from headgate.spark.machine.window_clocks import streams_of
 
-TRIES = 5  # times that a run is done again because its commit failed, before its queries are suspended
-FIRST_WAIT = 0.1  # seconds before the first of them; each further one waits twice as long
+TRIES = 5  # how often a run is repeated after its commit failed, before its queries are suspended
+FIRST_WAIT = 0.1  # seconds before the first repetition; each further one waits twice as long
 
 
 class Runs:
-    """The runs under way. A worker is free as soon as it has handed its results over."""
+    """The active runs. A worker is free again as soon as it has handed over its results, before they are committed."""
 
     def __init__(self, context: MachineContext, scheduling: Scheduling, delivery: Delivery, workers: int) -> None:
         self.workers = workers
-        self.runs = 0  # that have been committed
+        self.runs = 0  # committed so far
         self.jobs = 0  # that Spark has run for them
         self.active_runs: dict[WorkerId, ActiveRun] = {}
-        self.still = False  # nothing new is begun
-        self.away = ""  # why Spark is away, while it is started again: nothing new is begun either
-        self.gone = ""  # why it could not be started again
-        self.prepare: Callable[[Life], None]  # lets a query go on; set by the machine
+        self.closing = False  # if set, no run is started
+        self.restart_reason = ""  # why Spark is being restarted; while it is, no run is started
+        self.restart_error = ""  # why Spark could not be restarted
+        self.prepare: Callable[[Life], None]  # prepares a query to run again; set by the machine
         self._free = workers
-        self._asks = inf  # when the policy wants to be asked again, though nothing has happened
+        self._ask_again_at = inf  # when the policy wants to be asked again, even without a message
         self._tasks: deque[tuple[Task, Then]] = deque()  # that wait for a worker
         self._context, self._scheduling, self._delivery = context, scheduling, delivery
 
     # -- workers -----------------------------------------------------------------------------------------------
 
-    def hand(self, task: Task, then: Then) -> None:
-        """Let a worker carry out a task as soon as one is free, before it asks the scheduler."""
+    def submit_when_free(self, task: Task, then: Then) -> None:
+        """Submit a task as soon as a worker is free; such tasks come before new runs."""
         self._tasks.append((task, then))
 
     def assign(self) -> None:
-        """Give every free worker something to do, if there is anything."""
+        """Give every free worker a waiting task or a new run."""
         while self._free:
-            if not self._tasks and (self.still or self.away or not self._begin()):
+            if not self._tasks and (self.closing or self.restart_reason or not self._begin()):
                 return
             if self._tasks:
-                self._give(*self._tasks.popleft())
+                self._submit(*self._tasks.popleft())
 
-    def _give(self, task: Task, then: Then) -> None:
+    def _submit(self, task: Task, then: Then) -> None:
         def done(answer: Answer) -> None:
             self._free += 1
             then(answer)
 
         self._free -= 1
-        self._context.give(task, done)
+        self._context.submit(task, done)
 
     def _begin(self) -> bool:
-        """Ask the scheduler for a run; False: there is none."""
+        """Start a run if the scheduler has one."""
         slot = next(number for number in range(len(self.active_runs) + 1) if number not in self.active_runs)
         run = self._scheduling.scheduler.next(slot, self._context.now)
         if not isinstance(run, Run):
-            if self._context.now < run.until < self._asks:
-                self._asks = run.until
-                self._context.at(run.until, self._ask)
+            if self._context.now < run.until < self._ask_again_at:
+                self._ask_again_at = run.until
+                self._context.call_at(run.until, self._ask_again)
             return False
         active_run = self.active_runs[slot] = ActiveRun.of(run, self._context.lives)
         for life in active_run.members:
@@ -79,9 +88,9 @@ class Runs:
         self._go_on(active_run)
         return True
 
-    def _ask(self) -> None:
-        """The policy wanted to be asked again now; it is, as after every message."""
-        self._asks = inf
+    def _ask_again(self) -> None:
+        """The policy wanted to be asked again now; `assign` does so after every message."""
+        self._ask_again_at = inf
 
     # -- one run -----------------------------------------------------------------------------------------------
 
@@ -93,89 +102,91 @@ class Runs:
             return
         if portions:
             task = Evaluate(str(active_run.run.id), active_run.groups(portions))
-            self.hand(task, lambda answer: self._evaluated(active_run, answer))
+            self.submit_when_free(task, lambda answer: self._evaluated(active_run, answer))
         else:
             self._finish(active_run)
 
     def _evaluated(self, active_run: ActiveRun, answer: Answer) -> None:
         active_run.seconds = self._context.now - active_run.run.began
         if isinstance(answer.error, SparkGoneError):
-            self._lose(active_run, self._context.explain(answer.error))
+            self._spark_died(active_run, self._context.explain(answer.error))
             return
         if answer.error is not None:
             self._fail(active_run, self._context.explain(answer.error))
             return
-        results: list[Result] = answer.value
+        results: list[PortionResult] = answer.value
         failed = [result for result in results if result.error]
         good = [result for result in results if not result.error]
-        if not good and not active_run.done:
+        if not good and not active_run.committed:
             self._fail(active_run, failed[0].error)
             return
         for result in failed:
             self.suspend(self._context.lives[result.portion.name], result.error)
         if good:
-            self._context.give(
+            self._context.submit(
                 self._commit(active_run.run, good), lambda answer: self._committed(active_run, good, answer)
             )
         else:
             self._go_on(active_run)
 
-    def _commit(self, run: Run, results: list[Result]) -> Write:
-        """What a commit says of the results of one step."""
+    def _commit(self, run: Run, results: list[PortionResult]) -> WriteCommit:
+        """The commit of the results of one step."""
         lives = self._context.lives
-        fresh: dict[tuple[str, Any], Any] = {}
+        unreported: dict[tuple[str, Any], Any] = {}
         for result in results:
             for failure in result.failures:
-                if failure.key not in lives[result.portion.name].told:
-                    fresh.setdefault((result.portion.name, failure.key), failure)
-        return Write(
+                if failure.key not in lives[result.portion.name].reported:
+                    unreported.setdefault((result.portion.name, failure.key), failure)
+        return WriteCommit(
             run=run.id,
             units=tuple(map(str, run.units)),
             positions={
-                result.portion.name: {key(place): last for place, (_, last) in result.portion.taken.items()}
+                result.portion.name: {key(place): last for place, (_, last) in result.portion.offsets.items()}
                 for result in results
             },
             outputs={result.portion.name: result.output for result in results if result.output is not None},
-            inside={
-                name: result.inside
+            intermediate={
+                name: result.intermediate
                 for result in results
-                if (name := result.portion.fragment.feeds_name) is not None and result.inside is not None
+                if (name := result.portion.fragment.feeds_name) is not None and result.intermediate is not None
             },
-            failures=tuple((name, min(streams_of(lives[name])), failure) for (name, _), failure in fresh.items()),
-            seen={result.portion.name: result.seen for result in results if result.seen},
+            failures=tuple((name, min(streams_of(lives[name])), failure) for (name, _), failure in unreported.items()),
+            follower_tables={
+                result.portion.name: result.follower_tables for result in results if result.follower_tables
+            },
         )
 
-    def _committed(self, active_run: ActiveRun, results: list[Result], answer: Answer) -> None:
+    def _committed(self, active_run: ActiveRun, results: list[PortionResult], answer: Answer) -> None:
         if answer.error is not None:
             self._try_again(active_run, self._context.explain(answer.error))
             return
-        written: Written = answer.value
+        written: WrittenCommit = answer.value
         self.runs += 1
         for result in results:
             life = self._context.lives[result.portion.name]
-            life.positions.update({place: last for place, (_, last) in result.portion.taken.items()})
-            life.has_told({failure.key for failure in result.failures})
+            life.positions.update({place: last for place, (_, last) in result.portion.offsets.items()})
+            life.report({failure.key for failure in result.failures})
             life.failures = 0
-            active_run.answered[life.name] = self.note(life, result, written)
-            if (name := result.portion.fragment.feeds_name) is not None and result.inside is not None:
-                if name in written.owed:
-                    life.owed.append((name, *written.owed[name]))
+            active_run.response_times[life.name] = self.note(life, result, written)
+            if (name := result.portion.fragment.feeds_name) is not None and result.intermediate is not None:
+                if name in written.unappended:
+                    life.unappended.append((name, *written.unappended[name]))
                 else:
-                    life.ends[name] += result.inside_rows
+                    life.fragment_log_ends[name] += result.intermediate_count
         self.put_letters(written)
-        active_run.done += results
+        active_run.committed += results
         for life in active_run.members:
-            if life.owed:
+            if life.unappended:
                 self.suspend(
                     life,
                     self._context.explain(written.error)
                     if written.error is not None
-                    else "rows could not be put inside",
+                    else "rows could not be appended to a fragment log",
                 )
         self._go_on(active_run)
 
-    def note(self, life: Life, result: Result, written: Written) -> tuple[float, ...]:
-        """What is committed counts, and its results go to the sink. How long each took, if the policy asks."""
+    def note(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
+        """Count what was committed and put results into the outbox. Returns response times if the policy wants them."""
         tally, gives = life.tally, result.portion.fragment.feeds_name is None
         times = np.maximum(0.0, written.at - np.asarray(result.arrivals, dtype=float))
         tally.runs += 1
@@ -189,12 +200,12 @@ class Runs:
             self._delivery.put(life, written.number, result.output, result.size)
         return tuple(times.tolist()) if self._scheduling.scheduler.policy.wants_answers else ()
 
-    def put_letters(self, written: Written) -> None:
-        """Dead letters of a commit go to their streams."""
+    def put_letters(self, written: WrittenCommit) -> None:
+        """Put the dead letters of a commit into the outboxes of their streams."""
         self._delivery.put_letters(written.number, written.letters)
 
     def _finish(self, active_run: ActiveRun, error: str | None = None) -> None:
-        """All of a run is committed, or none of what is left will be."""
+        """End a run: everything is committed, or the rest has failed."""
         scheduler = self._scheduling.scheduler
         outcome = Outcome(active_run.run, self._context.now - active_run.run.began, error)
         if error is None:
@@ -203,84 +214,86 @@ class Runs:
         scheduler.finished(outcome, self._context.now)
         for life in active_run.members:
             life.under_way -= 1
-            if life.when_at_rest is not None:
+            if life.when_idle is not None:
                 if not life.busy:
-                    act, life.when_at_rest = life.when_at_rest, None
+                    act, life.when_idle = life.when_idle, None
                     act()
             elif life.state is QueryState.RUNNING:
                 if outcome.produced:
-                    self._scheduling.release(life)
+                    self._scheduling.release_closed_windows(life)
                 self.conclude(life)
         for life in active_run.members:
             self._context.settle(life)
 
-    # -- what goes wrong ---------------------------------------------------------------------------------------
+    # -- failures ----------------------------------------------------------------------------------------------
 
     def _fail(self, active_run: ActiveRun, error: str) -> None:
-        """A run has failed for all: its queries are suspended, the others go on."""
+        """End a run that failed, and suspend all its queries."""
         for life in active_run.members:
             self.suspend(life, error)
         self._finish(active_run, error)
 
-    def _lose(self, active_run: ActiveRun, error: str) -> None:
-        """Spark died in a run: its queries go on when Spark is back, those that ran."""
+    def _spark_died(self, active_run: ActiveRun, error: str) -> None:
+        """End a run during which Spark died; its queries continue when Spark is back."""
         for life in active_run.members:
             if life.state is QueryState.RUNNING:
-                life.lost = True
+                life.awaits_spark = True
                 self.suspend(life, error)
         self._finish(active_run, error)
 
     def _try_again(self, active_run: ActiveRun, error: str) -> None:
-        """A commit failed: nothing of it counts, and it is done again after a while."""
+        """End a run whose commit failed: nothing of it counts, and it is repeated after a while."""
         for life in active_run.members:
             life.failures += 1
             if life.failures > TRIES:
                 self.suspend(life, error)
             elif life.state is QueryState.RUNNING:
                 self._scheduling.leave(life)
-                self._context.move(life, QueryState.WAITING, "the commit of a run failed", error)
+                self._context.change_state(life, QueryState.WAITING, "the commit of a run failed", error)
                 wait = FIRST_WAIT * 2 ** (life.failures - 1)
-                self._context.at(self._context.now + wait, lambda life=life: self._retry(life))  # type: ignore[misc]
+                self._context.call_at(self._context.now + wait, lambda life=life: self._retry(life))  # type: ignore[misc]
         self._finish(active_run, error)
 
     def _retry(self, life: Life) -> None:
-        if life.state is QueryState.WAITING and life.failures and not self.still and not self.away:
+        if life.state is QueryState.WAITING and life.failures and not self.closing and not self.restart_reason:
             self._context.when_settled(life, lambda: self.prepare(life) if life.state is QueryState.WAITING else None)
 
     def give_up(self, task: Task, error: str) -> None:
-        """Suspend the queries that a task was for, and end their run, as far as there is one."""
+        """Suspend the queries that a task was for, and end their active runs."""
         portions = [portion for group in task.groups for portion in group] if isinstance(task, Evaluate) else []
-        names = {portion.name for portion in portions} | set(task.positions if isinstance(task, Write) else ())
-        if isinstance(task, Prepare | Look):
+        names = {portion.name for portion in portions} | set(task.positions if isinstance(task, WriteCommit) else ())
+        if isinstance(task, Prepare | CheckWindows):
             names.add(task.resume_point.name)
         for active_run in list(self.active_runs.values()):
             if names & {life.name for life in active_run.members}:
                 self._fail(active_run, error)
         for life in [self._context.lives[name] for name in names if name in self._context.lives]:
             if life.state is QueryState.CUTTING:
-                self._context.move(life, QueryState.SUSPENDED, "failed", error)
+                self._context.change_state(life, QueryState.SUSPENDED, "failed", error)
             self.suspend(life, error)
 
     def suspend(self, life: Life, error: str) -> None:
-        """Take a query out until somebody resumes it; one that is done, if its sink does not take its results."""
+        """Stop running a query until it is resumed; a done query is suspended if its sink fails."""
         if life.state in (QueryState.RUNNING, QueryState.WAITING, QueryState.PAUSED, QueryState.DONE):
             self._scheduling.leave(life)
-            self._context.move(life, QueryState.SUSPENDED, "failed", error)
+            self._context.change_state(life, QueryState.SUSPENDED, "failed", error)
 
     def _concluded(self, answer: Answer) -> None:
-        if answer.error is not None:  # it ends again after a restart
-            self._context.tell("warning", "that a query is done could not be committed", error=answer.error)
+        if answer.error is not None:  # the next start finds nothing left to read, and ends it again
+            self._context.log("warning", "that a query is done could not be committed", error=answer.error)
 
     def conclude(self, life: Life) -> None:
-        """End a one-time query that has read all; its results stay, and it is not run again."""
-        if life.state is not QueryState.RUNNING or not life.over or life.busy:
+        """End a one-time query that has read everything; its results stay, and it never runs again."""
+        if life.state is not QueryState.RUNNING or not life.has_read_all or life.busy:
             return
         self._scheduling.leave(life)
-        former, life.layout = life.layout, life.whole
-        said = announced(life.resume_point(), done=True)
-        task = Write(queries={life.name: said}, positions={life.name: keyed(life.positions)}, over=(life.name,))
-        self._context.give(task, self._concluded)
+        former, life.layout = life.layout, life.unfragmented
+        said = query_description(life.resume_point(), done=True)
+        task = WriteCommit(
+            queries={life.name: said}, positions={life.name: keyed(life.positions)}, ended_queries=(life.name,)
+        )
+        self._context.submit(task, self._concluded)
         if former is not None and not former.whole:
-            self._context.give(Discard(former), lambda answer: None)
-        life.ends = {}
-        self._context.move(life, QueryState.DONE, "has read all")
+            self._context.submit(DiscardFragmentLogs(former), lambda answer: None)
+        life.fragment_log_ends = {}
+        self._context.change_state(life, QueryState.DONE, "has read all")

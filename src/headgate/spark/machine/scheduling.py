@@ -1,9 +1,13 @@
-"""The talk with the scheduler: queries enter and leave it, tuples arrive, windows let theirs go."""
+"""The interface to the core scheduler: tell it which queries run, which tuples arrive, and which windows may close.
+
+Also translates between offsets of logs and positions in the scheduler's queues, and measures the rates of streams.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
 
 from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler, StatisticsChanged
@@ -14,30 +18,32 @@ from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.fragments import Chunks, FragmentView, StreamFacts
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
-from headgate.spark.machine.tasks import Look
+from headgate.spark.machine.tasks import CheckWindows
 from headgate.spark.machine.window_clocks import Windows
 from headgate.stats.average import ExponentialAverage
 
-RATES = 1.0  # seconds over which a stream's rate is counted
+RATES = 1.0  # seconds over which a stream's rate is measured
 
 
 @dataclass(slots=True)
-class _Counting:
+class _RateMeter:
+    """Counts the tuples of a stream since a time, and averages its rates."""
+
     since: float
     tuples: int = 0
     rate: ExponentialAverage = field(default_factory=ExponentialAverage)
 
 
 class Scheduling:
-    """What the scheduler knows of the streams and queries of an engine."""
+    """Keeps the scheduler's view of streams and queries up to date."""
 
     def __init__(self, context: MachineContext, scheduler: Scheduler, facts: StreamFacts) -> None:
         self.scheduler = scheduler
-        self.ends: dict[str, int] = {}  # how much of each stream's log the scheduler knows of
+        self.ends: dict[str, int] = {}  # the end of each stream's log as far as the scheduler has been told
         self.context = self._context = context
         self._facts = facts
         self._windows = Windows(facts)
-        self._counting: dict[str, _Counting] = {}
+        self._meters: dict[str, _RateMeter] = {}
 
     def tell(self, event: Event) -> None:
         self.scheduler.event(event, self._context.now)
@@ -45,68 +51,69 @@ class Scheduling:
     # -- tuples ------------------------------------------------------------------------------------------------
 
     def appended(self, stream: str, end: int, chunks: Chunks) -> None:
-        """A log has grown."""
-        known = self.ends.get(stream)
-        if known is None or end <= known:
-            return  # the stream is being declared, or was when this was sent
+        """A stream's log has grown: tell the scheduler, and release windows that can close now."""
+        former_end = self.ends.get(stream)
+        if former_end is None or end <= former_end:
+            return  # the stream is still being declared, or its declaration counted these tuples already
         self.ends[stream] = end
-        self._measure(stream, end - known)
+        self._measure(stream, end - former_end)
         for arrival, count in chunks:
             self.tell(Arrived(stream, arrival, count))
         for life in self._context.lives.values():
-            if stream in life.missed:
-                life.missed[stream].append(chunks)
+            if stream in life.arrived_meanwhile:
+                life.arrived_meanwhile[stream].append(chunks)
         for life in self._windows.due(stream, self.ends):
             assert life.layout is not None
             if life.layout.whole or self._facts.ended(stream):
-                for (
-                    fragment
-                ) in life.fragments:  # one of its windows has closed since it was looked at last, or all have
-                    self._let_go(life, fragment.held)
+                for fragment in life.fragments:  # at least one of its windows can close
+                    self._release(life, fragment.held)
             else:
-                self.release(life)
+                self.release_closed_windows(life)
 
-    def release(self, life: Life) -> None:
-        """Let a window's tuples wait once it can close; until then they are held."""
+    def release_closed_windows(self, life: Life) -> None:
+        """Release the held tuples of windows that can close, so that the scheduler sees them."""
         if life.until or not life.entered or not any(fragment.held for fragment in life.fragments):
-            return  # a one-time query takes what is there, in whatever portions
+            return  # a one-time query takes its tuples without waiting for windows
         assert life.layout is not None
         if not life.layout.whole:
-            self._look(life)
+            self._check_windows(life)
             return
         for fragment in life.fragments:
             if fragment.held and self._can_close(life, fragment):
-                self._let_go(life, fragment.held)
+                self._release(life, fragment.held)
 
     def _can_close(self, life: Life, fragment: FragmentView) -> bool:
         try:
             return self._facts.can_close(life.resume_point(), fragment, self.ends)
         except HeadgateError:
-            return True  # a log lacks what tells: the run will say so, and only its query is suspended
+            return True  # tuples are missing from the log: the run will fail for that and suspend the query
 
-    def _look(self, life: Life) -> None:
-        """How far rows inside reach into the streams is in files: somebody else looks there."""
-        if life.looking:
-            life.look_again = True
+    def _check_windows(self, life: Life) -> None:
+        """Let a task check the windows of a fragmented query, since that needs to read fragment logs."""
+        if life.checking_windows:
+            life.check_windows_again = True
             return
-        life.looking = True
-        self._context.give(Look(life.resume_point(), life.entry, {**self.ends, **life.ends}), self._looked)
+        life.checking_windows = True
+        self._context.submit(
+            CheckWindows(life.resume_point(), life.entry_number, {**self.ends, **life.fragment_log_ends}),
+            self._windows_checked,
+        )
 
-    def _looked(self, answer: Answer) -> None:
+    def _windows_checked(self, answer: Answer) -> None:
         task = answer.task
-        assert isinstance(task, Look)
+        assert isinstance(task, CheckWindows)
         life = self._context.lives.get(task.resume_point.name)
         if life is None:
             return
-        life.looking = False
-        again, life.look_again = life.look_again, False
-        if life.entry == task.entry and life.entered:
+        life.checking_windows = False
+        again, life.check_windows_again = life.check_windows_again, False
+        if life.entry_number == task.entry_number and life.entered:
             held = (place for fragment in life.fragments for place in fragment.held)
-            self._let_go(life, held if answer.error else answer.value)
+            self._release(life, held if answer.error else answer.value)
             if again:
-                self.release(life)
+                self.release_closed_windows(life)
 
-    def _let_go(self, life: Life, places: Iterable[Place]) -> None:
+    def _release(self, life: Life, places: Iterable[Place]) -> None:
         assert life.layout is not None
         for place in places:
             queue = life.queues[place]
@@ -116,21 +123,21 @@ class Scheduling:
     # -- queries -----------------------------------------------------------------------------------------------
 
     def enter(self, life: Life, backlog: Mapping[Place, Chunks]) -> None:
-        """Give a query to the scheduler, with what waits for it."""
+        """Add a query to the scheduler, together with its backlog."""
         self.wire(life)
         assert life.layout is not None
-        given: dict[QueueId, Produced] = {}
+        backlogs: dict[QueueId, Produced] = {}
         for place, source in life.layout.leaves.items():
             queue = life.queues[place]
             life.bases[queue] = life.positions[place]
-            chunks = [*backlog.get(place, ()), *(one for part in life.missed.get(source.stream, ()) for one in part)]
+            chunks = [*backlog.get(place, ()), *chain.from_iterable(life.arrived_meanwhile.get(source.stream, ()))]
             if chunks:
-                given[queue] = Produced(queue, tuple(chunks))
-        life.missed = {}
-        self.tell(QueryAdded(life.query, tuple(given.values())))
+                backlogs[queue] = Produced(queue, tuple(chunks))
+        life.arrived_meanwhile = {}
+        self.tell(QueryAdded(life.query, tuple(backlogs.values())))
         life.entered = True
         for queue in life.bases:
-            if queue not in given:  # it reads the stream's common log, from that one's end
+            if queue not in backlogs:  # it shares the stream's queue and starts at the end of that
                 life.bases[queue] -= self.scheduler.queue(queue).position
         if life.until:
             for place, upto in life.until.items():
@@ -140,19 +147,19 @@ class Scheduling:
         for place in (place for fragment in life.fragments for place in fragment.held):
             queue = life.queues[place]
             self.tell(Frontier(queue, self.scheduler.queue(queue).position))
-        self.release(life)
+        self.release_closed_windows(life)
         if any(fragment.held for fragment in life.fragments):
             self._windows.enter(life, self.ends)
 
     def leave(self, life: Life) -> None:
-        """Take a query out of the scheduler; a run of it may be under way."""
+        """Remove a query from the scheduler; it may have active runs."""
         if life.entered:
             life.entered = False
             self._windows.leave(life)
             self.tell(QueryRemoved(life.name))
 
     def wire(self, life: Life) -> Network:
-        """Find out which queue stands before each leaf, and which piece each operator is in."""
+        """Find the queue of each leaf, and the fragment of each operator."""
         assert life.layout is not None
         network = self.scheduler.network.add(life.query)
         queues, places = network.inputs(life.name), network.places(life.name)
@@ -165,46 +172,46 @@ class Scheduling:
             life.operators.setdefault(number, homes[place[:depth]])
         return network
 
-    # -- how much waits ----------------------------------------------------------------------------------------
+    # -- backlog and rates -------------------------------------------------------------------------------------
 
     def waiting(self, life: Life) -> tuple[int, float]:
-        """How many tuples wait for a query, and for how long the oldest has."""
+        """The number of tuples that wait for a query, and how long the oldest has waited."""
         if not life.entered:
             return 0, 0.0
         queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(life.queues.values())]
         oldest = min((queue.head for queue in queues), default=inf)
-        count = sum(map(len, queues)) if life.busy else self.behind(life)
+        count = sum(map(len, queues)) if life.busy else self.backlog_size(life)
         return count, max(0.0, self._context.now - oldest) if oldest < inf else 0.0
 
-    def behind(self, life: Life) -> int:
-        """How many tuples a query that runs has yet to take, in its streams and inside it, but for those held.
+    def backlog_size(self, life: Life) -> int:
+        """How many tuples a running query has yet to take from streams and fragment logs, without held ones.
 
-        It is told by the logs and by what is committed, not by what the scheduler believes to wait.
+        Computed from logs and committed positions, not from the scheduler's queues.
         """
         if not life.entered or life.state is not QueryState.RUNNING:
             return 0
         assert life.layout is not None
-        found = {}
+        backlogs = {}
         for place, source in life.layout.leaves.items():
             queue = self.scheduler.queue(life.queues[place])
             end = life.end(source.stream, self.ends)
-            found[queue.id] = end - life.positions[place] - (queue.log.end - queue.limit)
-        return sum(found.values())
+            backlogs[queue.id] = end - life.positions[place] - (queue.log.end - queue.limit)
+        return sum(backlogs.values())
 
     def lag(self, life: Life, stream: str) -> int:
-        """How many tuples of a stream a query has not taken, whether it runs or not."""
+        """How many tuples of a stream a query has yet to take, whether it runs or not."""
         if life.layout is None:
             return 0
-        behind = [life.positions[place] for place, source in life.layout.leaves.items() if source.stream == stream]
-        return self.ends[stream] - min(behind, default=self.ends[stream])
+        positions = [life.positions[place] for place, source in life.layout.leaves.items() if source.stream == stream]
+        return self.ends[stream] - min(positions, default=self.ends[stream])
 
     def _measure(self, stream: str, tuples: int) -> None:
-        """Let the scheduler know a stream's rate, every so often."""
+        """Measure a stream's rate, and tell the scheduler about once a second."""
         now = self._context.now
-        counting = self._counting.setdefault(stream, _Counting(now))
-        counting.tuples += tuples
-        seconds = now - counting.since
+        meter = self._meters.setdefault(stream, _RateMeter(now))
+        meter.tuples += tuples
+        seconds = now - meter.since
         if seconds >= RATES:
-            rate = counting.rate.add(counting.tuples / seconds)
-            counting.since, counting.tuples = now, 0
+            rate = meter.rate.add(meter.tuples / seconds)
+            meter.since, meter.tuples = now, 0
             self.tell(StatisticsChanged(stream=stream, rate=rate))

@@ -1,22 +1,22 @@
-"""Closing: what is under way ends, results go to their sinks, and nothing more is taken."""
+"""Shutdown: active runs end, sinks take what waits for them, and no further commands are accepted."""
 
 from __future__ import annotations
 
 from headgate.model import closed
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.lifecycle import PASSING
+from headgate.spark.machine.lifecycle import TRANSIENT
 from headgate.spark.machine.maintenance import Maintenance
-from headgate.spark.machine.messages import Answer, Close, Command, DescribeAll, GiveUp
+from headgate.spark.machine.messages import Answer, CancelWait, Close, Command, DescribeAll
 from headgate.spark.machine.runs import Runs
-from headgate.spark.machine.tasks import Tidy
+from headgate.spark.machine.tasks import Maintain
 from headgate.spark.machine.views import Views
 
 
 class Shutdown:
-    """The end of an engine, in three steps: runs end, sinks take what waits, the commit log is shortened.
+    """Closes an engine in three steps: runs end, sinks take what waits, the commit log is shortened.
 
-    A sink that takes longer than the caller's patience is left behind; the answer names it.
+    A sink that takes longer than the caller's patience is abandoned; the reply names its query.
     """
 
     def __init__(
@@ -26,42 +26,42 @@ class Shutdown:
         self._maintenance, self._views = maintenance, views
         self._tickets: list[int] = []
         self._patience = 0.0
-        self._deadline: float | None = None  # set when the sinks begin to take what is left
-        self._tidying = False
+        self._deadline: float | None = None  # for the sinks; set once all runs have ended
+        self._maintaining = False
         self._answer: tuple[list[str], Exception | None] | None = None
 
     def refuses(self, message: Command) -> bool:
-        """Whether a command comes too late. How everything stood can still be asked."""
-        return bool(self._tickets) and not isinstance(message, Close | DescribeAll | GiveUp)
+        """Whether a command comes too late. The state of the engine can still be asked for."""
+        return bool(self._tickets) and not isinstance(message, Close | DescribeAll | CancelWait)
 
-    def begin(self, asked: Close) -> None:
-        self._tickets.append(asked.ticket)
+    def begin(self, command: Close) -> None:
+        self._tickets.append(command.ticket)
         if len(self._tickets) == 1:
-            self._runs.still, self._patience = True, asked.patience
+            self._runs.closing, self._patience = True, command.patience
             self._views.refuse_all(closed())
         if self._answer is not None:
             self._reply()
 
     def watch(self) -> None:
-        """Take the next step if it is time."""
-        if not self._tickets or self._tidying or self._answer is not None:
+        """Take the next step if the one before it is complete."""
+        if not self._tickets or self._maintaining or self._answer is not None:
             return
         if self._deadline is None:
-            if self._runs.active_runs or any(life.state in PASSING for life in self._context.lives.values()):
+            if self._runs.active_runs or any(life.state in TRANSIENT for life in self._context.lives.values()):
                 return
             self._deadline = self._context.now + self._patience
-            self._context.at(self._deadline, lambda: None)
+            self._context.call_at(self._deadline, lambda: None)
         self._delivery.flush()
         if (self._delivery.empty or self._context.now >= self._deadline) and not self._maintenance.busy:
-            self._tidying = True
-            self._context.give(Tidy(self._maintenance.bound, last=True), self._tidied)
+            self._maintaining = True
+            self._context.submit(Maintain(self._maintenance.newest_unneeded, last=True), self._maintained)
 
-    def _tidied(self, answer: Answer) -> None:
-        left = sorted({outbox.query for outbox in self._delivery.slow})
+    def _maintained(self, answer: Answer) -> None:
+        left = sorted({outbox.query for outbox in self._delivery.in_delivery})
         for life in [self._context.lives[name] for name in left if name in self._context.lives]:
             self._runs.suspend(life, f"its sink was left behind at the end, after {self._patience:g} s")
         if left:
-            self._context.tell("warning", "closed without waiting for sinks", queries=", ".join(left))
+            self._context.log("warning", "closed without waiting for sinks", queries=", ".join(left))
         self._answer = left, answer.error
         self._reply()
 
@@ -69,4 +69,4 @@ class Shutdown:
         assert self._answer is not None
         for ticket in self._tickets:
             self._context.reply(ticket, *self._answer)
-        self._tickets = [0]  # still closed, but nobody waits
+        self._tickets = [0]  # still closing, but no caller waits

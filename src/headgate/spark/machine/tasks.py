@@ -1,4 +1,4 @@
-"""What the owner hands out: work that takes time, each piece of it answered with one message."""
+"""Tasks, the output of the state machine: work that takes time. Each task is answered with one `Answer` message."""
 
 from __future__ import annotations
 
@@ -10,54 +10,55 @@ from headgate.model import Level, Query, Stream
 from headgate.plan.sharing import Place
 from headgate.spark.machine.fragments import Chunks, FragmentView, LayoutView, Offsets, ResumePoint
 
-WORKER, AIDE, COMMIT, TIDY, FILES = "worker", "aide", "commit", "tidy", "files"  # who carries tasks out
+# The lanes: each is a queue of tasks with threads of its own.
+WORKER, BACKGROUND, COMMIT, MAINTENANCE, FILES = "worker", "background", "commit", "maintenance", "files"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A piece of work; `lane` says by whom: tasks of one lane are begun in order."""
+    """Work for another thread. The threads of a `lane` start its tasks in order."""
 
-    lane: ClassVar[str] = AIDE
+    lane: ClassVar[str] = BACKGROUND
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenStream(Task):
-    """Open a stream's log, or make it."""
+    """Open a stream's log, or create it."""
 
     stream: Stream
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Check(Task):
-    """Let Spark look at a query. Answered with `Checked`."""
+class CheckQuery(Task):
+    """Let Spark analyse a query. Answered with `CheckedQuery`."""
 
     query: Query
-    known: bool = False  # from a former life
+    remembered: bool = False  # commits from before the engine was opened mention it
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedQuery:
     """A query that can run."""
 
-    whole: LayoutView
-    told: frozenset[Any] = frozenset()  # what its expressions failed on in a former life
+    unfragmented: LayoutView
+    reported: frozenset[Any] = frozenset()  # keys of failures that are dead letters already
     columns: Any = None  # of its results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach(Task):
-    """Find where a query in pieces stands in its streams: the first tuples that have not gone all the way.
+class FindPositions(Task):
+    """Find the first offset of each stream whose tuples have not passed all fragments of a query.
 
-    Committed rows that could not be put inside yet are put there first: they have gone half the way.
+    Committed intermediate rows that are not in their fragment logs yet are appended first, since they count too.
     """
 
     resume_point: ResumePoint
-    owed: Sequence[Any] = ()
+    unappended: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recall(Task):
-    """Find committed results that a callback may not have been given before a crash."""
+class FindUndelivered(Task):
+    """Find committed results that a callback may not have received before a crash."""
 
     query: str
     sink: str
@@ -65,34 +66,31 @@ class Recall(Task):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepare(Task):
-    """Bring a query into the form that a level asks for, tell a commit of it, and see what waits for it.
-
-    `known` is what commits said of it before, if it is opened again in the pieces it was in.
-    """
+    """Cut or join a query as a level demands, write its description to a commit, and collect its backlog."""
 
     resume_point: ResumePoint
     level: Level | None
     ends: Mapping[str, int]  # of its streams
-    known: Mapping[str, Any] | None = None
-    at: Mapping[str, int] = field(default_factory=dict)  # where it stood then, as commits write it
-    announce: bool = False  # whether commits are told even if nothing is cut
-    told: frozenset[Any] = frozenset()  # what its expressions failed on, and dead letters tell of
-    owed: Sequence[Any] = ()  # committed rows that must be put inside first
-    discard: LayoutView | None = None  # a former shape whose waiting rows nobody reads any more
-    by: str = AIDE
+    reopen: Mapping[str, Any] | None = None  # its committed description, if its fragments must be opened again
+    reopen_at: Mapping[str, int] = field(default_factory=dict)  # its committed positions, by `key(place)`
+    commit_description: bool = False  # write its description to a commit even if its layout stays
+    reported: frozenset[Any] = frozenset()  # keys of failures that are dead letters already
+    unappended: Sequence[Any] = ()  # committed intermediate rows that must go into their fragment logs first
+    discard: LayoutView | None = None  # a former layout whose fragment logs nothing reads any more
+    lane_name: str = BACKGROUND
 
     @property
     def lane(self) -> str:  # type: ignore[override]
-        return self.by
+        return self.lane_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Portion:
-    """What one piece of a query takes in a run."""
+    """The offsets that one fragment of a query takes in a run."""
 
     resume_point: ResumePoint
     fragment: FragmentView
-    taken: Mapping[Place, Offsets]
+    offsets: Mapping[Place, Offsets]
 
     @property
     def name(self) -> str:
@@ -101,7 +99,7 @@ class Portion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluate(Task):
-    """Run portions as Spark jobs, each group in one where it can be. Answered with a `Result` for each portion."""
+    """Run portions as Spark jobs, if possible one job for each group. Answered with a `PortionResult` for each."""
 
     label: str
     groups: tuple[tuple[Portion, ...], ...]
@@ -110,89 +108,89 @@ class Evaluate(Task):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Result:
-    """What came of a portion."""
+class PortionResult:
+    """The result of evaluating one portion."""
 
     portion: Portion
     error: str = ""
-    output: Any = None  # the query's results as a commit holds them; None where there are none
-    size: int = 0  # bytes of them
-    inside: Any = None  # rows for the next piece, as a commit holds them
-    inside_rows: int = 0
-    chunks: Chunks = ()  # of those rows
+    output: Any = None  # the query's results as a commit stores them; None if there are none
+    size: int = 0  # bytes of `output`
+    intermediate: Any = None  # rows for the next fragment, as a commit stores them
+    intermediate_count: int = 0
+    chunks: Chunks = ()  # when the tuples behind the intermediate rows arrived
     failures: tuple[Any, ...] = ()
-    count: int = 0  # rows that it gave
-    tuples: int = 0  # that it took
-    arrived: int = 0  # of those, how many came from streams
+    count: int = 0  # rows produced
+    tuples: int = 0  # tuples taken
+    arrived: int = 0  # tuples taken from streams, not from other fragments
     late: int = 0
     jobs: int = 0
-    arrivals: Sequence[float] = ()  # of each result, or of a sample: when the last thing that it needed came
-    seen: tuple[Any, ...] = ()  # tables for those who follow the query
+    arrivals: Sequence[float] = ()  # of each result or of a sample: when the last tuple that it needed arrived
+    follower_tables: tuple[Any, ...] = ()  # results for those who follow the query
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Write(Task):
-    """Commit. Answered with `Written` once it is durable."""
+class WriteCommit(Task):
+    """Write a commit. Answered with `WrittenCommit` once it is durable."""
 
     run: int = 0
     units: tuple[str, ...] = ()
     positions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
-    inside: Mapping[str, Any] = field(default_factory=dict)  # rows that wait, by name
-    queries: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    intermediate: Mapping[str, Any] = field(default_factory=dict)  # rows for other fragments, by fragment log
+    queries: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)  # descriptions; None: removed
     failures: Sequence[tuple[str, str, Any]] = ()  # (query, one of its streams, failure), to become dead letters
-    seen: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    over: tuple[str, ...] = ()  # queries whose followers are told that there is no more
+    follower_tables: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    ended_queries: tuple[str, ...] = ()  # queries whose followers get no more results
 
     lane: ClassVar[str] = COMMIT
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A commit is durable."""
+class WrittenCommit:
+    """A durable commit."""
 
     number: int
     at: float
-    letters: Mapping[str, Any] = field(default_factory=dict)  # dead letters by stream, as it holds them
-    owed: Mapping[str, tuple[int, Any]] = field(default_factory=dict)  # rows that could not be put inside
-    error: Exception | None = None  # why
+    letters: Mapping[str, Any] = field(default_factory=dict)  # dead letters by stream, as the commit stores them
+    unappended: Mapping[str, tuple[int, Any]] = field(default_factory=dict)  # rows that their fragment log refused
+    error: Exception | None = None  # why it refused them
 
 
 @dataclass(slots=True)
 class Prepared:
-    """Where a query stands now; `error` where the rest of the way could not be gone."""
+    """A query's layout and positions after `Prepare`; with an `error`, those that it had reached by then."""
 
     layout: LayoutView
     positions: dict[Place, int]
-    inside: dict[str, int]  # how much waits inside, by name
-    backlog: dict[Place, Chunks]  # what waits for it
-    steps: list[tuple[Result, Written]] = field(default_factory=list)  # what was run and committed on the way
-    letters: list[Written] = field(default_factory=list)  # further commits with dead letters
-    keys: set[Any] = field(default_factory=set)  # what expressions failed on, committed
-    owed: list[Any] = field(default_factory=list)
-    announced: bool = False  # a commit has told of the query as it is now
+    fragment_log_ends: dict[str, int]
+    backlog: dict[Place, Chunks]  # tuples that wait for it
+    steps: list[tuple[PortionResult, WrittenCommit]] = field(default_factory=list)  # runs committed meanwhile
+    letters: list[WrittenCommit] = field(default_factory=list)  # further commits with dead letters
+    keys: set[Any] = field(default_factory=set)  # of failures that became dead letters meanwhile
+    unappended: list[Any] = field(default_factory=list)
+    description_committed: bool = False  # a commit holds its description as it is now
     error: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deliver(Task):
-    """Bring committed results, in rising order of their commits, to a sink."""
+    """Deliver committed results to a sink, in ascending order of their commits."""
 
     outbox: int
     query: str
     sink: str
     batch: Sequence[tuple[int, Any]]
-    by: str = FILES
+    lane_name: str = FILES
     call: Any = None
 
     @property
     def lane(self) -> str:  # type: ignore[override]
-        return self.by
+        return self.lane_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeepLetters(Task):
-    """Bring dead letters of commits to a stream's file."""
+class StoreDeadLetters(Task):
+    """Append committed dead letters to a stream's dead-letter file."""
 
     stream: str
     batch: Sequence[tuple[int, Any]]
@@ -201,67 +199,67 @@ class KeepLetters(Task):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LetGo(Task):
-    """A sink gets no more."""
+class CloseSink(Task):
+    """Close a sink that gets no more results."""
 
     outbox: int
     query: str
-    by: str = FILES
+    lane_name: str = FILES
 
     @property
     def lane(self) -> str:  # type: ignore[override]
-        return self.by
+        return self.lane_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Look(Task):
-    """See whether windows inside a query in pieces can close. Answered with the leaves that can let go."""
+class CheckWindows(Task):
+    """Check whether windows of a fragmented query can close. Answered with the leaves whose tuples need not wait."""
 
     resume_point: ResumePoint
-    entry: int
+    entry_number: int
     ends: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tidy(Task):
-    """Merge small files, and forget commits up to a number, which the sinks have.
+class Maintain(Task):
+    """Merge small result files, and drop commits up to number `upto` from the commit log.
 
-    Answered with the first offset of each stream that these queries may still read, if it is asked for.
+    Answered with the first offset of each stream that the queries at `resume_points` may still read, if given.
     """
 
     upto: int
-    standings: tuple[ResumePoint, ...] | None = None
+    resume_points: tuple[ResumePoint, ...] | None = None
     last: bool = False
 
-    lane: ClassVar[str] = TIDY
+    lane: ClassVar[str] = MAINTENANCE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drop(Task):
-    """Drop what is before these offsets of streams. Answered with where each stream starts now."""
+class DropTuples(Task):
+    """Drop the tuples of streams before these offsets. Answered with the new start of each stream."""
 
     before: Mapping[str, int]
 
-    lane: ClassVar[str] = TIDY
+    lane: ClassVar[str] = MAINTENANCE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Discard(Task):
-    """Remove rows that wait in pieces which are no more."""
+class DiscardFragmentLogs(Task):
+    """Delete the fragment logs of a layout that is no longer used."""
 
     layout: LayoutView
 
-    lane: ClassVar[str] = TIDY
+    lane: ClassVar[str] = MAINTENANCE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Revive(Task):
-    """Start Spark again, if it does not live. Answered with the tables that could not be read again, and why."""
+class RestartSpark(Task):
+    """Start Spark again, if it is dead. Answered with the tables that could not be read again, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a command."""
+    """The reply to a command."""
 
     ticket: int
     value: Any = None

@@ -1,4 +1,4 @@
-"""Views: what callers want to know, now or when it is so."""
+"""Answers about the engine: snapshots of it and its queries, and waiting until it is drained or a source may go on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNDER_WAY = (QueryState.CHECKING, QueryState.CUTTING, QueryState.WAITING, QueryS
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """One query at one moment."""
+    """A snapshot of one query."""
 
     query: Query
     columns: Any
@@ -48,7 +48,7 @@ class QueryView:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The engine at one moment."""
+    """A snapshot of the engine."""
 
     policy: str
     policy_error: str
@@ -59,8 +59,8 @@ class Overview:
     classes: Mapping[str, QueryClass]
     queries: tuple[QueryView, ...]
     doing: tuple[str, ...]
-    newest: tuple[Transition, ...]  # changes of queries' states
-    costs: Mapping[str, tuple[float, float]]  # of each query: seconds for a tuple, seconds for a run
+    newest: tuple[Transition, ...]  # the newest state transitions
+    costs: Mapping[str, tuple[float, float]]  # by query: seconds per tuple, seconds per run
     run_overhead: float
     train: Any
     rates: Mapping[str, float]
@@ -68,12 +68,14 @@ class Overview:
 
 @dataclass(slots=True)
 class _Waiting:
-    drains: list[int] = field(default_factory=list)
-    for_room: list[tuple[int, str]] = field(default_factory=list)
+    """The tickets of callers who wait."""
+
+    for_drain: list[int] = field(default_factory=list)
+    for_room: list[tuple[int, str]] = field(default_factory=list)  # with the stream
 
 
 class Views:
-    """Answers questions, some of them later."""
+    """Answers questions, at once or when a condition has come true."""
 
     def __init__(
         self,
@@ -89,56 +91,60 @@ class Views:
         self._waiting = _Waiting()
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.Describe: self._describe,
-            m.DescribeAll: self._survey,
-            m.Drain: lambda asked: self._waiting.drains.append(asked.ticket),
-            m.IsDrained: lambda asked: self._context.reply(asked.ticket, self.drained),
-            m.MakeRoom: self._make_room,
-            m.WhoHolds: lambda asked: self._context.reply(asked.ticket, self._backpressure.holder(asked.stream)),
-            m.GiveUp: self._give_up,
+            m.DescribeAll: self._describe_all,
+            m.Drain: lambda command: self._waiting.for_drain.append(command.ticket),
+            m.IsDrained: lambda command: self._context.reply(command.ticket, self.drained),
+            m.WaitForRoom: self._wait_for_room,
+            m.FindLaggingQuery: lambda command: self._context.reply(
+                command.ticket, self._backpressure.lagging_query(command.stream)
+            ),
+            m.CancelWait: self._cancel_wait,
         }
 
     @property
     def drained(self) -> bool:
-        """Nothing waits and nothing runs, and the sinks have what they can take. Open windows may hold tuples."""
+        """Whether no tuple waits, no run is active, and sinks have taken all they can. Open windows may hold tuples."""
         lives = self._context.lives.values()
-        if self._runs.away or self._runs.active_runs or not self._scheduling.scheduler.idle:
+        if self._runs.restart_reason or self._runs.active_runs or not self._scheduling.scheduler.idle:
             return False
-        if any(life.state in UNDER_WAY or life.looking or self._scheduling.behind(life) for life in lives):
+        if any(
+            life.state in UNDER_WAY or life.checking_windows or self._scheduling.backlog_size(life) for life in lives
+        ):
             return False
         self._delivery.flush()
         return self._delivery.empty
 
     def watch(self) -> None:
-        """Answer what has come true."""
-        if self._waiting.drains and self.drained:
-            for ticket in self._waiting.drains:
+        """Answer callers whose condition has come true."""
+        if self._waiting.for_drain and self.drained:
+            for ticket in self._waiting.for_drain:
                 self._context.reply(ticket, True)
-            self._waiting.drains.clear()
+            self._waiting.for_drain.clear()
         for ticket, stream in list(self._waiting.for_room):
-            if self._backpressure.holder(stream) is None:
+            if self._backpressure.lagging_query(stream) is None:
                 self._waiting.for_room.remove((ticket, stream))
                 self._context.reply(ticket)
 
     def refuse_all(self, error: Exception) -> None:
-        """Nothing that somebody waits for will come true."""
-        for ticket in [*self._waiting.drains, *(ticket for ticket, _ in self._waiting.for_room)]:
+        """Answer all waiting callers with an error."""
+        for ticket in [*self._waiting.for_drain, *(ticket for ticket, _ in self._waiting.for_room)]:
             self._context.reply(ticket, error=error)
         self._waiting = _Waiting()
 
-    def _make_room(self, asked: m.MakeRoom) -> None:
-        if asked.stream not in self._scheduling.ends:
-            raise unknown("stream", asked.stream, self._scheduling.ends)
-        self._waiting.for_room.append((asked.ticket, asked.stream))
+    def _wait_for_room(self, command: m.WaitForRoom) -> None:
+        if command.stream not in self._scheduling.ends:
+            raise unknown("stream", command.stream, self._scheduling.ends)
+        self._waiting.for_room.append((command.ticket, command.stream))
 
-    def _give_up(self, asked: m.GiveUp) -> None:
-        self._waiting.drains = [ticket for ticket in self._waiting.drains if ticket != asked.ticket]
-        self._waiting.for_room = [each for each in self._waiting.for_room if each[0] != asked.ticket]
+    def _cancel_wait(self, command: m.CancelWait) -> None:
+        self._waiting.for_drain = [ticket for ticket in self._waiting.for_drain if ticket != command.ticket]
+        self._waiting.for_room = [wait for wait in self._waiting.for_room if wait[0] != command.ticket]
 
-    def _describe(self, asked: m.Describe) -> None:
-        self._context.reply(asked.ticket, self._view(self._context.life(asked.name)))
+    def _describe(self, command: m.Describe) -> None:
+        self._context.reply(command.ticket, self._view(self._context.life(command.name)))
 
-    def _survey(self, asked: m.DescribeAll) -> None:
-        self._context.reply(asked.ticket, self.overview())
+    def _describe_all(self, command: m.DescribeAll) -> None:
+        self._context.reply(command.ticket, self.overview())
 
     def overview(self) -> Overview:
         scheduler = self._scheduling.scheduler
@@ -148,12 +154,12 @@ class Views:
         return Overview(
             policy=str(scheduler.policy),
             policy_error=self._policy_changes.failed,
-            spark_error=self._runs.away or self._runs.gone,
+            spark_error=self._runs.restart_reason or self._runs.restart_error,
             runs=self._runs.runs,
             jobs=self._runs.jobs,
             decided=scheduler.runs,
             classes=dict(network.classes),
-            queries=tuple(self._view(life) for life in self._context.lives.values() if life.whole is not None),
+            queries=tuple(self._view(life) for life in self._context.lives.values() if life.unfragmented is not None),
             doing=tuple(
                 f"{', '.join(map(str, doing[slot].units))}: {doing[slot].tuples} tuples" if slot in doing else ""
                 for slot in slots

@@ -1,4 +1,4 @@
-"""When windows close: asked once for all queries whose windows close alike, not once for each of them."""
+"""When windows can close, computed once for all queries with the same windows instead of once for each query."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from headgate.model import EventTime
 from headgate.spark.machine.fragments import StreamFacts
 from headgate.spark.machine.lifecycle import Life
 
-AHEAD = 100_000  # microseconds of event time that a look at windows looks ahead
+AHEAD = 100_000  # microseconds of event time for which a check may find that no window will close
 
 
 @dataclass(slots=True)
 class _Clock:
     """Queries that wait for the same windows."""
 
-    closed: tuple[EventTime, ...]  # the last ends of windows that have closed
-    quiet: dict[str, EventTime] = field(default_factory=dict)  # how far each stream can come and no other window closes
+    closed: tuple[EventTime, ...]  # the ends of the last closed windows
+    quiet: dict[str, EventTime] = field(default_factory=dict)  # by stream: no window closes before this frontier
     lives: dict[str, Life] = field(default_factory=dict)
 
 
 class Windows:
     """The queries that wait for windows, by the streams that they read.
 
-    Which windows have closed depends on how far streams have come and on nothing else of a query than its windows. So
-    it is computed once for each form of query, and not after every append: a look says how long none will close.
+    Which windows have closed depends only on the windows and the frontiers of the streams. So it is computed once for
+    each form of query, and not after every append: a check also finds up to which frontier no window will close.
     """
 
     def __init__(self, facts: StreamFacts) -> None:
         self._facts = facts
         self._clocks: dict[Hashable, _Clock] = {}
-        self._streams: dict[str, dict[Hashable, None]] = {}  # whose tuples may let a clock go on
+        self._streams: dict[str, dict[Hashable, None]] = {}  # the clocks of each stream
         self._keys: dict[str, Hashable] = {}
 
     def enter(self, life: Life, ends: Mapping[str, int]) -> None:
-        """From now on a query wants to know of its windows; it knows of those that are closed."""
+        """Add a query; windows that are closed already do not make it due."""
         assert life.layout is not None
         key = life.name if not life.layout.whole else self._facts.window_key(life.resume_point())
         self._keys[life.name] = key
@@ -57,29 +57,29 @@ class Windows:
                 keys.pop(key, None)
 
     def due(self, stream: str, ends: Mapping[str, int]) -> list[Life]:
-        """The queries for which windows may have closed by what has come to a stream."""
-        found: list[Life] = []
+        """The queries with windows that may have closed because of new tuples of a stream."""
+        due: list[Life] = []
         keys = self._streams.get(stream)
         if not keys:
-            return found
+            return due
         frontier = self._facts.frontier(stream, ends[stream])
         for clock in map(self._clocks.__getitem__, keys):
             if frontier < clock.quiet.get(stream, -inf):
                 continue
-            one = next(iter(clock.lives.values()))
-            assert one.layout is not None
-            if not one.layout.whole:
-                found += clock.lives.values()
+            life = next(iter(clock.lives.values()))  # stands for all, since their windows are the same
+            assert life.layout is not None
+            if not life.layout.whole:
+                due += clock.lives.values()
                 continue
-            closed = self._closed(one, ends)
-            if closed != clock.closed or frontier == inf:
-                clock.closed = closed  # behind a stream's end all is late, and no window will let it go
-                found += clock.lives.values()
-            # However far other streams come meanwhile: they can only hold windows back.
-            ahead = {**dict.fromkeys(streams_of(one), inf), stream: frontier + AHEAD}
-            quiet = self._facts.closed(one.resume_point(), ahead) == closed
+            closed = self._closed(life, ends)
+            if closed != clock.closed or frontier == inf:  # after its end a stream has only late tuples, to be released
+                clock.closed = closed
+                due += clock.lives.values()
+            # The frontiers of other streams are taken as infinite, since they can only hold windows back.
+            ahead = {**dict.fromkeys(streams_of(life), inf), stream: frontier + AHEAD}
+            quiet = self._facts.closed(life.resume_point(), ahead) == closed
             clock.quiet[stream] = frontier + AHEAD if quiet else -inf
-        return found
+        return due
 
     def _closed(self, life: Life, ends: Mapping[str, int]) -> tuple[EventTime, ...]:
         assert life.layout is not None
@@ -91,5 +91,5 @@ class Windows:
 
 def streams_of(life: Life) -> set[str]:
     """The streams that a query reads."""
-    assert life.whole is not None
-    return {source.stream for source in life.whole.leaves.values()}
+    assert life.unfragmented is not None
+    return {source.stream for source in life.unfragmented.leaves.values()}

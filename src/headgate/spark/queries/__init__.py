@@ -1,1 +1,5 @@
-"""Queries that run: where each stands in its streams, its fragments and their logs, and what must be kept for it."""
+"""What tasks know about one query: its positions, how it is cut, and which tuples it still needs.
+
+Read `running_query` first (a query at its resume point), then `layout` (how a query is cut into fragments),
+`fragment_logs` (the rows that wait between two fragments), `resume` and `retention`.
+"""

@@ -1,4 +1,4 @@
-"""The rooms in which rows wait inside queries that are in pieces."""
+"""Fragment logs: the rows that wait between two fragments of a query."""
 
 from __future__ import annotations
 
@@ -10,37 +10,40 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import Stream
-from headgate.spark.queries.layout import Layout, sweep, waiting_folder
-from headgate.spark.sinks.registry import Results
+from headgate.spark.queries.layout import Layout, fragment_log_folder, sweep
+from headgate.spark.sinks.base import Results
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log.stream_log import StreamLog
 
 
 class FragmentLogs:
-    """The logs of waiting rows that are open, by their names; commits fill them."""
+    """The open fragment logs, by name. The intermediate rows of commits are appended to them."""
 
     def __init__(self, directory: DataDirectory) -> None:
         self.folder = directory.waiting
         self.open: dict[str, StreamLog] = {}
 
-    def put(self, name: str, commit: int, rows: pa.Table) -> None:
-        """Let rows of a commit wait; the second time nothing happens."""
+    def append(self, name: str, commit: int, rows: pa.Table) -> None:
+        """Append rows of a commit; a repetition changes nothing."""
         self.sink(name).roll_forward(commit, rows)
 
     def sink(self, name: str) -> FragmentLogSink:
-        """What a commit's rows go to."""
-        return FragmentLogSink(name, waiting_folder(self.folder, name), self.open.get(name))
+        """A sink that appends to a fragment log, for recovery too."""
+        return FragmentLogSink(name, fragment_log_folder(self.folder, name), self.open.get(name))
 
     def sweep(self, queries: Mapping[str, Mapping[str, Any]]) -> None:
-        """Remove what waits for queries that are no more, or are cut otherwise now."""
-        sweep(self.folder, {name: told["cut"]["epoch"] for name, told in queries.items() if "cut" in told})
+        """Delete fragment logs of removed queries and of former cuts; `queries` are the committed descriptions."""
+        sweep(
+            self.folder,
+            {name: description["cut"]["epoch"] for name, description in queries.items() if "cut" in description},
+        )
 
-    def take(self, layout: Layout) -> None:
-        """A query is in these pieces from now on."""
+    def register(self, layout: Layout) -> None:
+        """Add the logs of a layout that is used from now on."""
         self.open.update(layout.logs)
 
-    def leave(self, layout: Layout) -> None:
-        """Nobody waits there any more."""
+    def discard(self, layout: Layout) -> None:
+        """Close and delete the logs of a layout that is no longer used."""
         for name in layout.logs:
             self.open.pop(name, None)
         layout.discard()
@@ -51,7 +54,7 @@ class FragmentLogs:
 
 
 class FragmentLogSink:
-    """Appends what commits say to a log; the number of the commit is the batch, so a second time adds nothing."""
+    """Appends the rows of commits to a log, with the commit's number as batch, so that a repetition adds nothing."""
 
     durable = True
 
@@ -60,7 +63,7 @@ class FragmentLogSink:
         self._log, self._own = log, log is None
 
     def roll_forward(self, number: int, table: pa.Table) -> None:
-        if self._log is None:  # after a crash nobody has opened it yet, and the rows tell its columns
+        if self._log is None:  # during recovery no query has opened it yet
             self._log = StreamLog.open(self._folder, Stream(name=self._name), table.schema)
         self._log.append(table, 0.0, str(number))
 
@@ -72,10 +75,10 @@ class FragmentLogSink:
         self.roll_forward(number, pa.concat_tables([pq.read_table(file, partitioning=None) for file in files]))
 
     def sync(self) -> None:
-        """An append is durable on return."""
+        """Nothing to do: an append is durable on return."""
 
     def compact(self, upto: int | None = None) -> None:
-        """A log seals its segments itself."""
+        """Nothing to do: a log seals its segments itself."""
 
     def close(self) -> None:
         if self._own and self._log is not None:
@@ -83,7 +86,7 @@ class FragmentLogSink:
 
 
 def is_fragment_log(name: str) -> bool:
-    """Whether a name is that of waiting rows, not of a query.
+    """Whether a name in a commit is that of a fragment log, not of a query.
 
     >>> is_fragment_log("fire#12.0.1"), is_fragment_log("fire")
     (True, False)
@@ -92,7 +95,7 @@ def is_fragment_log(name: str) -> bool:
 
 
 def query_of(name: str) -> str:
-    """The query that a name is of, or whose rows wait under it.
+    """The query that a name in a commit belongs to.
 
     >>> query_of("fire#12.0.1"), query_of("fire")
     ('fire', 'fire')

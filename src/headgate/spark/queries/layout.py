@@ -1,4 +1,4 @@
-"""Where a query is cut so that policies can schedule its operators or segments one by one."""
+"""Layouts: how a query is cut into fragments, so that policies can schedule its operators or segments one by one."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from headgate.spark.store.log.stream_log import StreamLog
 def cut_places(
     query: Query, streams: Mapping[str, Stream], level: Level | None
 ) -> tuple[set[Place], dict[Place, Place]]:
-    """The places before whose results a query is cut, and for each place where the same sub-plan was met first.
+    """The places whose results go to a fragment log, and for each place the first place with the same sub-plan.
 
-    The engine cuts at operators, whatever its units are; an earlier version may have left queries cut at segments.
+    The engine cuts at operators, whatever its units are; data of an earlier version may have queries cut at segments.
 
     >>> from headgate.model import Project, Select, Source
     >>> plan = Project(inputs=(Select(inputs=(Source("s"),)),))
@@ -44,13 +44,13 @@ def cut_places(
     network = Network.of([query], streams.values(), [QueryClass(query.query_class)], share=False)
     operators = network.places(query.name)
     first: dict[int, Place] = {}
-    known = {place: first.setdefault(number, place) for place, number in sorted(operators.items(), key=_by_depth)}
+    firsts = {place: first.setdefault(number, place) for place, number in sorted(operators.items(), key=_by_depth)}
     if level not in FINE:
-        return set(), known
-    home = {node.id: number for number, chain in enumerate(chains(network)) for node in chain}
+        return set(), firsts
+    unit = {node.id: number for number, chain in enumerate(chains(network)) for node in chain}
     if level is Level.OPERATOR:
-        home = {number: number for number in home}
-    return {place for place in known if place and home[operators[place]] != home[operators[place[:-1]]]}, known
+        unit = {number: number for number in unit}
+    return {place for place in firsts if place and unit[operators[place]] != unit[operators[place[:-1]]]}, firsts
 
 
 def _by_depth(entry: tuple[Place, int]) -> tuple[int, Place]:
@@ -59,12 +59,12 @@ def _by_depth(entry: tuple[Place, int]) -> tuple[int, Place]:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A query in pieces, each after those that feed it, and the logs of the rows that wait between them."""
+    """How a query is cut: its fragments, each after those that feed it, and the fragment logs between them."""
 
     fragments: tuple[Fragment, ...]
-    level: Level | None = None  # None: the query is whole
-    epoch: int = 0  # tells one cut from another
-    base: Mapping[Place, int] = field(default_factory=dict)  # where it stood in its streams when it was cut
+    level: Level | None = None  # None: the query is one fragment
+    epoch: int = 0  # distinguishes this cut from others of the same query
+    base: Mapping[Place, int] = field(default_factory=dict)  # its stream positions when it was cut
     logs: Mapping[str, StreamLog] = field(default_factory=dict)
 
     @property
@@ -73,11 +73,11 @@ class Layout:
 
     @property
     def leaves(self) -> dict[Place, Source]:
-        """All that its pieces read: streams, and what waits inside."""
+        """All streams and fragment logs that its fragments read."""
         return {place: source for fragment in self.fragments for place, source in fragment.leaves.items()}
 
     def cut(self) -> dict[str, Any] | None:
-        """What a commit must tell so that it can be opened again."""
+        """What a commit must store so that the fragments can be opened again."""
         return None if self.level is None else {"level": self.level, "epoch": self.epoch, "base": keyed(self.base)}
 
     def close(self) -> None:
@@ -85,30 +85,30 @@ class Layout:
             log.close()
 
     def discard(self) -> None:
-        """Remove the waiting rows: nobody reads them any more."""
+        """Close and delete the fragment logs."""
         for log in self.logs.values():
             log.close()
-            with suppress(OSError):  # the next start sweeps what is left
+            with suppress(OSError):  # the next start deletes what is left
                 disk.rmtree(log.folder)
 
 
-def inner_name(query: str, epoch: int, place: Place) -> str:
-    """What the results of an operator are called while they wait.
+def fragment_log_name(query: str, epoch: int, place: Place) -> str:
+    """The name of the log for the results of the operator at a place.
 
-    >>> inner_name("fire", 1, (0, 1))
+    >>> fragment_log_name("fire", 1, (0, 1))
     'fire#1.0.1'
     """
     return f"{query}#{'.'.join(map(str, (epoch, *place)))}"
 
 
-def waiting_folder(folder: Path, name: str) -> Path:
-    """Where the rows of an inner stream wait."""
+def fragment_log_folder(folder: Path, name: str) -> Path:
+    """The folder of a fragment log."""
     query, _, rest = name.rpartition("#")
     return folder / safe_name(query) / rest
 
 
 def sweep(folder: Path, epochs: Mapping[str, int]) -> None:
-    """Remove what waits for queries that are no more, or are cut otherwise now."""
+    """Delete fragment logs in a folder, except those of the current epochs of queries."""
     keep = {safe_name(query): epoch for query, epoch in epochs.items()}
     for query in folder.iterdir():
         for log in query.iterdir():
@@ -118,28 +118,30 @@ def sweep(folder: Path, epochs: Mapping[str, int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class QueryCutter:
-    """Brings queries into pieces."""
+    """Cuts queries into fragments."""
 
     spark: SparkSession
     streams: Mapping[str, Stream]
     tables: Mapping[str, DataFrame]
-    folder: Path  # of all rows that wait
+    folder: Path  # of all fragment logs
 
     def cut(self, query: Query, level: Level, epoch: int, base: Mapping[Place, int]) -> Layout:
-        """A query cut as a level asks; its logs are opened, or made."""
-        cuts, known = cut_places(query, self.streams, level)
-        name = partial(inner_name, query.name, epoch)
-        fragments = PlanCutter(self.spark, self.streams, self.tables, cuts, known, name).fragments(query.plan)
+        """Cut a query at a level; its fragment logs are opened or created."""
+        cuts, firsts = cut_places(query, self.streams, level)
+        name = partial(fragment_log_name, query.name, epoch)
+        fragments = PlanCutter(self.spark, self.streams, self.tables, cuts, firsts, name).fragments(query.plan)
         logs = {
-            fragment.feeds.name: _waiting_log(waiting_folder(self.folder, fragment.feeds.name), fragment.feeds)
+            fragment.feeds.name: _open_fragment_log(
+                fragment_log_folder(self.folder, fragment.feeds.name), fragment.feeds
+            )
             for fragment in fragments
             if fragment.feeds is not None
         }
         return Layout(fragments, level, epoch, base, logs)
 
 
-def _waiting_log(folder: Path, feeds: FragmentStream) -> StreamLog:
-    """The log of rows that wait; one of format 1 does not say what they were made of, and goes on so."""
+def _open_fragment_log(folder: Path, feeds: FragmentStream) -> StreamLog:
+    """Open a fragment log; one of format 1 lacks the column `FROM`, and keeps its schema."""
     schema = log_schema(feeds)
     if (folder / "stream.json").exists() and FROM not in (stored := log_files.stored(folder)[1]).names:
         schema = stored

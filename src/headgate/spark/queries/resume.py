@@ -1,4 +1,4 @@
-"""Opening a query again in the pieces that it was in."""
+"""Opening the fragments of a query again, after a restart of the engine or of Spark."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.running_query import RunningQuery
 
 
-def cut_before(
+def reopen_fragments(
     running: RunningQuery, cut: Mapping[str, Any], at: Mapping[str, int], cutter: QueryCutter
 ) -> tuple[Layout, dict[Place, int]]:
-    """The pieces that a query was in, as commits tell of the cut, and where it stood in them."""
+    """The layout of a query and its positions, from the cut and the positions that commits hold."""
     base = {leaf: cut["base"][key(leaf)] for leaf in running.starts}
     layout = cutter.cut(running.query, Level(cut["level"]), cut["epoch"], base)
     leaves = [leaf for fragment in layout.fragments for leaf in fragment.leaves]

@@ -1,1 +1,4 @@
-"""Where committed results go, and how they are read: files, tables, callbacks, memory, followers."""
+"""Where committed results go (files, tables, callbacks, memory, ...) and how they are read again.
+
+A new sink is one new module in this folder, see `registry`.
+"""

@@ -1,25 +1,30 @@
-"""All that is committed of a query's results, once, whether it is in a file yet or not; from any process.
+"""Reads every committed result of a query exactly once, whether or not it is in a file yet, from any process.
 
-Results of a commit are first in the commit log, inside the record or as files in `aside` that the record names. Later
-they are in files of the query's folder, and after that the log forgets them. Reading goes the same way, and takes no
-lock that the engine would wait for:
+The results of a commit are first in the commit log: inside the commit's record or, if they are large, as files in the
+folder `aside` that the record names. Later they are delivered to files of the query's folder, and after that the log
+forgets them. Reading follows the same way, without a lock that the engine would have to wait for:
 
-1. Read the commit log, from its newest generation. A generation that is removed meanwhile stays readable for those who
-   have opened it; one that is gone before that is looked for again. Commits that came before its first record are in
-   files of the folder, durably: the log is shortened no further.
-2. List the folder. The listing has every result that was in a file when it began (see `resultfiles`).
-3. What the log has and no file covers is taken from the log.
+1. Read the newest generation of the commit log. If that file is removed while it is read, it stays readable, as it is
+   open; if it is removed before it is opened, there is a newer one. Commits before its first record are in files of the
+   folder, durably: the log is never shortened further than that.
+2. List the folder. The listing has every result that was in a file when it began (see `result_files`).
+3. Take from the log the results that no file covers.
 
-*Nothing is lost*: a result that was committed when reading began is in the log that was read, or was in a file before
-the listing began. *Nothing is doubled*: names of files tell which commits they cover, and what a file covers is not
-taken from the log. Files of a commit that the log did not have yet are left out: of several that belong to it only some
-may be in place. A merged file has commits as a whole, so newer ones in it are taken along. Of a commit whose files
-are just being moved from `aside`, each file is taken from where it is. If a file is gone when it is to be read, because
-it was moved or merged, all is done again, the second time with the promise that no more files are merged meanwhile.
+For example, the log has the commits 15 to 18 and the folder `merged-1-16` and `part-17-0`: then the results are those
+of the two files and, from the log, those of commit 18.
 
-The rows are in the order of the commits. Those of former queries of the same name come first: their results stay. A
-record is seen from when it is written, a moment before it is durable: what is read may be in advance of what the engine
-has acknowledged, and after a failure of the disk that row may be taken back and produced again.
+*Nothing is lost*: a result that was committed when reading began is in the log that was read, or it was in a file
+before the listing began. *Nothing is doubled*: a file's name says which commits it covers, and these are not taken from
+the log.
+
+Files of a commit that the log did not have when it was read are left out, since perhaps only some of the commit's files
+are in place. A merged file, however, has all of each commit, so newer commits in it are read too. While the files of a
+commit are being moved from `aside`, each is read from where it is. If a file has gone before it could be read, because
+it was moved or merged, everything is done again, from the second time on with the lock under which no files are merged.
+
+Rows are in the order of the commits, those of earlier queries with the same name first. A commit's record can be read
+as soon as it is written, a moment before it is durable: so a reader may get rows that the engine has not acknowledged
+yet, and if the disk fails just then, these rows are dropped and produced again.
 """
 
 from __future__ import annotations
@@ -45,7 +50,8 @@ from headgate.spark.store.frame_file import read_frames
 
 ATTEMPTS = 100
 T = TypeVar("T")
-Piece = Path | Output  # a file of results, or results that the commit log has
+Portion = Path | Output  # a file of results, or the results of a commit in the log
+Located = tuple[int, int, Portion]  # with the commit and the index of the file, which give the order
 
 
 @lru_cache
@@ -55,62 +61,63 @@ def _in_files(sink: str | None) -> bool:
 
 @dataclass(slots=True)
 class Logged:
-    """What the commit log says of results that go to files."""
+    """What the commit log has of queries whose results go to files."""
 
-    newest: int | None = None  # commit; None where there is no commit log
-    queries: set[str] = field(default_factory=set)  # those that there are, and those that have results in the log
+    newest: int | None = None  # commit; None if there is no commit log
+    queries: set[str] = field(default_factory=set)  # those that exist, and removed ones with results in the log
     outputs: dict[str, dict[int, Output]] = field(default_factory=lambda: defaultdict(dict))  # by query and commit
 
     def add(self, number: int, commit: Commit, before: CommittedState) -> None:
-        """Take note of a commit; a query's sink is what was said of it by then."""
+        """Note the results of a commit; the sink of a query is the one it had at that commit."""
         for query, output in commit.outputs.items():
-            told = commit.queries.get(query) or before.queries.get(query) or {}
-            if output.rows and "#" not in query and _in_files(told.get("sink")):  # with "#": rows that wait inside one
+            entry = commit.queries.get(query) or before.queries.get(query) or {}
+            # A name with "#" is a fragment log: rows that wait between two fragments of a query, and no results.
+            if output.rows and "#" not in query and _in_files(entry.get("sink")):
                 self.outputs[query][number] = output
         self.newest = number
 
 
 def read_committed(directory_path: Path, query: str, schema: pa.Schema | None = None) -> pa.Table:
-    """All committed results of a query whose sink is files; `schema` gives the columns where there is no result yet."""
+    """All committed results of a query whose sink is files; `schema` gives the columns if there is no result yet."""
     folder = directory_path / "results" / safe_name(query)
 
     def attempt() -> pa.Table:
         logged = read_log(directory_path / "commits", query)
-        known = stored_schema(folder) or schema
-        tables = [_table(piece, known) for piece in _pieces(directory_path, query, logged)]
-        return joined(folder, tables, known)
+        columns = stored_schema(folder) or schema
+        tables = [_table(portion, columns) for portion in _portions(directory_path, query, logged)]
+        return joined(folder, tables, columns)
 
     return _tried(attempt, folder)
 
 
 def known_queries(directory_path: Path) -> list[str]:
-    """The queries whose results go to files, whether or not there are any yet, and those that have left some."""
-    return _known(directory_path, read_log(directory_path / "commits"))
+    """The queries whose results go to files, whether or not there are any yet, and removed ones that have results."""
+    return _queries(directory_path, read_log(directory_path / "commits"))
 
 
 def count_committed(directory_path: Path) -> dict[str, int]:
-    """How many rows `read_committed` would find for each of the known queries."""
+    """How many rows `read_committed` would read for each of the known queries."""
     logged = read_log(directory_path / "commits")
-    return {query: _count(directory_path, query, logged) for query in _known(directory_path, logged)}
+    return {query: _count(directory_path, query, logged) for query in _queries(directory_path, logged)}
 
 
-def _known(directory_path: Path, logged: Logged) -> list[str]:
+def _queries(directory_path: Path, logged: Logged) -> list[str]:
     folders = (directory_path / "results").iterdir()
     return sorted(logged.queries | {unquote(folder.name) for folder in folders if folder.is_dir()})
 
 
 def _count(directory_path: Path, query: str, logged: Logged) -> int:
-    first: Iterator[Logged] = iter([logged])  # if that does not do, the log is read again
+    already_read: Iterator[Logged] = iter([logged])  # for the first attempt; later ones read the log again
 
     def attempt() -> int:
-        known = next(first, None) or read_log(directory_path / "commits", query)
-        return sum(_rows(piece) for piece in _pieces(directory_path, query, known))
+        log = next(already_read, None) or read_log(directory_path / "commits", query)
+        return sum(_rows(portion) for portion in _portions(directory_path, query, log))
 
     return _tried(attempt, directory_path / "results" / safe_name(query))
 
 
 def _tried(attempt: Callable[[], T], folder: Path) -> T:
-    """Try until no file has gone away meanwhile."""
+    """Repeat an attempt until no file has been moved or merged away meanwhile."""
     missing: str | None = None
     for _ in range(ATTEMPTS):
         with ExitStack() as stack:
@@ -128,21 +135,21 @@ def _tried(attempt: Callable[[], T], folder: Path) -> T:
 
 
 def read_log(folder: Path, query: str | None = None) -> Logged:
-    """What the commit log says of one query's results, or of all without the results themselves."""
+    """What the commit log has of one query's results, or of all queries' but only the numbers of rows."""
     read = partial(_read_log, folder, query)
     for _ in range(ATTEMPTS):
         try:
             return read()
-        except FileNotFoundError:  # shortened meanwhile: there is a newer generation
+        except FileNotFoundError:  # the log was shortened meanwhile: there is a newer generation
             continue
-        except HeadgateError:  # damaged, or read while something was cut off and written anew
+        except HeadgateError:  # damaged, or read while a failed write was cut off and written anew: read once more
             break
     return read()
 
 
 def _read_log(folder: Path, query: str | None) -> Logged:
     logged = Logged()
-    generations = sorted(folder.glob("*.log"))  # a few names, which the system lists at one moment
+    generations = sorted(folder.glob("*.log"))  # only a few names, so the system lists them at once
     if not generations:
         return logged
     frames = read_frames(generations[-1])
@@ -156,8 +163,8 @@ def _read_log(folder: Path, query: str | None) -> Logged:
         number, commit = decode(payload, None if query is None else {query})
         logged.add(number, commit if query is not None else _without_data(commit), state)
         state.apply(commit)
-    files = {name for name, told in state.queries.items() if _in_files(told.get("sink"))}
-    logged.queries = files | logged.outputs.keys()
+    to_files = {name for name, entry in state.queries.items() if _in_files(entry.get("sink"))}
+    logged.queries = to_files | logged.outputs.keys()
     return logged
 
 
@@ -166,35 +173,36 @@ def _without_data(commit: Commit) -> Commit:
     return Commit(outputs=outputs, queries=commit.queries)
 
 
-def _pieces(directory_path: Path, query: str, logged: Logged) -> list[Piece]:
+def _portions(directory_path: Path, query: str, logged: Logged) -> list[Portion]:
     """Where a query's results are, in the order of the commits."""
     folder = directory_path / "results" / safe_name(query)
-    found = listed(folder) if folder.is_dir() else []
-    parts = [part for part in found if logged.newest is None or part.first <= logged.newest]
-    pieces: list[tuple[int, int, Piece]] = [(part.first, part.index, part.path) for part in parts]
+    in_folder = listed(folder) if folder.is_dir() else []
+    files = [file for file in in_folder if logged.newest is None or file.first <= logged.newest]
+    portions: list[Located] = [(file.first, file.index, file.path) for file in files]
     for number, output in logged.outputs.get(query, {}).items():
-        if not any(part.merged and part.first <= number <= part.last for part in parts):
-            pieces += _rest(directory_path / "aside", number, output, [p for p in parts if p.first == number])
-    pieces.sort(key=lambda piece: piece[:2])
-    return [piece for _, _, piece in pieces]
+        if not any(file.merged and file.first <= number <= file.last for file in files):
+            delivered = [file for file in files if file.first == number]
+            portions += _undelivered(directory_path / "aside", number, output, delivered)
+    portions.sort(key=lambda located: located[:2])
+    return [portion for _, _, portion in portions]
 
 
-def _rest(aside: Path, number: int, output: Output, parts: Sequence[ResultFile]) -> list[tuple[int, int, Piece]]:
-    """What of a commit's results is not in files of the query's folder."""
+def _undelivered(aside: Path, number: int, output: Output, delivered: Sequence[ResultFile]) -> list[Located]:
+    """The results of a commit that are not in files of the query's folder."""
     if not output.files:
-        return [] if parts else [(number, 0, output)]
-    moved = {part.index for part in parts}
+        return [] if delivered else [(number, 0, output)]
+    moved = {file.index for file in delivered}
     return [(number, index, aside / name) for index, name in enumerate(output.files) if index not in moved]
 
 
-def _table(piece: Piece, schema: pa.Schema | None) -> pa.Table:
-    return piece.table() if isinstance(piece, Output) else load(piece, schema)
+def _table(portion: Portion, schema: pa.Schema | None) -> pa.Table:
+    return portion.table() if isinstance(portion, Output) else load(portion, schema)
 
 
-def _rows(piece: Piece) -> int:
-    if isinstance(piece, Output):
-        return piece.rows
-    if ".parquet" in piece.name:
-        return int(pq.read_metadata(piece).num_rows)
-    with open(piece, "rb") as file:
+def _rows(portion: Portion) -> int:
+    if isinstance(portion, Output):
+        return portion.rows
+    if ".parquet" in portion.name:
+        return int(pq.read_metadata(portion).num_rows)
+    with open(portion, "rb") as file:
         return sum(chunk.count(b"\n") for chunk in iter(partial(file.read, 1 << 20), b""))

@@ -1,12 +1,18 @@
-"""A query's results into files, exactly once.
+"""The sinks `parquet` and `jsonl`: a query's results in files, exactly once. For their names see `result_files`.
 
-The commit's number in a file's name makes rolling forward idempotent: what is there, alone or in a merged file, is not
-written again. Files are written whole under another name, forced to disk and renamed.
+Delivering a commit twice writes it once: its number is in the file's name, and a commit whose file is there, alone or
+in a merged file, is not written again. A file is written under a temporary name, forced to disk and renamed, so that
+it is complete under its final name.
 
-Merging never shows a row twice to those who list `*.parquet` or `*.jsonl`, such as DuckDB: the merged file is complete
-and durable under a name that such a listing does not match, then the small files go, then it gets its name. Between the
-last two steps such a listing lacks the rows; Headgate's own readers know both names and lack nothing. Whoever opens the
-sink next completes what a crash has left.
+Each run of a query adds a small file, so small files are merged now and then:
+
+1. Write `merged-1-16.parquet.new` with the rows of the commits 1 to 16, durably.
+2. Remove the files `part-1-0.parquet` to `part-16-0.parquet`.
+3. Rename the merged file to `merged-1-16.parquet`.
+
+So whoever lists `*.parquet` or `*.jsonl`, such as DuckDB, never gets a row twice. Between steps 2 and 3 such a listing
+lacks the rows; Headgate's own readers know both names and always get them. If a crash interrupts the steps, whoever
+opens the sink next completes them.
 """
 
 from __future__ import annotations
@@ -19,18 +25,31 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.model import HeadgateError
-from headgate.spark.sinks.result_files import NEW, SCHEMA, ResultFile, changing, dump, joined, live, load, parts, read
+from headgate.model import HeadgateError, Spec
+from headgate.spark.sinks.base import Call, Results
+from headgate.spark.sinks.registry import register
+from headgate.spark.sinks.result_files import (
+    NEW,
+    SCHEMA,
+    ResultFile,
+    all_files,
+    dump,
+    joined,
+    load,
+    read,
+    replacing,
+    uncovered,
+)
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import remove_temporary, sync_folder, write_atomic, writing
 from headgate.spark.store.kill_points import at
 
-FAN = 16  # so many small files become one
-TIERS = (16 << 10, 256 << 10, 2 << 20)  # bytes up to which a file counts as small
+FAN = 16  # number of small files that are merged into one
+TIERS = (16 << 10, 256 << 10, 2 << 20)  # bytes below which a file counts as small, tried one after the other
 
 
 class FileSink:
-    """The sink that writes a query's results as files of one kind, `parquet` or `jsonl`."""
+    """Writes a query's results as files of one kind, `parquet` or `jsonl`, into the query's folder."""
 
     durable = True
 
@@ -41,28 +60,28 @@ class FileSink:
         self._closed = False
         disk.make_folder(folder)
         remove_temporary(folder)
-        self._parts: list[ResultFile] = []
-        self._replace_merged()
+        self._files: list[ResultFile] = []  # those that count, rising
+        self._finish_merges()
 
     def roll_forward(self, number: int, table: pa.Table) -> None:
-        """Put what a commit produced into place; the second time nothing happens."""
+        """Write the results of a commit, unless they are there already."""
         self.roll_forward_all([(number, table)])
 
-    def roll_forward_all(self, results: Sequence[tuple[int, pa.Table]]) -> None:
-        """The same for several commits in rising order, in one file."""
+    def roll_forward_all(self, results: Results) -> None:
+        """Write the results of several commits, in rising order, into one file."""
         with self._lock:
-            wanted = [(number, table) for number, table in results if not self._has(number)]
-            if results:  # also if all files are there: a power cut may have left them without it
+            missing = [(number, table) for number, table in results if not self._has(number)]
+            if results:  # also if no commit is missing: a power cut may have left the files and not the schema
                 self._save_schema(results[0][1].schema)
-            wanted = [(number, table) for number, table in wanted if table.num_rows]
-            if wanted and self._parts and self._parts[-1].last > wanted[0][0]:
-                for number, table in wanted:  # a merged file would cover one that lies between
+            missing = [(number, table) for number, table in missing if table.num_rows]
+            if missing and self._files and self._files[-1].last > missing[0][0]:
+                for number, table in missing:  # one file for all would seem to cover the newer commit that is there
                     self._write(number, number, table)
-            elif wanted:
-                self._write(wanted[0][0], wanted[-1][0], pa.concat_tables([table for _, table in wanted]))
+            elif missing:
+                self._write(missing[0][0], missing[-1][0], pa.concat_tables([table for _, table in missing]))
 
     def adopt(self, number: int, files: Sequence[Path]) -> None:
-        """Take over Parquet files that were written aside for a commit."""
+        """Move Parquet files that executors have written for a commit into the folder."""
         with self._lock:
             if self._in_merged(number):
                 return
@@ -70,30 +89,30 @@ class FileSink:
                 target = self._path(number, index)
                 if not target.exists():
                     self._move(source, target)
-                    insort(self._parts, ResultFile(number, number, False, target))
+                    insort(self._files, ResultFile(number, number, False, target))
                 at("sink.adopt.some")
-            if self.kind != "parquet":  # copies, and their sources go next; a file that moves is never without a name
+            if self.kind != "parquet":  # they are copies, and the caller removes the originals next
                 sync_folder(self.folder)
 
     def sync(self) -> None:
-        """Force the names of the files to disk: from then on the commits need not be kept."""
+        """Force the names of the files to disk: the commit log may forget these results afterwards."""
         with writing(self.folder):
             sync_folder(self.folder)
             sync_folder(self.folder.parent)
 
     def compact(self, upto: int | None = None) -> None:
-        """Merge small files, where enough of a size have gathered; of commits up to a number, which are whole here.
+        """Merge small files if there are enough of them, only those of commits up to `upto`, which are all delivered.
 
-        One thread may merge while another puts newer results into place. While somebody reads the files, the small
-        ones stay until the next time.
+        One thread may merge while another writes newer results. While somebody reads the folder, the small files are
+        not removed; the next call does that.
         """
         with self._merging:
-            if not self._closed and self._replace_merged():
+            if not self._closed and self._finish_merges():
                 self._compact(upto)
 
     def _compact(self, upto: int | None) -> None:
         with self._lock:
-            settled = [part for part in self._parts if upto is None or part.last <= upto]
+            settled = [file for file in self._files if upto is None or file.last <= upto]
             chosen = self._mergeable(settled)
         if not chosen:
             return
@@ -102,45 +121,45 @@ class FileSink:
         merged = ResultFile(chosen[0].first, chosen[-1].last, True, target.with_name(target.name + NEW))
         write_atomic(merged.path, self._merge(chosen), point="sink.compact", durable_name=False)
         at("sink.compact.written")
-        self._replace_merged()
+        self._finish_merges()
 
-    def _replace_merged(self) -> bool:
-        """Remove files whose rows are in merged ones, which then get their names; False if somebody reads them.
+    def _finish_merges(self) -> bool:
+        """Remove files whose rows are in merged files, and rename those; False if somebody reads the folder.
 
-        What is there is asked of the folder: an attempt that the disk broke off may have left a merged file.
+        It lists the folder because an attempt that failed, or that a crash interrupted, may have left a merged file.
         """
         with self._lock:
-            found = parts(self.folder)
-            self._parts = live(found)
-            covered = sorted(set(found) - set(self._parts))
-            merged = [part for part in self._parts if part.path != part.target]
+            in_folder = all_files(self.folder)
+            self._files = uncovered(in_folder)
+            covered = sorted(set(in_folder) - set(self._files))
+            merged = [file for file in self._files if file.path != file.target]
         if covered or merged:
-            with changing(self.folder) as allowed, writing(self.folder):
+            with replacing(self.folder) as allowed, writing(self.folder):
                 if not allowed:
                     return False
                 try:
                     self._replace(covered, merged)
                 finally:
-                    with self._lock:  # also what an attempt that failed half way has left
-                        self._parts = live(parts(self.folder))
+                    with self._lock:  # also if the attempt failed half way
+                        self._files = uncovered(all_files(self.folder))
             at("sink.compact.after")
         return True
 
     def _replace(self, covered: Sequence[ResultFile], merged: Sequence[ResultFile]) -> None:
-        sync_folder(self.folder)  # else a power cut might take the merged file's name, and the others be gone
-        for part in covered:
-            disk.unlink(part.path)
+        sync_folder(self.folder)  # or a power cut could lose the merged file's name after the others were removed
+        for file in covered:
+            disk.unlink(file.path)
             at("sink.compact.some")
-        sync_folder(self.folder)  # else a power cut might bring them back beside the merged file
+        sync_folder(self.folder)  # or a power cut could bring them back beside the merged file
         at("sink.compact.removed")
-        for part in merged:
-            disk.replace(part.path, part.target)
+        for file in merged:
+            disk.replace(file.path, file.target)
 
     def read(self) -> pa.Table:
         return read(self.folder)
 
     def close(self) -> None:
-        """Let merging end: another sink may be on the folder next."""
+        """Wait for a merge that is under way: another sink may write to the folder next."""
         with self._merging:
             self._closed = True
 
@@ -150,17 +169,17 @@ class FileSink:
         at("sink.forward.before")
         write_atomic(path, dump(table, self.kind), point="sink.forward", durable_name=False)
         at("sink.forward.after")
-        insort(self._parts, ResultFile(first, last, merged, path))
+        insort(self._files, ResultFile(first, last, merged, path))
 
     def _has(self, number: int) -> bool:
         return self._in_merged(number) or self._path(number, 0).exists()
 
     def _in_merged(self, number: int) -> bool:
-        """The newest files come last, and the newest commits are those asked for."""
-        for part in reversed(self._parts):
-            if part.last < number:
+        """Whether a merged file has a commit; the newest files are tried first, as mostly new commits are asked for."""
+        for file in reversed(self._files):
+            if file.last < number:
                 return False
-            if part.merged and part.first <= number:
+            if file.merged and file.first <= number:
                 return True
         return False
 
@@ -187,27 +206,37 @@ class FileSink:
             write_atomic(path, schema.remove_metadata().serialize(), durable_name=False)
 
     def _mergeable(self, settled: list[ResultFile]) -> list[ResultFile]:
-        """The smallest first, so that a row is rewritten once per tier and not once per merge."""
+        """The newest files below a size, if there are enough; the smallest size first.
+
+        So a row is rewritten once for each size and not with each merge.
+        """
         for size in TIERS:
-            large = (n for n, part in enumerate(reversed(settled)) if self._stays(part, size))
-            chosen = self._whole(settled, settled[len(settled) - next(large, len(settled)) :])
+            large = (n for n, file in enumerate(reversed(settled)) if self._stays(file, size))
+            chosen = self._whole_commits(settled, settled[len(settled) - next(large, len(settled)) :])
             if len(chosen) >= FAN:
                 return chosen
         return []
 
-    def _stays(self, part: ResultFile, size: int) -> bool:
-        """Whether a file is too large to be merged, or of another kind: of a former query of this name."""
-        return part.kind != self.kind or part.path.stat().st_size >= size
+    def _stays(self, file: ResultFile, size: int) -> bool:
+        """Whether a file is too large to be merged, or of another kind (an earlier query of this name wrote it)."""
+        return file.kind != self.kind or file.path.stat().st_size >= size
 
-    def _whole(self, settled: list[ResultFile], chosen: list[ResultFile]) -> list[ResultFile]:
-        """Leave out a commit of which other files stay behind: a merged file has all of a commit."""
-        behind = len(settled) - len(chosen)
-        if behind and chosen:
-            split = settled[behind - 1].last
-            return [part for part in chosen if part.first > split]
+    def _whole_commits(self, settled: list[ResultFile], chosen: list[ResultFile]) -> list[ResultFile]:
+        """Leave out a commit if only some of its files were chosen: a merged file has all of each commit."""
+        left_out = len(settled) - len(chosen)
+        if left_out and chosen:
+            split = settled[left_out - 1].last
+            return [file for file in chosen if file.first > split]
         return chosen
 
     def _merge(self, chosen: Sequence[ResultFile]) -> object:
         if self.kind == "jsonl":
-            return b"".join(part.path.read_bytes() for part in chosen)
-        return dump(joined(self.folder, [load(part.path, None) for part in chosen], None), self.kind)
+            return b"".join(file.path.read_bytes() for file in chosen)
+        return dump(joined(self.folder, [load(file.path, None) for file in chosen], None), self.kind)
+
+
+@register("parquet", in_files=True, own_thread=False, may_lag=True)
+@register("jsonl", in_files=True, own_thread=False, may_lag=True)
+def open_files(spec: Spec, folder: Path, call: Call) -> FileSink:
+    """Open the files of a query; the sink's name is their format."""
+    return FileSink(folder, spec.name)

@@ -1,7 +1,7 @@
-"""Those who want to see a query's results as they are committed.
+"""Followers read a query's results while they are committed (`results()` of a query's handle).
 
-Each has an inbox of bounded size. One who reads too slowly neither stops the engine nor fills its memory: the inbox
-takes no more, and when what it holds has been read, an error says how many rows were missed.
+Each follower has an inbox of bounded size. A follower that reads too slowly neither stops the engine nor fills its
+memory: a full inbox takes no more, and after its contents have been read, an error says how many rows were missed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BUFFER = 64 << 20  # bytes of results that wait for one follower
 
 
 class Inbox:
-    """Results that wait for one follower; the newest one is taken whatever its size if no other waits.
+    """Results that wait for one follower, up to `buffer` bytes; an empty inbox takes a result of any size.
 
     >>> inbox = Inbox("q", buffer=100)
     >>> for start in (0, 10, 20):
@@ -47,13 +47,13 @@ class Inbox:
             self._changed.notify()
 
     def end(self) -> None:
-        """There will be no more."""
+        """No more results will come."""
         with self._changed:
             self._over = True
             self._changed.notify()
 
     def get(self, timeout: float | None = None) -> pa.Table | None:
-        """The oldest one that waits, None where there will be no more or none has come for `timeout` seconds."""
+        """The oldest result that waits; None if no more will come, or none has come for `timeout` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._tables or self._over or self.missed, timeout)
             if self._tables:
@@ -69,7 +69,7 @@ class Inbox:
 
 
 class Followers:
-    """Inboxes by query. Each lives as long as somebody holds the iterator that reads it.
+    """The inboxes of all followers, by query. An inbox is dropped when nobody holds its iterator any more.
 
     >>> followers = Followers()
     >>> tables = followers.follow("q")
@@ -85,7 +85,7 @@ class Followers:
         self._closed = False
 
     def follow(self, query: str, timeout: float | None = None, buffer: int = BUFFER) -> Iterator[pa.Table]:
-        """The results from now on, until the query ends or none has come for `timeout` seconds."""
+        """The results that are committed from now on, until the query ends or none has come for `timeout` seconds."""
         inbox = Inbox(query, buffer)
         with self._lock:
             if self._closed:
@@ -98,12 +98,12 @@ class Followers:
         return bool(self.inboxes(query))
 
     def inboxes(self, query: str) -> list[Inbox]:
-        """Of those who follow a query."""
+        """The inboxes of those who follow a query."""
         with self._lock:
-            found = list(self._inboxes.get(query, ()))
-            if not found:
+            inboxes = list(self._inboxes.get(query, ()))
+            if not inboxes:
                 self._inboxes.pop(query, None)
-            return found
+            return inboxes
 
     def give(self, query: str, table: pa.Table) -> None:
         if table.num_rows:
@@ -111,12 +111,12 @@ class Followers:
                 inbox.put(table)
 
     def end(self, query: str) -> None:
-        """There will be no more of a query."""
+        """No more results of a query will come."""
         for inbox in self.inboxes(query):
             inbox.end()
 
     def close(self) -> None:
-        """There will be no more of any."""
+        """No more results of any query will come."""
         with self._lock:
             self._closed = True
             queries = list(self._inboxes)
@@ -130,7 +130,7 @@ def _read(inbox: Inbox, timeout: float | None) -> Iterator[pa.Table]:
 
 
 def _own(table: pa.Table) -> pa.Table:
-    """The rows in memory of their own, if they are a small part of a larger table that would be kept with them."""
+    """A copy of the rows if they are a small slice of a larger table, which would stay in memory with them."""
     if table.get_total_buffer_size() <= 2 * table.nbytes:
         return table
     return table.take(np.arange(table.num_rows))

@@ -1,76 +1,69 @@
-"""Where results go: files exactly once, a callback and a table at least once, the rest as best they can.
+"""Which sinks there are: each module of this folder registers a sink's name, settings, properties and opener.
 
-A sink is named by a string like everything else: `parquet`, `jsonl`, `memory, rows=10000`, `console`, `blackhole`,
-`table, name=db.alerts`, `callback`. Files may be some time behind what is committed, so that results of several commits
-go into one: `parquet, behind=5s`.
+A sink is written as one string, a name and its settings: `parquet`, `jsonl`, `memory, rows=10000`, `console`,
+`blackhole`, `table, name=db.alerts`, `callback`. To add one, write a module here whose opener has the decorator
+`@register("kafka", settings=("topic",))`; nothing else needs to change. An installed package adds its own by an entry
+point of the group `headgate.sinks` that names the module to import.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
-import re
-import threading
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Protocol
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError, Spec, unknown
 from headgate.model.values import as_text, located
-from headgate.spark.sinks.files import FileSink
-from headgate.spark.store import disk
-from headgate.spark.store.atomic_files import read_json, remove_temporary, write_json
-from headgate.spark.store.commits.records import Output
-from headgate.spark.store.json_lines import line
+from headgate.spark.sinks.base import Call, Sink, ignore
 from headgate.workload.fields import read_span
 
-_SETTINGS = {
-    "parquet": ("behind",),
-    "jsonl": ("behind",),
-    "memory": ("rows",),
-    "console": (),
-    "blackhole": (),
-    "table": ("name",),
-    "callback": (),
-}
-_TABLE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}", re.ASCII)
-_PROGRESS = "progress.json"
-FILES = ("parquet", "jsonl")
-BEHIND = 1.0  # seconds that files may be behind what is committed
-Call = Callable[[pa.Table], object]
-Results = Sequence[tuple[int, pa.Table]]  # (commit number, rows), rising
+DEFAULT = "parquet"  # the sink of a query that names none
+BEHIND = 1.0  # seconds that files may be behind the commits
+
+Opener = Callable[[Spec, Path, Call], Sink]  # from the sink's string, a folder for its files, and a function to call
 
 
-class Sink(Protocol):
-    """What takes a query's committed results."""
+@dataclass(frozen=True, slots=True)
+class SinkKind:
+    """A registered sink: how it is opened, and what the engine must know of it."""
 
-    durable: bool  # whether commits are rolled forward again after a crash
-
-    def roll_forward(self, number: int, table: pa.Table) -> None: ...
-    def roll_forward_all(self, results: Results) -> None: ...
-    def adopt(self, number: int, files: Sequence[Path]) -> None: ...
-    def sync(self) -> None: ...
-    def compact(self, upto: int | None = None) -> None: ...
-    def close(self) -> None: ...
-
-
-SinkOf = Callable[[str, Mapping[str, Any]], Sink]  # a query's name and what commits say of it
+    open: Opener
+    settings: tuple[str, ...]
+    check: Callable[[Spec], None]  # refuses settings with wrong values
+    in_files: bool  # results are files in the query's folder, which `FileSink` writes and everybody can read back
+    own_thread: bool  # a delivery may take long, as it runs foreign code: other sinks must not wait for it
+    may_lag: bool  # results may wait some time so that several commits go into one file: the setting `behind`
+    needs_function: bool  # it can only be opened with a function that takes the results
 
 
-def deliver(sink: Sink, outputs: Sequence[tuple[int, Output]], aside: Path) -> None:
-    """Bring one query's results of several commits, in rising order, to its sink; `aside` has the files they name."""
-    inline: list[tuple[int, pa.Table]] = []
-    for number, output in outputs:
-        if output.files:
-            sink.roll_forward_all(inline)
-            inline = []
-            sink.adopt(number, [aside / name for name in output.files])
-        elif output.data:
-            inline.append((number, output.table()))
-    sink.roll_forward_all(inline)
+_KINDS: dict[str, SinkKind] = {}
+
+
+def register(
+    name: str,
+    *,
+    settings: tuple[str, ...] = (),
+    check: Callable[[Spec], None] = lambda spec: None,
+    in_files: bool = False,
+    own_thread: bool = True,
+    may_lag: bool = False,
+    needs_function: bool = False,
+) -> Callable[[Opener], Opener]:
+    """Make a sink known under a name; see `SinkKind` for its properties."""
+
+    def enter(opener: Opener) -> Opener:
+        if name in _KINDS:
+            raise ValueError(f"there is a sink '{name}' already: {_KINDS[name].open.__qualname__}")
+        keys = (*settings, "behind") if may_lag else settings
+        _KINDS[name] = SinkKind(opener, keys, check, in_files, own_thread, may_lag, needs_function)
+        return opener
+
+    return enter
 
 
 def parse_sink(text: str) -> Spec:
@@ -83,17 +76,24 @@ def parse_sink(text: str) -> Spec:
     headgate.model.errors.HeadgateError: behind: must not be negative, found -1.0; write 0 or more
     """
     spec = Spec.parse(text)
-    if spec.name not in _SETTINGS:
-        raise unknown("sink", spec.name, _SETTINGS)
-    spec.only(_SETTINGS[spec.name])
-    rows = spec.settings.get("rows", 1)
-    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
-        raise HeadgateError(f"rows must be a whole number from 1, found {rows}", hint='write "memory, rows=10000"')
-    if spec.name == "table":
-        _check_table_name(spec.settings.get("name"))
+    kind = _kind(spec)
+    spec.only(kind.settings)
+    kind.check(spec)
     if "behind" in spec.settings:
         _behind(spec)
     return spec
+
+
+def open_sink(text: str, folder: Path, call: Call | None = None) -> Sink:
+    """Open the sink that a string names; its files, if any, are in `folder`.
+
+    `call` is the function of a callback sink, and for a table sink the one that appends to the table.
+    """
+    spec = parse_sink(text)
+    kind = _kind(spec)
+    if kind.needs_function and call is None:
+        raise HeadgateError(f"a {spec.name} sink needs a function", hint="give one, or choose another sink")
+    return kind.open(spec, folder, ignore if call is None else call)
 
 
 def behind_of(text: str | None) -> float:
@@ -102,8 +102,42 @@ def behind_of(text: str | None) -> float:
     >>> behind_of("parquet"), behind_of("parquet, behind=0"), behind_of('jsonl, behind="500 ms"'), behind_of("console")
     (1.0, 0.0, 0.5, 0.0)
     """
-    spec = parse_sink(text or "parquet")
-    return _behind(spec) if spec.name in FILES else 0.0
+    spec = parse_sink(text or DEFAULT)
+    return _behind(spec) if _kind(spec).may_lag else 0.0
+
+
+def is_file(text: str | None) -> bool:
+    """Whether a sink keeps results in files that can be read back.
+
+    >>> is_file(None), is_file("jsonl"), is_file("console")
+    (True, True, False)
+    """
+    return _kind(parse_sink(text or DEFAULT)).in_files
+
+
+def needs_own_thread(text: str | None) -> bool:
+    """Whether a sink runs code that is not ours and may take long, so that other sinks must not wait for it.
+
+    >>> needs_own_thread(None), needs_own_thread("memory"), needs_own_thread("callback")
+    (False, False, True)
+    """
+    return _kind(parse_sink(text or DEFAULT)).own_thread
+
+
+def needs_function(text: str | None) -> bool:
+    """Whether a sink can only be opened with a function that takes the results.
+
+    >>> needs_function("callback"), needs_function("table, name=t"), needs_function("console")
+    (True, True, False)
+    """
+    return _kind(parse_sink(text or DEFAULT)).needs_function
+
+
+def _kind(spec: Spec) -> SinkKind:
+    _load()
+    if spec.name not in _KINDS:
+        raise unknown("sink", spec.name, _KINDS)
+    return _KINDS[spec.name]
 
 
 def _behind(spec: Spec) -> float:
@@ -115,145 +149,11 @@ def _behind(spec: Spec) -> float:
         return seconds
 
 
-def _check_table_name(name: object) -> None:
-    if name is None:
-        raise HeadgateError("a table sink needs the name of a table", hint='write "table, name=db.alerts"')
-    if not isinstance(name, str) or not _TABLE.fullmatch(name):
-        hint = "letters, digits and _, with the database before it: db.alerts"
-        raise HeadgateError(f"'{name}' is not a name of a table", hint=hint)
-
-
-def is_file(text: str | None) -> bool:
-    """Whether a sink keeps results in files that can be read.
-
-    >>> is_file(None), is_file("jsonl"), is_file("console")
-    (True, True, False)
-    """
-    return parse_sink(text or "parquet").name in FILES
-
-
-def open_sink(text: str, folder: Path, call: Call | None = None) -> Sink:
-    """Make the sink that a string names; its files, if any, are in `folder`.
-
-    `call` is what a callback sink calls, and what appends to the table of a table sink.
-    """
-    spec = parse_sink(text)
-    match spec.name:
-        case name if name in FILES:
-            return FileSink(folder, spec.name)
-        case "memory":
-            return MemorySink(int(str(spec.settings.get("rows", 10_000))))
-        case "console":
-            return BestEffortSink(_print)
-        case "callback" | "table":
-            if call is None:
-                raise HeadgateError(f"a {spec.name} sink needs a function", hint="give one, or choose another sink")
-            return CallbackSink(folder, call)
-    return BestEffortSink(lambda table: None)
-
-
-class BestEffortSink:
-    """Hands tables over and forgets them; those of a crash are lost."""
-
-    durable = False
-
-    def __init__(self, call: Call) -> None:
-        self._call = call
-
-    def roll_forward(self, number: int, table: pa.Table) -> None:
-        if table.num_rows:
-            self._call(table)
-
-    def roll_forward_all(self, results: Results) -> None:
-        for number, table in results:
-            self.roll_forward(number, table)
-
-    def adopt(self, number: int, files: Sequence[Path]) -> None:
-        self.roll_forward(number, pa.concat_tables([pq.read_table(file, partitioning=None) for file in files]))
-
-    def sync(self) -> None:
-        """Nothing is on disk."""
-
-    def compact(self, upto: int | None = None) -> None:
-        """Nothing is on disk."""
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-class MemorySink(BestEffortSink):
-    """The newest results, for those who watch; older ones fall out.
-
-    >>> ring = MemorySink(rows=3)
-    >>> for number in (1, 2, 3):
-    ...     ring.roll_forward(number, pa.table({"x": [number, number]}))
-    >>> [number for number, _ in ring.since(0)], ring.tail(3)["x"].to_pylist()
-    ([2, 3], [2, 3, 3])
-    """
-
-    def __init__(self, rows: int) -> None:
-        super().__init__(lambda table: None)
-        self.rows = rows
-        self._tables: deque[tuple[int, pa.Table]] = deque()
-        self._count = 0
-        self._changed = threading.Condition()
-
-    def roll_forward(self, number: int, table: pa.Table) -> None:
-        if not table.num_rows:
-            return
-        with self._changed:
-            self._tables.append((number, table))
-            self._count += table.num_rows
-            while self._count - self._tables[0][1].num_rows >= self.rows:
-                self._count -= self._tables.popleft()[1].num_rows
-            self._changed.notify_all()
-
-    def since(self, number: int, timeout: float = 0.0) -> list[tuple[int, pa.Table]]:
-        """What is there of commits after that number; with a timeout it waits for the first."""
-        with self._changed:
-            self._changed.wait_for(lambda: bool(self._tables) and self._tables[-1][0] > number, timeout)
-            return [(each, table) for each, table in self._tables if each > number]
-
-    def tail(self, rows: int) -> pa.Table | None:
-        """The newest rows, None before the first."""
-        with self._changed:
-            tables = [table for _, table in self._tables]
-        if not tables:
-            return None
-        whole = pa.concat_tables(tables)
-        return whole.slice(max(whole.num_rows - rows, 0))
-
-
-class CallbackSink(BestEffortSink):
-    """Calls a function with every result, at least once: progress is written after the call."""
-
-    durable = True
-
-    def __init__(self, folder: Path, call: Call) -> None:
-        super().__init__(call)
-        disk.make_folder(folder)
-        remove_temporary(folder)
-        self._file = folder / _PROGRESS
-        self.progress = self.given(folder)
-
-    @staticmethod
-    def given(folder: Path) -> int:
-        """The newest commit that the callback of a query has been given."""
-        file = folder / _PROGRESS
-        found: int = read_json(file) if file.exists() else 0
-        return found
-
-    def roll_forward(self, number: int, table: pa.Table) -> None:
-        if number > self.progress:
-            super().roll_forward(number, table)
-            write_json(self._file, number)
-            self.progress = number
-
-    def adopt(self, number: int, files: Sequence[Path]) -> None:
-        if number > self.progress:
-            super().adopt(number, files)
-
-
-def _print(table: pa.Table) -> None:
-    for row in table.to_pylist():
-        print(line(row), flush=True)
+@cache
+def _load() -> None:
+    """Import every module that registers sinks, once."""
+    package = importlib.import_module(__package__)
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+    for plugin in entry_points(group="headgate.sinks"):
+        plugin.load()

@@ -1,15 +1,17 @@
-"""The files of a query's results: their names, what they hold, and reading them.
+"""The files with a query's results: how they are named, listed, read and written.
 
-    part-COMMIT-INDEX.parquet       what one commit produced (`.jsonl` likewise)
-    merged-FIRST-LAST.parquet       what the commits FIRST to LAST produced
-    merged-FIRST-LAST.parquet.new   the same, before the files that it replaces are gone
-    schema.arrow                    the columns, for when there is no row yet
+The folder `results/QUERY` of a data directory has these files:
 
-A file whose commits lie inside a merged one's is about to be removed and is not read.
+    part-000000000017-0000.parquet              results of commit 17, its first file (or `.jsonl`)
+    merged-000000000001-000000000016.parquet    results of the commits 1 to 16
+    merged-….parquet.new                        a merged file before the files that it replaces are removed
+    schema.arrow                                the columns, also while there is no row yet
 
-Merged files take the place of others under an exclusive lock on the folder, and `unchanged` holds a shared one. So a
-listing made under it has all the rows that were in files when it began, although the names of a long folder are not
-read at one moment. A merger that finds somebody listing does not wait, it takes its turn later.
+If a merged file covers the commits of another file, that one is about to be removed and is not read.
+
+Listing a large folder is not atomic: a file could be merged away while it is listed. So files are replaced by merged
+ones only under an exclusive lock on the folder (`replacing`), and a listing holds a shared lock (`unchanged`). If
+somebody is listing, the merge does not wait but replaces the files another time.
 """
 
 from __future__ import annotations
@@ -30,22 +32,22 @@ from headgate.spark.store import disk
 from headgate.spark.store.json_lines import from_lines, to_lines
 
 SCHEMA = "schema.arrow"
-NEW = ".new"  # what ends the name of a merged file that is not in place yet: no listing of *.parquet matches it
+NEW = ".new"  # ends the name of a merged file that is not in place yet, so that no listing of *.parquet has it
 _NAME = re.compile(r"(part|merged)-(\d+)-(\d+)\.(parquet|jsonl)(\.new)?")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ResultFile:
-    """One file of results."""
+    """One file with results of the commits `first` to `last`."""
 
-    first: int  # commits
+    first: int
     last: int
     merged: bool
     path: Path
 
     @property
     def target(self) -> Path:
-        """Where it belongs: its own path, except of a merged file that is not in place yet."""
+        """Its final path, which differs from `path` for a merged file that is not in place yet."""
         return self.path.with_name(self.path.name.removesuffix(NEW))
 
     @property
@@ -54,50 +56,50 @@ class ResultFile:
 
     @property
     def index(self) -> int:
-        """Which of the files of its commit it is."""
+        """Its place among the files of its commit, from 0."""
         return 0 if self.merged else int(self.path.stem.rpartition("-")[2])
 
     def covers(self, other: ResultFile) -> bool:
-        """Whether the other's rows are in this one too."""
+        """Whether the rows of the other file are in this one too."""
         return self.merged and self != other and self.first <= other.first and other.last <= self.last
 
 
-def parts(folder: Path) -> list[ResultFile]:
-    """All files of results in a folder, also those that a merged one covers."""
-    found = []
+def all_files(folder: Path) -> list[ResultFile]:
+    """All files of results in a folder, also those that a merged file covers."""
+    files = []
     for name in os.listdir(folder):
         match = _NAME.fullmatch(name)
         if match is not None:
             merged = match[1] == "merged"
             first = int(match[2])
-            found.append(ResultFile(first, int(match[3]) if merged else first, merged, folder / name))
-    paths = {part.path for part in found}  # of a file that is just renamed a listing may have both names
-    return sorted(part for part in found if part.path == part.target or part.target not in paths)
+            files.append(ResultFile(first, int(match[3]) if merged else first, merged, folder / name))
+    paths = {file.path for file in files}  # if a file is renamed meanwhile, the listing may have both of its names
+    return sorted(file for file in files if file.path == file.target or file.target not in paths)
 
 
-def live(found: Sequence[ResultFile]) -> list[ResultFile]:
-    """Those that count: not covered by another."""
-    merged = [part for part in found if part.merged]
-    return [part for part in found if not any(other.covers(part) for other in merged)]
+def uncovered(files: Sequence[ResultFile]) -> list[ResultFile]:
+    """The files that count: those that no merged file covers."""
+    merged = [file for file in files if file.merged]
+    return [file for file in files if not any(other.covers(file) for other in merged)]
 
 
 @contextmanager
 def unchanged(folder: Path) -> Iterator[None]:
-    """Meanwhile no file of results in this folder is replaced by a merged one; others may be added."""
+    """Hold the shared lock: no file of this folder is replaced by a merged one meanwhile; files may be added."""
     with disk.opened(folder, os.O_RDONLY) as descriptor:
         _lock(descriptor, fcntl.LOCK_SH)
         yield
 
 
 @contextmanager
-def changing(folder: Path) -> Iterator[bool]:
-    """Files may be replaced by merged ones meanwhile; False if somebody relies on them just now."""
+def replacing(folder: Path) -> Iterator[bool]:
+    """Take the exclusive lock to replace files by merged ones; False, without the lock, if somebody is listing."""
     with disk.opened(folder, os.O_RDONLY) as descriptor:
         yield _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _lock(descriptor: int, how: int) -> bool:
-    """Whether nobody else has it; where a file system knows no locks, we are as good as alone."""
+    """Take a lock; False if another process or thread has it. A file system without locks counts as unlocked."""
     try:
         fcntl.flock(descriptor, how)
     except BlockingIOError:
@@ -108,9 +110,9 @@ def _lock(descriptor: int, how: int) -> bool:
 
 
 def listed(folder: Path) -> list[ResultFile]:
-    """The files that have all results of a folder, each once."""
+    """The files that together have every result of a folder once."""
     with unchanged(folder):
-        return live(parts(folder))
+        return uncovered(all_files(folder))
 
 
 def read(folder: Path) -> pa.Table:
@@ -119,18 +121,18 @@ def read(folder: Path) -> pa.Table:
         raise HeadgateError("there are no results", where=str(folder), hint="see which queries write files")
     try:
         return _read(folder)
-    except FileNotFoundError:  # merged in the meantime
+    except FileNotFoundError:  # merged away between listing and reading
         with unchanged(folder):
             return _read(folder)
 
 
 def _read(folder: Path) -> pa.Table:
-    found, schema = listed(folder), stored_schema(folder)
-    return joined(folder, [load(part.path, schema) for part in found], schema)
+    files, schema = listed(folder), stored_schema(folder)
+    return joined(folder, [load(file.path, schema) for file in files], schema)
 
 
 def stored_schema(folder: Path) -> pa.Schema | None:
-    """The columns of a folder's results, None before the first."""
+    """The columns of a folder's results; None before the first result."""
     path = folder / SCHEMA
     return pa.ipc.read_schema(pa.py_buffer(path.read_bytes())) if path.exists() else None
 
@@ -153,7 +155,7 @@ def dump(table: pa.Table, kind: str) -> object:
 
 
 def joined(folder: Path, tables: Sequence[pa.Table], schema: pa.Schema | None) -> pa.Table:
-    """Tables of one query one after another."""
+    """The tables of one query, one after another."""
     if not tables:
         return schema.empty_table() if schema is not None else pa.table({})
     try:

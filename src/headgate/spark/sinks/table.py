@@ -1,49 +1,78 @@
-"""A Spark table as a sink: committed results are appended to it, at least once.
+"""The sink `table`: appends results to a table of Spark's catalog, at least once.
 
-Progress is written after the append, as for a callback: a crash between the two appends one commit's rows again. The
-table is made at the first result. How long it lasts is its catalog's affair: that of an embedded Spark is in memory.
+Progress is written after the append, as for a callback: after a crash between the two, the rows of one commit are
+appended again. The table is created with the first result. How long it lasts depends on its catalog; that of an
+embedded Spark is in memory.
+
+Spark is imported only by the functions that use it: somebody who just reads results of other sinks (which asks the
+registry, and so imports this module) need not wait for that.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
 
-from headgate.model import HeadgateError
-from headgate.spark.jvm.errors import told
-from headgate.spark.sinks.registry import parse_sink
+from headgate.model import HeadgateError, Spec
+from headgate.spark.sinks.base import Call
+from headgate.spark.sinks.callback import CallbackSink
+from headgate.spark.sinks.registry import DEFAULT, parse_sink, register
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}", re.ASCII)
+
+
+def _check_name(spec: Spec) -> None:
+    name = spec.settings.get("name")
+    if name is None:
+        raise HeadgateError("a table sink needs the name of a table", hint='write "table, name=db.alerts"')
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        hint = "letters, digits and _, with the database before it: db.alerts"
+        raise HeadgateError(f"'{name}' is not a name of a table", hint=hint)
+
+
+@register("table", settings=("name",), check=_check_name, needs_function=True)
+def open_table(spec: Spec, folder: Path, call: Call) -> CallbackSink:
+    """Open the sink; the function is a `TableAppender`."""
+    return CallbackSink(folder, call)
 
 
 @dataclass(frozen=True, slots=True)
 class TableAppender:
-    """Appends results to the table of a name."""
+    """The function that appends results to the table with a name."""
 
-    spark: Callable[[], SparkSession]  # the one that there is: it may be started again
+    spark: Callable[[], SparkSession]  # asked each time, as Spark may have been started again
     name: str
 
     def __call__(self, rows: pa.Table) -> None:
+        from pyspark.errors import PySparkException
+
+        from headgate.spark.jvm.errors import spark_message
+
         spark = self.spark()
         check_table(spark, self.name, rows.schema)
         try:
             spark.createDataFrame(rows).coalesce(1).write.mode("append").saveAsTable(self.name)
         except PySparkException as error:
             hint = "see to the table, then resume the query: its results wait"
-            raise HeadgateError(f"table '{self.name}' takes no rows: {told(error)}", hint=hint) from None
+            raise HeadgateError(f"table '{self.name}' takes no rows: {spark_message(error)}", hint=hint) from None
 
 
 def table_of(sink: str | None) -> str | None:
-    """The table that a sink names, if it names one.
+    """The table that a sink names; None for other sinks.
 
     >>> table_of("table, name=db.alerts"), table_of("jsonl"), table_of(None)
     ('db.alerts', None, None)
     """
-    spec = parse_sink(sink or "parquet")
+    spec = parse_sink(sink or DEFAULT)
     return str(spec.settings["name"]) if spec.name == "table" else None
 
 
@@ -55,7 +84,12 @@ def check_sink(spark: SparkSession, sink: str | None, schema: pa.Schema) -> None
 
 
 def check_table(spark: SparkSession, name: str, schema: pa.Schema) -> None:
-    """Refuse a table whose columns do not fit, and one that is to be made in a database that does not exist."""
+    """Refuse a table whose columns do not fit, and a new table in a database that does not exist."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from headgate.spark.jvm.errors import spark_message
+
     database = name.rpartition(".")[0]
     try:
         if spark.catalog.tableExists(name):
@@ -64,11 +98,13 @@ def check_table(spark: SparkSession, name: str, schema: pa.Schema) -> None:
             hint = f"create it: CREATE DATABASE {database}"
             raise HeadgateError(f"there is no database '{database}' for the table '{name}'", hint=hint)
     except PySparkException as error:
-        raise HeadgateError(f"table '{name}' cannot be looked at: {told(error)}", hint="check its name") from None
+        raise HeadgateError(
+            f"table '{name}' cannot be looked at: {spark_message(error)}", hint="check its name"
+        ) from None
 
 
-def _compare(name: str, found: StructType, given: StructType) -> None:
-    has, gives = _columns(found), _columns(given)
+def _compare(name: str, table: StructType, query: StructType) -> None:
+    has, gives = _columns(table), _columns(query)
     if has != gives:
         raise HeadgateError(
             f"the columns of table '{name}' do not fit: it has {_listed(has)}, and the query gives {_listed(gives)}",
@@ -77,7 +113,7 @@ def _compare(name: str, found: StructType, given: StructType) -> None:
 
 
 def _columns(schema: StructType) -> list[tuple[str, str]]:
-    """Names, which Spark compares without case, and types; whether there may be nulls is the table's affair."""
+    """Names, in lower case as Spark ignores it, and types; whether a column may be null is left to the table."""
     return [(column.name.lower(), column.dataType.simpleString()) for column in schema]
 
 

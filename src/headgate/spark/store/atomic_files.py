@@ -1,7 +1,7 @@
-"""Writing files so that they are either there as a whole or not at all.
+"""Writes files atomically: after a crash a file is there with all its content, or not at all.
 
-A file is written under a name that ends in `.tmp`, forced to disk and renamed; whoever opens a folder removes what is
-left of such names (`remove_temporary`). Small JSON files carry a checksum of their value.
+A file is written under a name that ends in `.tmp`, forced to disk and renamed. Whoever opens a folder removes temporary
+files that a crash has left (`remove_temporary`). Small JSON files have a checksum: `{"crc32":…,"value":{"format":2}}`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ TEMPORARY = ".tmp"
 
 
 def write_atomic(path: Path, data: Any, *, point: str = "", durable_name: bool = True) -> None:
-    """Write all of `data` or nothing; with `durable_name` also the rename has reached the disk on return.
+    """Write all of `data` or nothing; with `durable_name` the rename is durable on return too.
 
-    `point` names the kill point `<point>.half`.
+    `point` is the beginning of the name of the kill point `<point>.half`.
     """
     temporary = path.with_name(path.name + TEMPORARY)
     with writing(path):
@@ -35,7 +35,7 @@ def write_atomic(path: Path, data: Any, *, point: str = "", durable_name: bool =
             disk.replace(temporary, path)
         except OSError:
             with suppress(OSError):
-                disk.unlink(temporary)  # it may be what fills the disk
+                disk.unlink(temporary)  # the disk may be full because of it
             raise
         if durable_name:
             sync_folder(path.parent)
@@ -51,7 +51,7 @@ def _write(path: Path, view: memoryview, point: str) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What the disk refuses, in words, with the file that was to be written."""
+    """Turn errors of the disk into errors with the path and a hint."""
     try:
         yield
     except OSError as error:
@@ -66,9 +66,9 @@ def disk_error(error: OSError, path: str | Path | None = None) -> HeadgateError:
     """
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     hint = "free space on the disk and start again" if full else "look at the disk and its rights, then start again"
-    told = error.strerror or str(error) or type(error).__name__
+    reason = error.strerror or str(error) or type(error).__name__
     where = path if path is not None else error.filename
-    return HeadgateError(f"cannot write: {told}", where="" if where is None else str(where), hint=hint)
+    return HeadgateError(f"cannot write: {reason}", where="" if where is None else str(where), hint=hint)
 
 
 def sync_folder(folder: Path) -> None:
@@ -78,15 +78,15 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Force the content of a file to disk that someone else has written."""
+    """Force the content of a file to disk that another process has written."""
     disk.sync(path)
 
 
 def remove_temporary(folder: Path) -> None:
-    """Remove what an interrupted write left behind, and force the names that are there to disk.
+    """Remove what interrupted writes have left in a folder, and force the other names to disk.
 
-    A process that was killed may have renamed files without that. Whoever opens the folder sees them and builds on
-    them, so a power cut must not take them back.
+    A process that was killed may have renamed files without forcing their names to disk. Whoever opens the folder
+    relies on these files, so a power cut must not undo the renames.
     """
     for path in folder.glob("*" + TEMPORARY):
         disk.unlink(path)
@@ -100,12 +100,12 @@ def write_json(path: Path, value: Any, *, point: str = "") -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The value that `write_json` wrote; anything else is refused with the name of the file."""
+    """The value that `write_json` wrote; a damaged file is refused with its name."""
     try:
-        found = json.loads(path.read_text("utf-8"))
-        value = found["value"]
+        content = json.loads(path.read_text("utf-8"))
+        value = content["value"]
         text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-        if zlib.crc32(text.encode()) != found["crc32"]:
+        if zlib.crc32(text.encode()) != content["crc32"]:
             raise ValueError("checksum")
     except (ValueError, KeyError, TypeError) as error:
         raise damaged(path) from error
@@ -113,7 +113,7 @@ def read_json(path: Path) -> Any:
 
 
 def damaged(path: Path, what: str = "the file") -> HeadgateError:
-    """The refusal of a file whose bytes are not those that were written."""
+    """The error for a file whose bytes are not those that were written."""
     return HeadgateError(
         f"{what} is damaged: its checksum does not match",
         where=str(path),

@@ -1,4 +1,4 @@
-"""What has been measured of a data directory's queries, kept for people: nothing depends on it."""
+"""The measured costs of a data directory's queries in `costs.json`, for people to read: the engine does not need it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "costs.json"
 
 @dataclass(frozen=True, slots=True)
 class QueryCost:
-    """A run of the query on n tuples takes about the run overhead, and `overhead + n * cost` seconds more."""
+    """A run of the query on n tuples takes about `run_overhead + overhead + n * cost` seconds."""
 
     query_class: str
     cost: float  # seconds per tuple
@@ -26,7 +26,7 @@ class QueryCost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The numbers that policies were last given."""
+    """The numbers by which the policy last decided."""
 
     policy: str
     run_overhead: float  # seconds that every run costs
@@ -44,6 +44,6 @@ class Costs:
             raise HeadgateError(
                 "nothing has been measured here", where=str(directory), hint="run a workload there: headgate run FILE"
             )
-        told: dict[str, Any] = read_json(file)
-        queries = {name: QueryCost(**cost) for name, cost in told.pop("queries").items()}
-        return cls(**told, queries=queries)
+        fields: dict[str, Any] = read_json(file)
+        queries = {name: QueryCost(**cost) for name, cost in fields.pop("queries").items()}
+        return cls(**fields, queries=queries)

@@ -1,15 +1,24 @@
-"""What a stream or its queries could not take: late rows, text that is no row, rows that an expression failed on.
+"""Dead letters: tuples that a stream or its queries could not process. Each has a reason, and people can replay them.
 
-    NAME.jsonl              the first line says where it begins, each further line is one letter
-    NAME.taken-N.jsonl      letters taken for replay and not yet settled
+They are late rows, rejected rows, texts that are no rows, and tuples on which an expression of a query failed. The
+folder `deadletters` of the data directory has these files:
 
-Taking writes the file of those taken, then the other letters as a new NAME.jsonl, whose first line counts the takes: a
-file of letters taken with a higher number is a leftover.
+    NAME.jsonl              the dead letters of a stream: the first line is a header, each further line one letter
+    NAME.taken-N.jsonl      letters that were taken for replay and are not settled yet
 
-A line: {"append": …, "reason": …, "offset": …, "arrival": …, "row": {…}} or with "text" for what could not be read.
-With an offset and no row it is of a tuple that is in the stream: a late one, or one on which a query failed.
-`append` is the number of the log's append, so that keeping the same append twice keeps it once. What an expression of a
-query failed on has its "query", the "commit" that says so, and "offset" or "offsets": the tuples are in the stream.
+For example, a row without an event time, a late row (which is in the stream, with an offset), a text, and a row on
+which query `fire` failed:
+
+    {"reason":"no event time","arrival":100.0,"row":{"id":7,"ts":null},"append":3}
+    {"reason":"late by 3.2 s","arrival":100.0,"offset":21,"append":3}
+    {"reason":"broken JSON: …","arrival":101.0,"text":"{","append":0}
+    {"reason":"division by zero: …","arrival":100.0,"offset":20,"append":0,"query":"fire","commit":120}
+
+*Once.* After a crash the newest append or commit may be kept a second time. Its number, `append` or `commit`, is in
+each letter and in the header, so letters that are in the file are not written again.
+
+*Taking* letters writes `NAME.taken-N.jsonl`, then all other letters as a new `NAME.jsonl`, whose header counts how
+often letters were taken. So a file whose N is higher than that count was left by a crash, and is removed.
 """
 
 from __future__ import annotations
@@ -42,22 +51,22 @@ Choose = Callable[["Letter"], "Letter | None"]
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A row that a stream could not take, text that should have been one, or what a query's expression failed on."""
+    """One dead letter: a row, a text, or the offsets of tuples in the stream."""
 
     reason: str
     arrival: float
-    row: dict[str, Any] | None = None
-    text: str | None = None
-    offset: int | None = None
-    append: int = 0
+    row: dict[str, Any] | None = None  # of a rejected row, which is not in the stream
+    text: str | None = None  # of a tuple that is no row
+    offset: int | None = None  # of a tuple that is in the stream
+    append: int = 0  # the number of the append that rejected it
     query: str | None = None  # whose expression failed on it
-    offsets: list[list[Any]] | None = None  # [stream, offset] of each tuple, where it is more than one
-    closes: int | None = None  # of a group: the end of its window, microseconds
-    values: str | None = None  # what the expression was computed of, as JSON
-    commit: int = 0
+    offsets: list[list[Any]] | None = None  # [stream, offset] of each tuple, if there are several
+    closes: int | None = None  # for a group of tuples, the end of its window in microseconds
+    values: str | None = None  # the values of which the expression was computed, as JSON
+    commit: int = 0  # the number of the commit that has the failure
 
     def origins(self, stream: str) -> tuple[tuple[str, int], ...]:
-        """The tuples that it is about, in a stream's letters, as (stream, offset)."""
+        """The tuples that the letter is about, as (stream, offset); `stream` is the one whose letters these are."""
         if self.offsets is not None:
             return tuple((name, offset) for name, offset in self.offsets)
         return () if self.offset is None else ((stream, self.offset),)
@@ -65,31 +74,31 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Letters taken for replay. Append them under `batch`, then settle: also after a crash they go in once."""
+    """Letters that were taken for replay: append them to the log with the id `batch`, then settle them.
+
+    With this id they are appended once, even if a crash comes in between.
+    """
 
     batch: str
     letters: tuple[Letter, ...]
 
     def rows(self, schema: pa.Schema) -> pa.Table:
-        """Those that are rows, with the stream's types."""
+        """The letters that are rows, with the stream's types."""
         return from_plain([letter.row for letter in self.letters if letter.row is not None], schema)
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file must know of letters that are gone: how often some were taken, the newest append, how much of it.
+    """What must be known of letters that were kept in the file once, even if they have been taken since."""
 
-    The same of the newest commit, which has letters of queries.
-    """
-
-    takes: int = 0
-    append: int = 0
-    kept: int = 0
-    commit: int = 0
-    committed: int = 0
+    takes: int = 0  # how often letters were taken
+    append: int = 0  # the newest append of which there are letters
+    kept: int = 0  # how many letters of that append were kept
+    commit: int = 0  # the newest commit of which there are letters
+    committed: int = 0  # how many letters of that commit were kept
 
     def with_letter(self, letter: Letter) -> Header:
-        """The header of a file that would follow after this letter."""
+        """The header after this letter has been kept too."""
         if letter.commit and letter.commit >= self.commit:
             count = self.committed + 1 if letter.commit == self.commit else 1
             return replace(self, commit=letter.commit, committed=count)
@@ -99,7 +108,7 @@ class Header:
 
 
 def _alone(method: Callable[Concatenate[DeadLetters, P], R]) -> Callable[Concatenate[DeadLetters, P], R]:
-    """One thread at a time: the appender keeps letters while others list or take them."""
+    """Let one thread at a time run a method; after a write that failed, read the files again first."""
 
     @functools.wraps(method)
     def alone(self: DeadLetters, /, *arguments: P.args, **named: P.kwargs) -> R:
@@ -124,7 +133,7 @@ class DeadLetters:
         self._load()
 
     def _load(self) -> None:
-        """What the files say, at the start and after a write that failed; it is durable before anyone builds on it."""
+        """Read the files, at the start and after a failed write; they are durable before anybody relies on them."""
         with writing(self.path):
             sync_folder(self.path.parent)
             self._cut_torn_line()
@@ -137,14 +146,14 @@ class DeadLetters:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """What the files say is not known if this breaks off."""
+        """If a change fails half way, the files are read again before anything else."""
         self._unsure = True
         yield
         self._unsure = False
 
     @_alone
     def keep(self, appended: Appended) -> int:
-        """Keep what an append rejected or found late; the second time nothing happens. Returns how many were new."""
+        """Keep the rejected and late rows of an append, unless they are kept already; gives how many were new."""
         if appended.number < self._header.append:
             return 0
         letters = [
@@ -161,27 +170,27 @@ class DeadLetters:
         return len(letters)
 
     @_alone
-    def keep_committed(self, commit: int, told: Sequence[Mapping[str, Any]]) -> None:
-        """Keep what a commit says of this stream; the second time nothing happens. Commits come in rising order."""
+    def keep_committed(self, commit: int, failures: Sequence[Mapping[str, Any]]) -> None:
+        """Keep the letters of a commit, unless they are kept already; commits come in rising order."""
         if commit < self._header.commit:
             return
-        letters = [Letter(**each, commit=commit) for each in told]
+        letters = [Letter(**fields, commit=commit) for fields in failures]
         self._write(letters[self._header.committed :] if commit == self._header.commit else letters)
 
     @_alone
     def add(self, letters: Sequence[Letter]) -> None:
-        """Keep tuples that were refused before they came to the log."""
+        """Keep tuples that were refused before they were appended to the log."""
         self._write(letters)
 
     @_alone
     def failed(self, query: str) -> list[tuple[tuple[tuple[str, int], ...], int | None]]:
-        """What a query's expressions failed on: the tuples, as (stream, offset), and the end of a group's window."""
-        found = [letter for letter in self._read(self.path)[1] if letter.query == query]
-        return [(letter.origins(unquote(self.path.stem)), letter.closes) for letter in found]
+        """Where a query's expressions failed: the tuples, as (stream, offset), and the end of a group's window."""
+        of_query = [letter for letter in self._read(self.path)[1] if letter.query == query]
+        return [(letter.origins(unquote(self.path.stem)), letter.closes) for letter in of_query]
 
     @_alone
     def letters(self) -> list[Letter]:
-        """All that have not been taken, oldest first."""
+        """All letters that have not been taken, oldest first."""
         return self._read(self.path)[1]
 
     def count(self, reason: str | None = None) -> int:
@@ -189,11 +198,11 @@ class DeadLetters:
 
     @_alone
     def take(self, choose: Choose = lambda letter: letter) -> Taken | None:
-        """Take letters for replay, or those taken before and not settled; None where there are none.
+        """Take letters for replay, or those that were taken before and are not settled; None if there are none.
 
-        `choose` may change a letter, or leave it where it is (None).
+        `choose` gives a letter, perhaps changed, to take it, and None to leave it.
         """
-        if self._taken() is None:
+        if self._taken_file() is None:
             self._take(choose)
         return self.unsettled()
 
@@ -203,7 +212,7 @@ class DeadLetters:
         for letter in self.letters():
             chosen = choose(letter)
             if chosen is None:
-                rest.append(replace(letter, append=0, commit=0))  # the header counts it already
+                rest.append(replace(letter, append=0, commit=0))  # the new header counts it already
             else:
                 taken.append(chosen)
         if not taken:
@@ -218,15 +227,15 @@ class DeadLetters:
 
     @_alone
     def unsettled(self) -> Taken | None:
-        """Letters that were taken before a crash, perhaps: replay them before anything else."""
-        waiting = self._taken()
-        if waiting is None:
+        """Letters that were taken and not settled, perhaps because of a crash: replay them before anything else."""
+        file = self._taken_file()
+        if file is None:
             return None
-        return Taken(f"deadletters-{_number(waiting.stem):08}", tuple(self._read(waiting)[1]))
+        return Taken(f"deadletters-{_number(file.stem):08}", tuple(self._read(file)[1]))
 
     @_alone
     def settle(self, taken: Taken) -> None:
-        """The letters are in the log, and those that it rejected are kept: forget them."""
+        """Forget letters that are in the log now, or, if it rejected them, are dead letters again."""
         at("letters.settle.before")
         disk.unlink(self._taken_path(_number(taken.batch)), missing_ok=True)
         sync_folder(self.path.parent)
@@ -235,7 +244,7 @@ class DeadLetters:
     def _write(self, letters: Sequence[Letter]) -> None:
         if not letters:
             return
-        data = "".join(line(_told(letter)) + "\n" for letter in letters).encode()
+        data = "".join(line(_fields(letter)) + "\n" for letter in letters).encode()
         at("letters.keep.before")
         with self._changing(), writing(self.path), disk.opened(self.path, os.O_WRONLY) as descriptor:
             size = os.fstat(descriptor).st_size
@@ -252,40 +261,40 @@ class DeadLetters:
             self._reasons[letter.reason] += 1
 
     def _write_all(self, path: Path, header: Header, letters: Iterable[Letter]) -> None:
-        lines = (line(asdict(header)), *(line(_told(letter)) for letter in letters))
-        write_atomic(path, "".join(f"{each}\n" for each in lines).encode())
+        lines = (line(asdict(header)), *(line(_fields(letter)) for letter in letters))
+        write_atomic(path, "".join(f"{text}\n" for text in lines).encode())
 
     def _remove_unfinished(self) -> None:
-        """Letters whose taking was broken off are all in the file still."""
-        waiting = self._taken()
-        if waiting is not None and _number(waiting.stem) > self._header.takes:
-            disk.unlink(waiting)
+        """Remove taken letters if a crash came before the others were written: they are still in `NAME.jsonl`."""
+        file = self._taken_file()
+        if file is not None and _number(file.stem) > self._header.takes:
+            disk.unlink(file)
 
-    def _taken(self) -> Path | None:
-        found = sorted(self.path.parent.glob(f"{self.path.stem}.taken-*.jsonl"))
-        return found[0] if found else None
+    def _taken_file(self) -> Path | None:
+        files = sorted(self.path.parent.glob(f"{self.path.stem}.taken-*.jsonl"))
+        return files[0] if files else None
 
     def _taken_path(self, number: int) -> Path:
         return self.path.with_name(f"{self.path.stem}.taken-{number:08}.jsonl")
 
     def _cut_torn_line(self) -> None:
-        """A line without its end was never acknowledged; the others may not have reached the disk either.
+        """Cut off a last line without its end, which was never acknowledged, and force the others to disk.
 
-        They are written again: after an fsync that failed the system takes them for written, and another fsync alone
-        would do nothing. What follows them would then be behind a hole after a power cut.
+        They are written again first: after a failed fsync the operating system regards them as written, and another
+        fsync alone would do nothing. Then a power cut could leave a gap before the lines that follow.
         """
         data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
+        complete_lines = data[: data.rfind(b"\n") + 1]
         with disk.opened(self.path, os.O_WRONLY) as descriptor:
-            if len(whole) < len(data):
-                disk.truncate(descriptor, len(whole))
-            disk.write_all(descriptor, whole, 0)
+            if len(complete_lines) < len(data):
+                disk.truncate(descriptor, len(complete_lines))
+            disk.write_all(descriptor, complete_lines, 0)
             disk.fsync(descriptor)
 
     def _read(self, path: Path) -> tuple[Header, list[Letter]]:
         try:
             lines = self._lines(path)
-            return Header(**next(lines)), [Letter(**told) for told in lines]
+            return Header(**next(lines)), [Letter(**fields) for fields in lines]
         except (StopIteration, ValueError, TypeError) as error:
             raise HeadgateError(
                 "a line is not a dead letter", where=str(path), hint="correct the line or move the file away"
@@ -301,6 +310,7 @@ def _number(name: str) -> int:
     return int(name.rpartition("-")[2])
 
 
-def _told(letter: Letter) -> dict[str, Any]:
-    told = {name: getattr(letter, name) for name in Letter.__slots__}
-    return {name: value for name, value in told.items() if value is not None and (name != "commit" or value)}
+def _fields(letter: Letter) -> dict[str, Any]:
+    """What of a letter is written: the fields that have a value."""
+    fields = {name: getattr(letter, name) for name in Letter.__slots__}
+    return {name: value for name, value in fields.items() if value is not None and (name != "commit" or value)}

@@ -1,15 +1,20 @@
-"""The data directory: one engine's streams, commits, results and dead letters.
+"""The data directory, which has everything that an engine keeps on disk.
 
-headgate.json       the format's version
-lock                held by the process that has it open
-streams/NAME/       a stream's log
-deadletters/        what streams could not take
-commits/            what runs have done
-aside/              files that executors write before they are committed
-waiting/QUERY/      rows that wait between the operators of a query
-results/QUERY/      what a query has produced
-journal/            how the states of queries have changed
-spark.log           what Spark says, if it is Headgate's own; spark.log.1 is the part before
+    headgate.json       the version of the format
+    lock                locked by the process that has the directory open
+    streams/NAME/       the log of a stream (see `log.files`)
+    deadletters/        tuples that streams or queries could not process (see `dead_letters`)
+    commits/            the commit log (see `commits.commit_log`)
+    aside/              large results, which executors write here before they are committed
+    waiting/QUERY/      fragment logs: rows that wait between two fragments of a query
+    results/QUERY/      files with the results of a query (see `sinks.result_files`)
+    journal/            how the states of queries have changed (see `journal`)
+    spark.log           the log of Spark, if the engine has started it; spark.log.1 has the lines before
+
+*Recovery.* The stream logs and the commit log are the truth, and everything else follows from them. After a crash the
+engine opens the stream logs, reads the commit log, delivers every committed result that a sink lacks, removes files in
+`aside` that nobody needs, and starts each query at its committed offsets. A run that was not committed does not count,
+and is done again.
 """
 
 from __future__ import annotations
@@ -26,8 +31,8 @@ from headgate.spark.store.atomic_files import read_json, remove_temporary, safe_
 from headgate.spark.store.kill_points import at
 
 VERSION = 2
-FORMER = (1,)  # read as they are: taking one over is writing the new version
-# Older directories have no folder for the journal: who writes to it makes it.
+FORMER = (1,)  # versions that can be read too; opening such a directory only writes the new version
+# Older directories have no folder `journal`: it is created when the journal is written.
 FOLDERS = (
     "streams",
     "deadletters",
@@ -37,11 +42,11 @@ FOLDERS = (
     "results",
     "journal",
 )
-FILES = ("lock", "spark.log", "spark.log.1")  # those that may be there before the version is: Spark starts first
+FILES = ("lock", "spark.log", "spark.log.1")  # may be there before the version is written, as Spark starts first
 
 
 class DataDirectory:
-    """A data directory, made or opened, and locked against other processes until it is closed.
+    """A data directory, created or opened, and locked against other processes until it is closed.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, DataDirectory(Path(folder) / "data") as directory:
@@ -60,7 +65,7 @@ class DataDirectory:
             raise
 
     def close(self) -> None:
-        """Let other processes have it."""
+        """Release the lock."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -112,10 +117,10 @@ class DataDirectory:
     def _make(self) -> None:
         try:
             disk.make_folder(self.path)
-        except (OSError, ValueError) as error:  # a name may also hold what no name may hold
-            told = getattr(error, "strerror", None) or str(error)
+        except (OSError, ValueError) as error:  # ValueError: the name has a character that no name may have
+            reason = getattr(error, "strerror", None) or str(error)
             raise HeadgateError(
-                f"cannot make the data directory: {told}", where=str(self.path), hint="choose another place"
+                f"cannot make the data directory: {reason}", where=str(self.path), hint="choose another place"
             ) from error
 
     def _lock(self) -> int:
@@ -131,25 +136,25 @@ class DataDirectory:
                 where=str(self.path),
                 hint="stop that process or choose another directory",
             ) from error
-        with suppress(OSError):  # for people only, and a disk may be full
+        with suppress(OSError):  # the number is only for people, and the disk may be full
             disk.truncate(descriptor, 0)
             disk.write_all(descriptor, f"{os.getpid()}\n".encode(), 0)
         return descriptor
 
     def _check_version(self) -> None:
-        """Write the version last: a directory that has it has all its folders."""
+        """Check the version, or create a new directory: the version is written last, when all folders are there."""
         remove_temporary(self.path)
         file = self.path / "headgate.json"
         if file.exists():
-            found = read_json(file).get("format")
-            check_version(found, file)
-            if found != VERSION:
+            version = read_json(file).get("format")
+            check_version(version, file)
+            if version != VERSION:
                 self._take_over(file)
             return
-        strangers = sorted(path.name for path in self.path.iterdir() if path.name not in (*FOLDERS, *FILES))
-        if strangers:
+        foreign = sorted(path.name for path in self.path.iterdir() if path.name not in (*FOLDERS, *FILES))
+        if foreign:
             raise HeadgateError(
-                f"the folder is not a data directory and not empty: it holds '{strangers[0]}'",
+                f"the folder is not a data directory and not empty: it holds '{foreign[0]}'",
                 where=str(self.path),
                 hint="choose a new or an empty folder",
             )
@@ -160,18 +165,18 @@ class DataDirectory:
         write_json(file, {"format": VERSION})
 
     def _take_over(self, file: Path) -> None:
-        """One step: before it the directory is of the former version, after it an older Headgate refuses it."""
+        """Write the new version, in one atomic step; from then on an older Headgate refuses the directory."""
         at("directory.take-over.before")
         write_json(file, {"format": VERSION}, point="directory.take-over")
         at("directory.take-over.after")
 
 
-def check_version(found: object, file: Path) -> None:
-    """Refuse a directory that another Headgate has written in another way."""
-    if found != VERSION and found not in FORMER:
-        known = ", ".join(map(str, (*FORMER, VERSION)))
+def check_version(version: object, file: Path) -> None:
+    """Refuse a directory with a version of the format that this Headgate cannot read."""
+    if version != VERSION and version not in FORMER:
+        readable = ", ".join(map(str, (*FORMER, VERSION)))
         raise HeadgateError(
-            f"the data directory has format {found}, this Headgate reads formats {known}",
+            f"the data directory has format {version}, this Headgate reads formats {readable}",
             where=str(file),
             hint="open it with the Headgate that wrote it, or choose a new directory",
         )

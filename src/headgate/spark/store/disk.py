@@ -1,8 +1,8 @@
-"""The one place through which the store changes files.
+"""The only module through which the store changes files, so that tests can replace the disk by a faulty one.
 
-Nine operations of the operating system (`Disk`), and a few made of them. The store calls the functions of this module,
-which go to the disk in use: the real one, unless a test has put another in its place that counts operations, refuses
-some, or forgets what was not forced to disk. Reading needs no such place: any disk in use is a real folder.
+`Disk` has the operations of the operating system that change files. The store calls the functions of this module, which
+use the real disk unless a test has put another in its place: one that counts operations, lets some fail, or loses what
+was not forced to disk. Files are read directly, since also such a disk keeps them in a real folder.
 
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -34,7 +34,7 @@ class Disk:
         return os.open(path, flags | os.O_CLOEXEC, 0o666)
 
     def write(self, descriptor: int, data: Any, position: int) -> int:
-        """How many bytes were written: perhaps not all, as on a disk that is nearly full."""
+        """Write and give the number of bytes written, perhaps not all, as on a disk that is nearly full."""
         return os.pwrite(descriptor, data, position)
 
     def truncate(self, descriptor: int, size: int) -> None:
@@ -61,7 +61,7 @@ _in_use = Disk()
 
 @contextmanager
 def use(other: Disk) -> Iterator[None]:
-    """Change files through another disk meanwhile; for tests."""
+    """Use another disk meanwhile; for tests."""
     global _in_use
     before, _in_use = _in_use, other
     try:
@@ -71,13 +71,13 @@ def use(other: Disk) -> Iterator[None]:
 
 
 def open(path: Name, flags: int) -> int:
-    """A descriptor, which the caller closes with `os.close`."""
+    """Open a file; the caller closes the descriptor with `os.close`."""
     return _in_use.open(path, flags)
 
 
 @contextmanager
 def opened(path: Name, flags: int) -> Iterator[int]:
-    """A descriptor for as long as the block takes."""
+    """Open a file for the duration of a `with` block."""
     descriptor = _in_use.open(path, flags)
     try:
         yield descriptor
@@ -86,7 +86,7 @@ def opened(path: Name, flags: int) -> Iterator[int]:
 
 
 def write_all(descriptor: int, data: Any, position: int) -> None:
-    """Write all of it: one call may write a part."""
+    """Write all of the data, with several calls if need be."""
     view = memoryview(data).cast("B")
     while view:
         written = _in_use.write(descriptor, view, position)
@@ -104,13 +104,13 @@ def fsync(descriptor: int) -> None:
 
 
 def sync(path: Name) -> None:
-    """The same for a file or folder that is not open."""
+    """Force a file or folder that is not open to disk."""
     with opened(path, os.O_RDONLY) as descriptor:
         _in_use.fsync(descriptor)
 
 
 def replace(source: Name, target: Name) -> None:
-    """Give a file another name, in place of the file that had it."""
+    """Rename a file; a file that has the new name already is replaced."""
     _in_use.replace(source, target)
 
 
@@ -124,7 +124,7 @@ def unlink(path: Name, *, missing_ok: bool = False) -> None:
 
 
 def mkdir(path: Name) -> None:
-    """Make a folder, unless it is there; its name has not reached the disk for certain."""
+    """Create a folder unless it exists; its name is not forced to disk."""
     try:
         _in_use.mkdir(path)
     except FileExistsError:
@@ -133,9 +133,9 @@ def mkdir(path: Name) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder with those above it that are missing; their names have reached the disk on return.
+    """Create a folder and those above it that are missing; their names are durable on return.
 
-    The name of the folder that is there already is forced to disk too: its maker may have died before it could do so.
+    The name of a folder that exists is forced to disk too: whoever created it may have died before doing so.
     """
     if not path.is_dir():
         make_folder(path.parent)
@@ -147,7 +147,7 @@ def make_folder(path: Path) -> None:
 def rmtree(path: Name) -> None:
     """Remove a folder with everything in it."""
     with os.scandir(path) as entries:
-        found = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries]
-    for each, folder in found:
-        rmtree(each) if folder else _in_use.unlink(each)
+        content = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for name, is_folder in content:
+        rmtree(name) if is_folder else _in_use.unlink(name)
     _in_use.rmdir(path)

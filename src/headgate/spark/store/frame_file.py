@@ -1,18 +1,25 @@
-"""An append-only file of checksummed frames: what the stream log's tail and the commit log are made of.
+"""A frame file: an append-only file of records with checksums, used for the tail of a stream log and the commit log.
 
-A frame is
+A record is stored as a *frame* (all numbers are little-endian):
 
-    "HGf1"  length (8 bytes)  crc32 of these twelve (4)     payload     crc32 of the payload (4)  "HGe1"
+    header     "HGf1", length of the payload (8 bytes), crc32 of these twelve bytes (4)
+    payload
+    trailer    crc32 of the payload (4 bytes), "HGe1"
 
-all numbers little-endian. One frame or a group of them is written with one write and one fsync, and is acknowledged
-after them. If the disk refuses, what was written of the group is cut off again, so the file is as it was before. If the
-process dies instead, the whole frames at the beginning of the group stay and count, though nobody was told so: each of
-them says all that it has to say. The header has a checksum of its own so that a torn frame can be told from a damaged
-one:
+For example, the payload `one` becomes a frame of 16 + 3 + 8 bytes:
 
-* fewer bytes than the header says, or fewer than a header: the writer died before it could acknowledge. The frame is
-  cut off. So is one whose end is zeros up to the end of the file, which some file systems leave after a power cut.
-* a checksum that does not match: somebody changed acknowledged bytes. The file is refused by name, never read around.
+    48 47 66 31  03 00 00 00 00 00 00 00  48 ac f5 d9 | 6f 6e 65 | f1 86 6c 7a  48 47 65 31
+
+*Writing.* One frame, or a group of them, is written with one write and one fsync, and only then acknowledged. If the
+disk refuses, the group is cut off again, and the file is as it was before. If the process dies, complete frames at the
+beginning of the group stay and count, although nobody has acknowledged them: each frame makes sense without the others.
+
+*Opening.* The header has its own checksum, so a torn frame and a damaged one can be distinguished:
+
+* Torn: the file ends before the frame does. The writer died before it could acknowledge it, so the frame is cut off.
+  The same holds if the file ends in zeros from the frame's trailer on, which some file systems leave after a power cut.
+* Damaged: a checksum does not match. Acknowledged bytes have changed, so the file is refused with its name; nothing
+  behind the damage is read.
 """
 
 from __future__ import annotations
@@ -35,18 +42,22 @@ from headgate.spark.store.kill_points import at
 _HEADER = struct.Struct("<4sQI")
 _TRAILER = struct.Struct("<I4s")
 _BEGIN, _END = b"HGf1", b"HGe1"
-GROUP = 64  # frames that share an fsync at most
+GROUP = 64  # the most frames that share an fsync
 
 
-class FramePosition(NamedTuple):
-    """Where a frame's payload lies in its file."""
+class FrameLocation(NamedTuple):
+    """Where in its file the payload of a frame begins, and how long it is."""
 
-    position: int
+    start: int
     length: int
 
 
 def frame(payload: bytes) -> bytes:
-    """The payload with its header and trailer."""
+    """The payload with its header and trailer.
+
+    >>> frame(b"one").hex(" ")
+    '48 47 66 31 03 00 00 00 00 00 00 00 48 ac f5 d9 6f 6e 65 f1 86 6c 7a 48 47 65 31'
+    """
     start = struct.pack("<4sQ", _BEGIN, len(payload))
     return b"".join(
         (start, struct.pack("<I", zlib.crc32(start)), payload, _TRAILER.pack(zlib.crc32(payload), _END)),
@@ -54,10 +65,10 @@ def frame(payload: bytes) -> bytes:
 
 
 class FrameFile:
-    """One such file, open for appending and for reading from several threads.
+    """An open frame file, to which one thread appends and from which several may read.
 
-    It stays readable for those who hold it when its name is removed, and closes with the last of them. Who appends or
-    reads holds the descriptor: once it is closed, its number may be that of any other file of the program.
+    If its name is removed, those who have it open can still read it. The descriptor is closed only when no append or
+    read is under way: afterwards its number may belong to any other file of the program.
     """
 
     def __init__(self, path: Path, *, point: str) -> None:
@@ -68,31 +79,31 @@ class FrameFile:
         self._release = weakref.finalize(self, os.close, self._descriptor)
         self._holding = threading.Lock()
         self._holders, self._closed = 0, False
-        self.places, self.size = self._scan()
+        self.frames, self.size = self._scan()
         self._secure_newest()
 
     def close(self) -> None:
-        """Nothing more is written or read; the file is let go of when those who are at it have done."""
+        """Accept no more appends and reads; the descriptor is closed when those under way have ended."""
         with self._holding:
             self._closed = True
             self._release_if_free()
 
     def refuse(self) -> None:
-        """Accept nothing more: what is in the file, or beside it, is known only after it is opened anew."""
+        """Accept no more appends, because only opening the file again shows what is in it or beside it."""
         self._failed = True
 
-    def append(self, payload: bytes) -> FramePosition:
-        """Add a frame; it is durable on return."""
+    def append(self, payload: bytes) -> FrameLocation:
+        """Append a frame; it is durable on return."""
         return self.append_all([payload])[0]
 
-    def append_all(self, payloads: Sequence[bytes]) -> list[FramePosition]:
-        """Add frames with one write and one fsync: all of them are durable on return, none is there after an error."""
+    def append_all(self, payloads: Sequence[bytes]) -> list[FrameLocation]:
+        """Append frames with one write and one fsync: all are durable on return, none is there after an error."""
         if not payloads:
             return []
         with self._held():
             return self._append_all([frame(payload) for payload in payloads])
 
-    def _append_all(self, frames: list[bytes]) -> list[FramePosition]:
+    def _append_all(self, frames: list[bytes]) -> list[FrameLocation]:
         self._refuse_after_failure()
         try:
             self._write_group(frames)
@@ -100,10 +111,10 @@ class FrameFile:
             self._cut_back()
             raise disk_error(error, self.path) from error
         added = []
-        for each in frames:
-            added.append(FramePosition(self.size + _HEADER.size, len(each) - _HEADER.size - _TRAILER.size))
-            self.size += len(each)
-        self.places += added
+        for written in frames:
+            added.append(FrameLocation(self.size + _HEADER.size, len(written) - _HEADER.size - _TRAILER.size))
+            self.size += len(written)
+        self.frames += added
         return added
 
     def _write_group(self, frames: list[bytes]) -> None:
@@ -111,33 +122,33 @@ class FrameFile:
         at(f"{self._point}.before")
         at(f"{self._point}.half", first=lambda: self._write(data[: len(data) // 2], position))
         if len(frames) > 1:
-            whole = len(data) - len(frames[-1])
-            at(f"{self._point}.between", first=lambda: self._write(data[: whole + len(frames[-1]) // 2], position))
+            half_of_last = len(data) - len(frames[-1]) + len(frames[-1]) // 2
+            at(f"{self._point}.between", first=lambda: self._write(data[:half_of_last], position))
         self._write(data, position)
         at(f"{self._point}.written")
         disk.fsync(self._descriptor)
         at(f"{self._point}.after")
 
     def _cut_back(self) -> None:
-        """Remove what a failed write has left behind its last frame."""
+        """Remove what a failed write has left after the last frame."""
         try:
             disk.truncate(self._descriptor, self.size)
             disk.fsync(self._descriptor)
         except OSError:
             self.refuse()
 
-    def read(self, place: FramePosition) -> bytes:
-        """The payload at a place, checked again."""
+    def read(self, location: FrameLocation) -> bytes:
+        """The payload at a location; its checksum is compared each time."""
         with self._held():
-            return _payload(self._descriptor, self.path, place)
+            return _payload(self._descriptor, self.path, location)
 
-    def raw(self, place: FramePosition) -> bytes:
-        """The whole frame at a place, to copy it."""
-        return frame(self.read(place))
+    def raw(self, location: FrameLocation) -> bytes:
+        """The whole frame at a location, to copy it."""
+        return frame(self.read(location))
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """The descriptor is ours meanwhile."""
+        """The descriptor is not closed meanwhile."""
         with self._holding:
             if self._closed:
                 raise HeadgateError("the file is closed", where=str(self.path), hint="open the directory again")
@@ -165,77 +176,78 @@ class FrameFile:
                 hint="look at the disk, then start again",
             )
 
-    def _scan(self) -> tuple[list[FramePosition], int]:
+    def _scan(self) -> tuple[list[FrameLocation], int]:
         """All complete frames; a torn one at the end is cut off."""
-        places, end = [], 0
-        for place in _whole_frames(self._descriptor, self.path):
-            self.read(place)
-            places.append(place)
-            end = place.position + place.length + _TRAILER.size
+        locations, end = [], 0
+        for location in _whole_frames(self._descriptor, self.path):
+            self.read(location)
+            locations.append(location)
+            end = location.start + location.length + _TRAILER.size
         if end < os.fstat(self._descriptor).st_size:
             disk.truncate(self._descriptor, end)
             disk.fsync(self._descriptor)
-        return places, end
+        return locations, end
 
     def _secure_newest(self) -> None:
-        """Write the newest frames again: their writer may have died before its fsync, or that may have failed.
+        """Write the newest frames again and force them to disk, since from now on others rely on them.
 
-        Whoever reads them builds on them. After an fsync that failed the system takes the bytes for written, and
-        another fsync alone would do nothing. One fsync makes no more than `GROUP` frames durable.
+        Their writer may have died before its fsync, or the fsync may have failed. After a failed fsync the operating
+        system regards the bytes as written, so another fsync alone would do nothing. One fsync is for `GROUP` frames
+        at most, so older frames are durable.
         """
-        newest = self.places[-GROUP:]
+        newest = self.frames[-GROUP:]
         if newest:
             try:
-                self._write(b"".join(map(self.raw, newest)), newest[0].position - _HEADER.size)
+                self._write(b"".join(map(self.raw, newest)), newest[0].start - _HEADER.size)
                 disk.fsync(self._descriptor)
             except OSError as error:
                 raise disk_error(error, self.path) from error
 
 
 def read_frames(path: Path) -> Iterator[bytes]:
-    """The payloads of a file that another process may be appending to; nothing is changed, a torn frame ends it.
+    """The payloads of a file to which another process may be appending, up to the end or to a torn frame.
 
-    Frames are there for a moment before they are durable, so this may see some that the writer is about to cut off.
-    The file stays readable while it is read, also if its name is removed.
+    The file is not changed. Frames can be read a moment before they are durable, so there may be some that the writer
+    cuts off again. If the file's name is removed meanwhile, reading goes on.
     """
     descriptor = disk.open(path, os.O_RDONLY)
     try:
-        for place in _whole_frames(descriptor, path):
-            yield _payload(descriptor, path, place)
+        for location in _whole_frames(descriptor, path):
+            yield _payload(descriptor, path, location)
     finally:
         os.close(descriptor)
 
 
-def _whole_frames(descriptor: int, path: Path) -> Iterator[FramePosition]:
-    """The places of complete frames from the beginning of a file to its end or to a torn frame."""
+def _whole_frames(descriptor: int, path: Path) -> Iterator[FrameLocation]:
+    """The locations of the complete frames, from the beginning of a file to its end or to a torn frame."""
     size, end = os.fstat(descriptor).st_size, 0
-    while end < size and (place := _place(descriptor, path, end, size)) is not None:
-        yield place
-        end = place.position + place.length + _TRAILER.size
+    while end < size and (location := _locate(descriptor, path, end, size)) is not None:
+        yield location
+        end = location.start + location.length + _TRAILER.size
 
 
-def _place(descriptor: int, path: Path, start: int, size: int) -> FramePosition | None:
-    """The frame that begins here, None if it is torn."""
+def _locate(descriptor: int, path: Path, start: int, size: int) -> FrameLocation | None:
+    """The frame that begins at `start`; None if it is torn."""
     header = os.pread(descriptor, _HEADER.size, start)
     if len(header) < _HEADER.size or (not any(header) and _zeros(descriptor, start, size)):
         return None
     begin, length, checksum = _HEADER.unpack(header)
     if begin != _BEGIN or checksum != zlib.crc32(header[:-4]):
         raise damaged(path, f"the record at byte {start}")
-    place = FramePosition(start + _HEADER.size, length)
-    trailer = place.position + length
+    location = FrameLocation(start + _HEADER.size, length)
+    trailer = location.start + length
     if trailer + _TRAILER.size > size or _zeros(descriptor, trailer, size):
         return None
-    return place
+    return location
 
 
-def _payload(descriptor: int, path: Path, place: FramePosition) -> bytes:
-    data = _read(descriptor, place.position, place.length + _TRAILER.size)
+def _payload(descriptor: int, path: Path, location: FrameLocation) -> bytes:
+    data = _read(descriptor, location.start, location.length + _TRAILER.size)
     if len(data) < _TRAILER.size or _TRAILER.unpack(data[-_TRAILER.size :]) != (
         zlib.crc32(memoryview(data)[: -_TRAILER.size]),
         _END,
     ):
-        raise damaged(path, f"the record at byte {place.position - _HEADER.size}")
+        raise damaged(path, f"the record at byte {location.start - _HEADER.size}")
     return data[: -_TRAILER.size]
 
 
@@ -247,12 +259,12 @@ def _read(descriptor: int, position: int, length: int) -> bytes:
 
 
 def _zeros(descriptor: int, start: int, size: int) -> bool:
-    """Whether there is nothing but zeros from here to the end."""
+    """Whether there is nothing but zeros from `start` to the end."""
     while start < size:
-        fragment = os.pread(descriptor, 1 << 20, start)
-        if any(fragment):
+        chunk = os.pread(descriptor, 1 << 20, start)
+        if any(chunk):
             return False
-        if not fragment:  # the file has become shorter meanwhile
+        if not chunk:  # the file has become shorter meanwhile
             return True
-        start += len(fragment)
+        start += len(chunk)
     return True

@@ -1,10 +1,14 @@
-"""The journal: every change of a query's state, one line of JSON each, for people who ask what has happened.
+"""The journal: every change of a query's state as a line of JSON, for people who ask what has happened.
 
-current.jsonl     the newest lines
-former.jsonl      the lines before them; when `current` is full it takes this place, and what was here is gone
+    current.jsonl     the newest lines
+    former.jsonl      the lines before them: when `current.jsonl` is full, it is renamed to `former.jsonl`
 
-Nothing is recovered from the journal, so a line is not forced to disk: a power cut may take the last ones. For the same
-reason a disk that is full stops nobody: the lines are counted as lost, and the log says so.
+A line looks like this:
+
+    {"at":1767265200.25,"query":"fire","from":"scheduled","to":"paused","reason":"asked for"}
+
+Nothing is recovered from the journal, so lines are not forced to disk, and a power cut may lose the last ones. For the
+same reason a full disk stops nothing: the lines that could not be written are counted, and an error is logged.
 """
 
 from __future__ import annotations
@@ -24,16 +28,16 @@ from headgate.spark.store import disk
 
 FOLDER = "journal"
 LIMIT = 1 << 20  # bytes of each of the two files
-LONGEST_REASON = 2000  # characters; one error message must not push all else out
+LONGEST_REASON = 2000  # characters, so that one long error message does not push out all other lines
 _CURRENT, _FORMER = "current.jsonl", "former.jsonl"
-_ATTEMPTS = 10  # to open both files while none of them is renamed
+_ATTEMPTS = 10  # to open both files without one of them being renamed meanwhile
 
 _logger = logs.logger("journal")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A query went from one state to another, at a time in seconds since 1970.
+    """A query's change from one state to another, at a time in seconds since 1970.
 
     >>> Entry(1767265200.25, "fire", "scheduled", "paused", "asked for").to_json()
     {'at': 1767265200.25, 'query': 'fire', 'from': 'scheduled', 'to': 'paused', 'reason': 'asked for'}
@@ -52,7 +56,7 @@ class Entry:
 class Journal:
     """Appends entries to the files in a folder, which have at most `limit` bytes each.
 
-    One thread writes; whoever likes reads meanwhile with `read_journal`, also in another process.
+    One thread writes; others may read meanwhile with `read_journal`, also in another process.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -68,7 +72,7 @@ class Journal:
         self._failing = False
 
     def write(self, entries: Sequence[Entry]) -> None:
-        """Append entries. What the disk refuses is not raised: `lost` counts the lines that are not written."""
+        """Append entries. An error of the disk is not raised: `lost` counts the lines that were not written."""
         lines = [_line(entry) for entry in entries]
         try:
             while lines:
@@ -83,12 +87,12 @@ class Journal:
     def _append(self, lines: Sequence[bytes]) -> int:
         """Append as many lines as the current file has room for, and return their number.
 
-        A full file is put aside first. A line that is larger than a file may be has one of its own.
+        If it has no room, it is renamed to `former.jsonl`. A line that exceeds the limit gets a file of its own.
         """
         current = self._folder / _CURRENT
         with self._opened(current) as descriptor:
             size = os.fstat(descriptor).st_size
-            torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"  # a crash in a line, which ends here
+            torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"  # a crash has cut the last line off
             room = self._limit - size - torn
             fitting = sum(end <= room for end in accumulate(map(len, lines)))
             if fitting or not size:
@@ -100,33 +104,33 @@ class Journal:
 
     def _opened(self, path: Path) -> AbstractContextManager[int]:
         if not self._folder.is_dir():
-            disk.mkdir(self._folder)  # directories of earlier versions lack it
+            disk.mkdir(self._folder)  # directories of earlier versions do not have it
         return disk.opened(path, os.O_RDWR | os.O_CREAT)
 
 
 def read_journal(directory: str | os.PathLike[str], query: str | None = None, last: int | None = None) -> list[Entry]:
-    """What the journal of a data directory has, oldest first: of one query, and only the newest `last`, if given.
+    """The entries in the journal of a data directory, oldest first: of one query, and the newest `last`, if given.
 
-    Lines that are not whole are left out: the one that is just being written, and those that a crash has cut off.
+    Incomplete lines are left out: one that is being written, and those that a crash has cut off.
     """
     lines = b"\n".join(_contents(Path(directory) / FOLDER)).split(b"\n")
-    found = [entry for entry in map(_parsed, lines) if entry is not None and query in (None, entry.query)]
-    return found if last is None else found[max(0, len(found) - last) :]
+    entries = [entry for entry in map(_parsed, lines) if entry is not None and query in (None, entry.query)]
+    return entries if last is None else entries[max(0, len(entries) - last) :]
 
 
 def _line(entry: Entry) -> bytes:
-    kept = entry.to_json()
+    fields = entry.to_json()
     if len(entry.reason) > LONGEST_REASON:
-        kept["reason"] = entry.reason[: LONGEST_REASON - 1] + "…"
-    text = json.dumps(kept, separators=(",", ":"), ensure_ascii=False)
+        fields["reason"] = entry.reason[: LONGEST_REASON - 1] + "…"
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
     return f"{text}\n".encode(errors="backslashreplace")  # half of a surrogate pair becomes JSON's \udXXX
 
 
 def _parsed(line: bytes) -> Entry | None:
     try:
-        found = json.loads(line)
-        texts = [found[name] for name in ("query", "from", "to", "reason")]
-        return Entry(float(found["at"]), *texts) if all(isinstance(text, str) for text in texts) else None
+        fields = json.loads(line)
+        texts = [fields[name] for name in ("query", "from", "to", "reason")]
+        return Entry(float(fields["at"]), *texts) if all(isinstance(text, str) for text in texts) else None
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -141,13 +145,13 @@ def _write_or_undo(descriptor: int, size: int, data: bytes) -> None:
 
 
 def _contents(folder: Path) -> Iterator[bytes]:
-    """The former and the current file, opened while none of them was renamed."""
+    """The contents of the former and the current file, opened so that neither was renamed in between."""
     paths = (folder / _CURRENT, folder / _FORMER)
     for attempt in range(1, _ATTEMPTS + 1):
         with ExitStack() as stack:
             files = [_open_if_there(path, stack) for path in paths]
-            # The number of an open file is not given to another, so what has its name still had it all the while.
-            if list(map(_number, files)) == list(map(_number, paths)) or attempt == _ATTEMPTS:
+            # The inode number of an open file is not reused: if a name has the same one still, it was not renamed.
+            if list(map(_inode, files)) == list(map(_inode, paths)) or attempt == _ATTEMPTS:
                 yield from (file.read() for file in reversed(files) if file is not None)
                 return
 
@@ -158,7 +162,7 @@ def _open_if_there(path: Path, stack: ExitStack) -> FileIO | None:
     return None
 
 
-def _number(file: Path | FileIO | None) -> int | None:
+def _inode(file: Path | FileIO | None) -> int | None:
     with suppress(FileNotFoundError):
         return None if file is None else os.stat(file if isinstance(file, Path) else file.fileno()).st_ino
     return None

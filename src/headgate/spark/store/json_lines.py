@@ -1,6 +1,6 @@
-"""Tables as JSON lines and back, with the types that JSON lacks.
+"""Converts tables to JSON lines and back, also types that JSON lacks.
 
-Timestamps and dates are ISO 8601, decimals and floats that are not finite are strings, binary is base64.
+Timestamps and dates become ISO 8601 texts, decimals and floats that are not finite texts, binary values base64.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def line(value: Any) -> str:
 
 
 def from_lines(lines: Iterable[bytes], schema: pa.Schema | None = None) -> pa.Table:
-    """The table; without a schema the types are those that JSON shows.
+    """The table of JSON lines; without a schema the types are those that JSON shows.
 
     >>> from_lines([b'{"a":1}', b'{"a":2}'])["a"].to_pylist()
     [1, 2]
     """
-    rows = [json.loads(each) for each in lines]
+    rows = [json.loads(text) for text in lines]
     return pa.Table.from_pylist(rows) if schema is None else from_plain(rows, schema)
 
 
 def from_plain(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """The table of rows as JSON shows them."""
+    """The table of rows that were parsed from JSON, with the types of a schema."""
     columns = [pa.array(_column(rows, column), column.type) for column in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -91,7 +91,7 @@ def _nested(value: Any, kind: Any) -> Any:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return [_typed(item, kind.value_type) for item in value]
     if pa.types.is_struct(kind):
-        return {part.name: _typed(value.get(part.name), part.type) for part in kind}
+        return {field.name: _typed(value.get(field.name), field.type) for field in kind}
     if pa.types.is_duration(kind):
         return datetime.timedelta(seconds=value)
     if pa.types.is_time(kind):

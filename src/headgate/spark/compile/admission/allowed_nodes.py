@@ -1,15 +1,15 @@
-"""What a query's plan may hold once Spark has analysed it: classes on a list, and constants within bounds.
+"""Checks an analysed plan: refuses a query with an operator, expression or method that `allowed.toml` does not list.
 
-Names tell little: Spark finds a function in quotes, with its schema, or under a name that a session gave it. So what
-holds is what Spark made of the query: each operator and each expression of the analysed plan is of a class in
-`allowed.toml`, and so is each method that an expression calls. The list was collected from the functions that
-`plan/sql/functions.toml` accepts.
+Function names are not enough: Spark finds a function in quotes, with its schema, or under a name that a session gave
+it. So the check looks at what Spark made of the query. `walk.java` writes the analysed plan as JSON with one call; then
+each operator and expression must be of a listed class, and each method that an expression calls must be listed too.
+Example: `reflect('java.lang.System', 'nanoTime')` is an expression of the class CallMethodViaReflection, under whatever
+name it was called, and is refused.
 """
 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,24 +21,24 @@ from pyspark.sql import DataFrame
 from headgate.model import HeadgateError
 from headgate.plan.sql.bounds import room
 from headgate.spark.compile.admission.constants import check_constants
+from headgate.spark.compile.admission.lists import listed
 
 _CATALYST = "org.apache.spark.sql.catalyst."
 _CALLS = frozenset({"expressions.objects.Invoke", "expressions.objects.StaticInvoke"})
-_COLLECTS = frozenset({"expressions.aggregate.CollectList", "expressions.aggregate.CollectSet"})
 _MODE = "expressions.aggregate.Mode"
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An operator or an expression of an analysed plan, with those below it."""
+    """An operator or an expression of an analysed plan, with its children."""
 
-    name: str  # the class, below Catalyst's own package
+    name: str  # the class, without Catalyst's own package
     fields: Mapping[str, str]
     children: list[Node]
 
     @property
     def called(self) -> str:
-        """The method that it calls, for what only calls one: of a class, of a constant object, or of a value's type."""
+        """The method that an Invoke or StaticInvoke calls, after its class, constant object or type of value."""
         target = self.children[0].fields if self.children else {}
         of_object = target["value_class"] if target.get("type") == "object" and "value_class" in target else None
         owner = self.fields.get("owner") or of_object or target.get("type", "")
@@ -46,26 +46,26 @@ class Node:
 
 
 def check(frame: DataFrame) -> None:
-    """Refuse a query whose analysed plan holds anything that is not on the list."""
+    """Refuse a query whose analysed plan contains anything that is not on the list."""
     with room():
         _check(plan_of(frame), [])
 
 
 def plan_of(frame: DataFrame) -> Node:
-    """The analysed plan, functions that Spark only rewrites replaced by what they stand for."""
+    """The analysed plan; functions that Spark rewrites are replaced by what they are rewritten to."""
     jvm: Any = frame.sparkSession._jvm
-    known: Any = frame
-    plan = known._jdf.queryExecution().analyzed()
+    private: Any = frame
+    plan = private._jdf.queryExecution().analyzed()
     replaced = jvm.org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions.apply(plan)
     return _node(json.loads(_walk(jvm).json(replaced)))
 
 
 @cache
 def _walk(jvm: Any) -> Any:
-    """`walk.java` in the JVM, compiled by what Spark compiles its own code with.
+    """`walk.java` in the JVM, compiled with Janino, with which Spark compiles its own generated code.
 
-    Asking node by node would take a call each. Spark's own `toJSON` writes the branches of a CASE twice: those of a
-    CASE within a CASE four times, and so on.
+    Asking node by node would take a call for each. Spark's own `toJSON` writes the branches of a CASE twice, those of
+    a CASE within a CASE four times, and so on.
     """
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
@@ -73,8 +73,9 @@ def _walk(jvm: Any) -> Any:
     return compiler.getClassLoader().loadClass("headgate.Walk").newInstance()
 
 
-def _node(found: dict[str, Any]) -> Node:
-    return Node(found.pop("class").removeprefix(_CATALYST), found, [_node(one) for one in found.pop("below")])
+def _node(fields: dict[str, Any]) -> Node:
+    name, below = fields.pop("class"), fields.pop("below")
+    return Node(name.removeprefix(_CATALYST), fields, [_node(child) for child in below])
 
 
 def _check(node: Node, above: list[Node]) -> None:
@@ -82,7 +83,7 @@ def _check(node: Node, above: list[Node]) -> None:
         raise _not_listed(node.name)
     if node.name in _CALLS and node.called not in listed("methods"):
         raise _not_listed(node.called)
-    if node.name in _COLLECTS and not any(one.name == "expressions.SortArray" for one in above[-2:]):
+    if node.name in listed("sorted_only") and not any(parent.name == "expressions.SortArray" for parent in above[-2:]):
         hint = "sort what it collects: sort_array(collect_list(x))"
         raise HeadgateError("the order of what the query collects depends on the order of rows", hint=hint)
     if node.name == _MODE and node.fields.get("decides") != "true":
@@ -93,13 +94,6 @@ def _check(node: Node, above: list[Node]) -> None:
     for child in node.children:
         _check(child, above)
     above.pop()
-
-
-@cache
-def listed(kind: str) -> frozenset[str]:
-    """One of the lists: `plans`, `expressions` or `methods`."""
-    found = tomllib.loads((files(__package__) / "allowed.toml").read_text("utf-8"))
-    return frozenset(found[kind].split())
 
 
 def _not_listed(name: str) -> HeadgateError:

@@ -1,7 +1,9 @@
-"""Constants of a query that would read the clock, take all memory or never come to an end.
+"""Checks constants in a query: refuses those that would read the clock, take all memory or run for ever.
 
-A task that runs out of memory ends the whole Java process, and a regular expression cannot be stopped. So what makes
-long values must say how long in the query itself, and regular expressions stand in the query, not in columns.
+A task that runs out of memory ends the whole Java process, and Spark cannot stop a regular expression. So a function
+that makes long values needs a bounded length in the query itself, and a regular expression must be a constant.
+Examples, with columns s, n and p: `repeat(s, 1000000000)`, `repeat(s, n)` and `s RLIKE p` are refused,
+`repeat(s, least(n, 100))` is accepted. Which arguments are checked is in `allowed.toml`.
 """
 
 from __future__ import annotations
@@ -10,69 +12,54 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from math import prod
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from headgate.model import HeadgateError
+from headgate.spark.compile.admission.lists import length_argument, listed, pattern_arguments
 from headgate.spark.compile.admission.regular_expressions import explosive
 
 if TYPE_CHECKING:
     from headgate.spark.compile.admission.allowed_nodes import Node
 
-LONGEST = 100_000  # characters or elements that a function may make of nothing
-STEPS = 10_000_000  # the same, made one by one for the elements of another
+LONGEST = 100_000  # characters or elements of a value that a function makes from short arguments
+STEPS = 10_000_000  # the same inside a loop over the elements of an array
 PATTERN = 1_000  # characters of a regular expression
 WILDCARDS = 20  # in one LIKE
 
 _CLOCK = frozenset({"now", "today", "tomorrow", "yesterday"})
 _MOMENTS = frozenset({"date", "timestamp", "timestamp_ntz"})
-_VARY = frozenset({"AttributeReference", "NamedLambdaVariable"})
-_PATTERNS = MappingProxyType(  # which arguments are regular expressions
-    {
-        **dict.fromkeys(("RLike", "RegExpReplace", "RegExpExtract", "RegExpExtractAll", "RegExpInStr"), (1,)),
-        "StringSplit": (1,),
-        "StringToMap": (1, 2),
-    }
-)
-_LENGTHS = MappingProxyType(  # which argument tells how long the value becomes
-    {
-        **dict.fromkeys(("StringRepeat", "ArrayRepeat", "StringLPad", "StringRPad", "ArrayInsert", "FormatNumber"), 1),
-        **dict.fromkeys(("Round", "BRound", "RoundCeil", "RoundFloor"), 1),
-        "StringSpace": 0,
-    }
-)
-_LOOPS = frozenset({"ArrayTransform", "ArrayFilter", "ArrayAggregate", "ArrayExists", "ArrayForAll", "ZipWith"})
-_NO_DATE = re.compile(r"\s*[Tt]?\d{1,2}:")  # a time of the day alone is one of today
+_VARY = frozenset({"AttributeReference", "NamedLambdaVariable"})  # expressions that differ from row to row
+_NO_DATE = re.compile(r"\s*[Tt]?\d{1,2}:")  # Spark takes a time of day without a date for one of today
 _WIDTH = re.compile(r"\d{5,}")  # in a format such as '%100000d'
 
 
 def check_constants(node: Node, above: list[Node]) -> None:
-    """Refuse what one expression would make of its constants."""
+    """Refuse an expression whose constant arguments are not allowed; `above` are its ancestors, the nearest last."""
     kind = _kind(node)
     if kind == "Cast":
         _check_moment(node)
-    for place in _PATTERNS.get(kind, ()):
-        _check_pattern(node.children[place])
+    for position in pattern_arguments().get(kind, ()):
+        _check_pattern(node.children[position])
     if kind == "Like":
         _check_like(node.children[1])
-    if kind in _LENGTHS or kind == "Sequence":
-        around = [one for one, below in pairwise((*above, node)) if _kind(one) not in _LOOPS or _is_function(below)]
-        looped = any(_kind(one) in _LOOPS for one in around)
-        _check_length(prod(_length(one) for one in (*around, node)), STEPS if looped else LONGEST)
+    if kind in length_argument() or kind == "Sequence":
+        around = [outer for outer, below in pairwise((*above, node)) if not _is_loop(outer) or _is_function(below)]
+        looped = any(map(_is_loop, around))
+        _check_length(prod(_length(outer) for outer in (*around, node)), STEPS if looped else LONGEST)
     if kind == "FormatString":
         _check_format(_text(node.children[0]))
 
 
 def _check_like(pattern: Node) -> None:
-    """Count the wildcards of a pattern, or of the constants that one is made of."""
+    """Refuse a pattern with too many wildcards, counted in all constants that it is made of."""
     parts = list(_below(pattern))
-    found = sum((_text(part) or "").count("%") for part in parts) * prod(map(_length, parts))
-    if found > WILDCARDS:
+    wildcards = sum((_text(part) or "").count("%") for part in parts) * prod(map(_length, parts))
+    if wildcards > WILDCARDS:
         raise HeadgateError(f"a LIKE has more than {WILDCARDS} wildcards", hint="test for fewer parts")
 
 
 def _check_moment(node: Node) -> None:
-    """Spark takes constants like 'now' for the clock when it plans a job; in columns it does not know them."""
+    """Refuse constants such as 'now', which Spark replaces by the clock's time when it plans a job."""
     child = node.children[0]
     if node.fields.get("type") not in _MOMENTS or not _constant_text(child):
         return
@@ -102,9 +89,9 @@ def _check_pattern(node: Node) -> None:
 
 def _check_length(length: float, most: int) -> None:
     if length > most:
-        told = "whatever a column says" if length == float("inf") else f"{int(length):,}".replace(",", " ")
+        length_text = "whatever a column says" if length == float("inf") else f"{int(length):,}".replace(",", " ")
         hint = "write a smaller number; where a column n tells it, write least(n, 1000)"
-        raise HeadgateError(f"the query makes values as long as {told}: they could take all memory", hint=hint)
+        raise HeadgateError(f"the query makes values as long as {length_text}: they could take all memory", hint=hint)
 
 
 def _check_format(written: str | None) -> None:
@@ -113,17 +100,22 @@ def _check_format(written: str | None) -> None:
 
 
 def _length(node: Node) -> float:
-    """How long a value a node makes of nothing, at most; 1 for those that do not."""
+    """The largest length of the value that a node makes; 1 for nodes that make no long values."""
     if _kind(node) == "Sequence":
         return _steps(node)
-    if _kind(node) in _LOOPS:  # what its function makes, it makes for every element
+    if _is_loop(node):  # what its function makes, it makes for every element
         return prod(map(_length, _below(node.children[0])))
-    place = _LENGTHS.get(_kind(node))
-    return 1 if place is None else max(1, _most(node.children[place]))
+    position = length_argument().get(_kind(node))
+    return 1 if position is None else max(1, _most(node.children[position]))
+
+
+def _is_loop(node: Node) -> bool:
+    """Whether it calls a function for every element of an array."""
+    return _kind(node) in listed("loops")
 
 
 def _is_function(node: Node) -> bool:
-    """Whether it is what a loop does for every element, and not the elements."""
+    """Whether a loop's child is the function that it calls, and not the array."""
     return _kind(node) == "LambdaFunction"
 
 
@@ -134,29 +126,30 @@ def _below(node: Node) -> Iterator[Node]:
 
 
 def _most(node: Node) -> float:
-    """What a number is at most: itself, or the least of several where one is known."""
+    """The largest value of a number: a constant itself, or for `least` the smallest of its constants."""
     if _kind(node) == "Cast":
         return _most(node.children[0])
     if _kind(node) == "Least":
         return min(map(_most, node.children))
-    found = _number(node)
-    return float("inf") if found is None else abs(found)
+    number = _number(node)
+    return float("inf") if number is None else abs(number)
 
 
 def _steps(node: Node) -> float:
-    """The elements of a sequence of numbers; of times, or between columns, nobody knows."""
+    """The number of elements of a sequence between constant numbers; infinite for times or columns."""
     numbers = [_number(child) for child in node.children]
-    known = [one for one in numbers if one is not None]
-    if len(known) < len(numbers) or len(known) < 2:
+    constants = [number for number in numbers if number is not None]
+    if len(constants) < len(numbers) or len(constants) < 2:
         return float("inf")
-    return abs(known[1] - known[0]) / (abs(known[2]) or 1 if len(known) > 2 else 1) + 1
+    start, stop, *step = constants
+    return abs(stop - start) / (abs(step[0]) or 1 if step else 1) + 1
 
 
 def _number(node: Node) -> int | None:
-    """An integer constant, also where Spark makes it of a text; None: it is not known."""
+    """An integer constant, also one that Spark casts from a text; None: not a constant."""
     if _kind(node) in ("Cast", "UnaryMinus"):
-        found = _number(node.children[0])
-        return -found if found is not None and _kind(node) == "UnaryMinus" else found
+        number = _number(node.children[0])
+        return -number if number is not None and _kind(node) == "UnaryMinus" else number
     if _kind(node) != "Literal":
         return None
     value = node.fields.get("value")
@@ -166,7 +159,7 @@ def _number(node: Node) -> int | None:
 
 
 def _text(node: Node) -> str | None:
-    """A constant text as it is written; of a null one nothing comes."""
+    """A constant text, empty for null; None: not a constant."""
     if _kind(node) != "Literal":
         return None
     value = node.fields.get("value")

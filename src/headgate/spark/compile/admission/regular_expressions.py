@@ -1,13 +1,14 @@
-r"""Regular expressions that take time without end.
+r"""Finds regular expressions that can take exponential time.
 
 Java matches by trying one way after another. If a repetition can match the same text in several ways, as `(a+)+` can,
-the ways double with each character of a text that does not match in the end. Such a repetition is found in the
-automaton of the pattern, whose states are its characters: some state comes back to itself by two paths that read the
-same text. Two paths are either two reasons for the same step, or a walk of two states at once that parts and meets.
+the number of ways doubles with each character of a text that does not match in the end. Such a repetition is found in
+the automaton of the pattern, whose states are the pattern's characters: some state comes back to itself by two paths
+that read the same text. There are two cases: a step on a cycle that exists for two reasons (in `(a+)+` from a to a, by
+the inner and by the outer +), or two different walks on the same text that start and end at the same state.
 
->>> [explosive(one) for one in ("(a+)+", r"(\w+\s*)*x", "(a|a)*", "(a|ab)*c", "(.*,)*")]
+>>> [explosive(pattern) for pattern in ("(a+)+", r"(\w+\s*)*x", "(a|a)*", "(a|ab)*c", "(.*,)*")]
 [True, True, True, False, True]
->>> [explosive(one) for one in (r"(\d+,)*\d+", "^h.l+$", "(ab|cd)*", "[a-z]+@[a-z]+", "(a++b)*")]
+>>> [explosive(pattern) for pattern in (r"(\d+,)*\d+", "^h.l+$", "(ab|cd)*", "[a-z]+@[a-z]+", "(a++b)*")]
 [False, False, False, False, False]
 """
 
@@ -24,8 +25,8 @@ from typing import TypeVar
 _State = TypeVar("_State", bound=Hashable)
 
 _ALL = (1 << 129) - 1  # the characters of ASCII, and one for all others
-_MOST_STEPS = 100_000  # beyond that a pattern is taken for one that explodes
-_MANY = 20  # {1,20} counts as a repetition without end
+_MOST_STEPS = 100_000  # a pattern that needs more to be checked is taken for an explosive one
+_MANY = 20  # {1,20} counts as an unbounded repetition
 _CLASSES = {"d": r"[0-9]", "w": r"\w", "s": r"\s", "h": r"[ \t]", "v": r"[\n\r\f]"}
 _QUANTIFIER = re.compile(r"([*+?]|\{\d*(?:,\d*)?\})([?+]?)")
 _CLASS = re.compile(r"\[\^?\]?(?:\\.|\[[^\]]*\]|[^\]\\])*\]")
@@ -40,7 +41,7 @@ def explosive(pattern: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Piece:
+class _Part:
     """A part of a pattern: whether it may match nothing, and the states that it begins and ends with."""
 
     empty: bool
@@ -50,14 +51,14 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Automaton:
-    """For each state the characters that it reads, and the steps from state to state with the number of reasons."""
+    """For each state the characters that it reads, as bits, and for each step between states the number of reasons."""
 
     reads: list[int] = field(default_factory=list)
     steps: Counter[tuple[int, int]] = field(default_factory=Counter)
 
-    def state(self, reads: int) -> _Piece:
+    def state(self, reads: int) -> _Part:
         self.reads.append(reads)
-        return _Piece(False, [len(self.reads) - 1], [len(self.reads) - 1])
+        return _Part(False, [len(self.reads) - 1], [len(self.reads) - 1])
 
     def link(self, ends: list[int], begins: list[int]) -> None:
         self.steps.update((end, begin) for end in ends for begin in begins)
@@ -68,7 +69,7 @@ class _Automaton:
         return bool(twice) and any(group.issuperset(step) for group in _cycles(self._after()) for step in twice)
 
     def parts_and_meets(self) -> bool:
-        """Whether two walks on the same text part and meet again where they began."""
+        """Whether two different walks on the same text lead from a state back to it."""
         after = self._after()
         pairs: dict[tuple[int, int], set[tuple[int, int]]] = {}
         ahead = [(state, state) for state in range(len(self.reads))]
@@ -78,122 +79,122 @@ class _Automaton:
             if pair in pairs:
                 continue
             pairs[pair] = {
-                (one, other)
-                for one in after.get(pair[0], ())
-                for other in after.get(pair[1], ())
-                if self.reads[one] & self.reads[other]
+                (left, right)
+                for left in after.get(pair[0], ())
+                for right in after.get(pair[1], ())
+                if self.reads[left] & self.reads[right]
             }
             steps += len(pairs[pair])
             if steps > _MOST_STEPS:
                 return True
             ahead.extend(pairs[pair])
-        return any(len({one == other for one, other in group}) > 1 for group in _cycles(pairs))
+        return any(len({left == right for left, right in group}) > 1 for group in _cycles(pairs))
 
     def _after(self) -> dict[int, set[int]]:
-        found: dict[int, set[int]] = {}
-        for one, other in self.steps:
-            found.setdefault(one, set()).add(other)
-        return found
+        after: dict[int, set[int]] = {}
+        for state, following in self.steps:
+            after.setdefault(state, set()).add(following)
+        return after
 
 
 class _Reader:
-    """Reads a pattern into an automaton. What it does not know (a look around, a back reference) matches nothing."""
+    """Reads a pattern into an automaton. What it does not know (look-around, back references) counts as empty."""
 
     def __init__(self, pattern: str) -> None:
         self.rest = pattern
         self.fold = bool(re.search(r"\(\?[a-zA-Z]*i", pattern))
-        self.made = _Automaton()
+        self.built = _Automaton()
 
     def automaton(self) -> _Automaton:
         while self.rest:
             self._choice()
             self.rest = self.rest[1:]  # a parenthesis that nothing opened: Java will say so
-        return self.made
+        return self.built
 
-    def _choice(self) -> _Piece:
-        found = self._sequence()
+    def _choice(self) -> _Part:
+        choice = self._sequence()
         while self._take("|"):
             other = self._sequence()
-            found = _Piece(found.empty or other.empty, found.first + other.first, found.last + other.last)
-        return found
+            choice = _Part(choice.empty or other.empty, choice.first + other.first, choice.last + other.last)
+        return choice
 
-    def _sequence(self) -> _Piece:
-        found = _Piece(True)
+    def _sequence(self) -> _Part:
+        sequence = _Part(True)
         while self.rest and self.rest[0] not in "|)":
-            fragment = self._repeated(self._atom())
-            self.made.link(found.last, fragment.first)
-            first = found.first + fragment.first if found.empty else found.first
-            last = found.last + fragment.last if fragment.empty else fragment.last
-            found = _Piece(found.empty and fragment.empty, first, last)
-        return found
+            part = self._repeated(self._atom())
+            self.built.link(sequence.last, part.first)
+            first = sequence.first + part.first if sequence.empty else sequence.first
+            last = sequence.last + part.last if part.empty else part.last
+            sequence = _Part(sequence.empty and part.empty, first, last)
+        return sequence
 
-    def _repeated(self, fragment: _Piece) -> _Piece:
+    def _repeated(self, part: _Part) -> _Part:
         while match := _QUANTIFIER.match(self.rest):
             self.rest = self.rest[match.end() :]
             low, high = _times(match[1])
             if match[2] == "+":  # possessive: matches in one way
-                fragment = self._once(fragment)
+                part = self._once(part)
             elif high is None or high >= _MANY:
-                self.made.link(fragment.last, fragment.first)
-            fragment = _Piece(fragment.empty or low == 0, fragment.first, fragment.last)
-        return fragment
+                self.built.link(part.last, part.first)
+            part = _Part(part.empty or low == 0, part.first, part.last)
+        return part
 
-    def _once(self, fragment: _Piece) -> _Piece:
-        """One state in the place of a piece that matches in one way only."""
-        inside = set(range(min(fragment.first, default=0), len(self.made.reads)))
-        for step in [step for step in self.made.steps if inside.issuperset(step)]:
-            del self.made.steps[step]
+    def _once(self, part: _Part) -> _Part:
+        """One state in place of a part that matches in one way only."""
+        inside = set(range(min(part.first, default=0), len(self.built.reads)))
+        for step in [step for step in self.built.steps if inside.issuperset(step)]:
+            del self.built.steps[step]
         reads = 0
         for state in inside:
-            reads |= self.made.reads[state]
-        return self.made.state(reads) if inside else fragment
+            reads |= self.built.reads[state]
+        return self.built.state(reads) if inside else part
 
-    def _atom(self) -> _Piece:
+    def _atom(self) -> _Part:
         if group := _GROUP.match(self.rest):
             self.rest = self.rest[group.end() :]
             return self._group(group[0])
         if self._take("("):
             return self._group("(")
-        if found := _CLASS.match(self.rest):
-            self.rest = self.rest[found.end() :]
-            return self._state(found[0])
+        if char_class := _CLASS.match(self.rest):
+            self.rest = self.rest[char_class.end() :]
+            return self._state(char_class[0])
         if self.rest[0] == "\\":
             return self._escape()
         char, self.rest = self.rest[0], self.rest[1:]
         if char in "^$":
-            return _Piece(True)
+            return _Part(True)
         return self._state(char if char == "." else re.escape(char))
 
-    def _group(self, opened: str) -> _Piece:
+    def _group(self, opened: str) -> _Part:
         inner = self._choice()
         self._take(")")
         if opened in ("(?=", "(?!", "(?<=", "(?<!"):
-            return _Piece(True)
+            return _Part(True)
         return self._once(inner) if opened == "(?>" else inner
 
-    def _escape(self) -> _Piece:
+    def _escape(self) -> _Part:
         char, self.rest = self.rest[1:2], self.rest[2:]
         if char in ("p", "P", "x", "u", "k"):  # \p{Alpha}, \x41, \u0041, \k<name>: any character will do
             self.rest = re.sub(r"^(\{[^}]*\}|<\w+>|[0-9a-fA-F]{2,4}|\w)", "", self.rest)
-            return self.made.state(_ALL)
+            return self.built.state(_ALL)
         if char == "Q":
             quoted, _, self.rest = self.rest.partition("\\E")
             self.rest = re.escape(quoted) + self.rest
-            return _Piece(True)
+            return _Part(True)
         if char in "bBAzZG" or char.isdigit():
-            return _Piece(True)
+            return _Part(True)
         if char.lower() in _CLASSES:
             reads = _reads(_CLASSES[char.lower()], False)
-            return self.made.state(reads if char.islower() else _ALL & ~reads)
+            return self.built.state(reads if char.islower() else _ALL & ~reads)
         return self._state(re.escape(char))
 
-    def _state(self, text: str) -> _Piece:
-        return self.made.state(_reads(text, self.fold))
+    def _state(self, text: str) -> _Part:
+        return self.built.state(_reads(text, self.fold))
 
     def _take(self, char: str) -> bool:
-        found = self.rest.startswith(char)
-        self.rest = self.rest[len(char) :] if found else self.rest
-        return found
+        starts = self.rest.startswith(char)
+        self.rest = self.rest[len(char) :] if starts else self.rest
+        return starts
 
 
 def _times(quantifier: str) -> tuple[int, int | None]:
@@ -206,21 +207,22 @@ def _times(quantifier: str) -> tuple[int, int | None]:
 
 @lru_cache(maxsize=1000)
 def _reads(text: str, fold: bool) -> int:
-    """Which characters one element of a pattern reads; all, where Python does not understand it."""
+    """The characters that one element of a pattern reads, as bits; all, if Python does not understand it."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            found = re.compile(text, re.IGNORECASE if fold else 0)
+            element = re.compile(text, re.IGNORECASE if fold else 0)
     except re.error:
         return _ALL
-    return sum(1 << code for code in range(128) if found.fullmatch(chr(code))) | (bool(found.fullmatch("é")) << 128)
+    ascii_bits = sum(1 << code for code in range(128) if element.fullmatch(chr(code)))
+    return ascii_bits | (bool(element.fullmatch("é")) << 128)
 
 
 def _cycles(after: Mapping[_State, set[_State]]) -> Iterator[set[_State]]:
-    """The largest sets of states that all reach one another (Kosaraju's way: once along the steps, once back)."""
+    """The strongly connected components that have a cycle, by Kosaraju's algorithm."""
     before: dict[_State, set[_State]] = {}
-    for one, others in after.items():
-        for other in others:
-            before.setdefault(other, set()).add(one)
+    for state, nexts in after.items():
+        for following in nexts:
+            before.setdefault(following, set()).add(state)
     seen: set[_State] = set()
     order = [state for start in after for state in _finished(after, start, seen)]
     seen = set()
@@ -231,14 +233,14 @@ def _cycles(after: Mapping[_State, set[_State]]) -> Iterator[set[_State]]:
 
 
 def _finished(after: Mapping[_State, set[_State]], start: _State, seen: set[_State]) -> list[_State]:
-    """The states not yet seen that a state reaches, each after all that it reaches."""
+    """The states not yet seen that a state reaches, in the order in which a depth-first search leaves them."""
     if start in seen:
         return []
     seen.add(start)
     done, ahead = [], [(start, iter(after.get(start, ())))]
     while ahead:
-        state, others = ahead[-1]
-        following = next((other for other in others if other not in seen), None)
+        state, nexts = ahead[-1]
+        following = next((candidate for candidate in nexts if candidate not in seen), None)
         if following is None:
             done.append(state)
             ahead.pop()

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
-/** A plan as JSON: for each operator and expression its class, what `allowed.py` asks for, and those below it. */
+/** A plan as JSON: for each operator and expression its class, the fields that `allowed_nodes.py` reads, and its children. */
 public class Walk {
   private final StringBuilder out = new StringBuilder();
 
@@ -26,18 +26,18 @@ public class Walk {
     out.append(",\"below\":[");
     boolean first = true;
     if (node instanceof QueryPlan) first = all(((QueryPlan) node).expressions(), first);
-    if (node instanceof PlanExpression) first = one(((PlanExpression) node).plan(), first);
+    if (node instanceof PlanExpression) first = single(((PlanExpression) node).plan(), first);
     all(node.children(), first);
     out.append("]}");
   }
 
   private boolean all(scala.collection.Iterable nodes, boolean first) {
-    scala.collection.Iterator each = nodes.iterator();
-    while (each.hasNext()) first = one(each.next(), first);
+    scala.collection.Iterator rest = nodes.iterator();
+    while (rest.hasNext()) first = single(rest.next(), first);
     return first;
   }
 
-  private boolean one(Object node, boolean first) {
+  private boolean single(Object node, boolean first) {
     if (!first) out.append(",");
     node((TreeNode) node);
     return false;

@@ -1,7 +1,7 @@
-"""Large trains of a group: executors read sealed segments, tag the rows and write those that somebody wants, once.
+"""Large trains of a group: executors read sealed segments, tag the rows and write those that some member wants, once.
 
-If they are few, the driver takes them from there. If not, it makes each member's own files of them, a batch at a time:
-rows that several want are copied here, not in the job, and no more than a batch is in memory.
+If few rows were written, the driver reads them back. Otherwise it makes each member's own files of them, a batch at a
+time: rows that several members want are copied there and not in the job, and at most a batch is in memory.
 """
 
 from __future__ import annotations
@@ -16,49 +16,50 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from headgate.spark.compile.executor_writes import Written, write
-from headgate.spark.compile.fused.tags import TAGS, split, tagged_rows
+from headgate.spark.compile.fused.tags import TAGS, split_by_member, tagged_rows
 from headgate.spark.compile.schemas import OFFSET
 
-BATCH = 200_000  # rows that are told apart at a time
+BATCH = 200_000  # rows that are split by member at a time
 MANY = 50_000  # rows that are worth a file for each member
 
 
-def own_bits(spans: Sequence[tuple[int, int]]) -> str:
-    """Whose rows they are, by their offsets. As literals: compiling is nothing beside so many rows.
+def takers_by_offset(spans: Sequence[tuple[int, int]]) -> str:
+    """The bits of the members that take a row, by its offset. As literals: compiling is cheap beside so many rows.
 
-    >>> own_bits([(0, 10), (5, 10), (0, 10)])
+    >>> takers_by_offset([(0, 10), (5, 10), (0, 10)])
     'IF(_offset >= 0L AND _offset < 10L, 5L, 0L) | IF(_offset >= 5L AND _offset < 10L, 2L, 0L)'
     """
     bits: dict[tuple[int, int], int] = {}
     for number, span in enumerate(spans):
         bits[span] = bits.get(span, 0) | 1 << number
     return " | ".join(
-        f"IF({OFFSET} >= {first}L AND {OFFSET} < {last}L, {found}L, 0L)" for (first, last), found in bits.items()
+        f"IF({OFFSET} >= {first}L AND {OFFSET} < {last}L, {members}L, 0L)" for (first, last), members in bits.items()
     )
 
 
-def written(
+def write_members(
     frame: DataFrame, names: Sequence[Sequence[str]], schemas: Sequence[pa.Schema], aside: Path
 ) -> Sequence[pa.Table | Written]:
     """One Spark job: a tagged frame into rows or files of each member. A failure leaves nothing in the folder."""
-    everything = write(frame, frame.columns, aside)
+    tagged = write(frame, frame.columns, aside)
     folder = aside / uuid4().hex
     try:
-        paths = [aside / name for name in everything.files]
-        if 0 < everything.rows < MANY:
-            return split(pa.concat_tables(map(pq.read_table, paths)), names, schemas)
-        return _told_apart(paths, names, schemas, folder)
+        paths = [aside / name for name in tagged.files]
+        if 0 < tagged.rows < MANY:
+            return split_by_member(pa.concat_tables(map(pq.read_table, paths)), names, schemas)
+        return _split_files(paths, names, schemas, folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     finally:
-        for parent in {(aside / name).parent for name in everything.files}:
+        for parent in {(aside / name).parent for name in tagged.files}:
             shutil.rmtree(parent, ignore_errors=True)
 
 
-def _told_apart(
+def _split_files(
     paths: Sequence[Path], names: Sequence[Sequence[str]], schemas: Sequence[pa.Schema], folder: Path
 ) -> list[Written]:
+    """Tagged files into a file for each member that has rows."""
     folder.mkdir()
     writers: dict[int, pq.ParquetWriter] = {}
     counts = [0] * len(schemas)
@@ -79,5 +80,5 @@ def _told_apart(
             writer.close()
     if not writers:
         folder.rmdir()
-    made = {number: (f"{folder.name}/{number}.parquet",) for number in writers}
-    return [Written(made.get(number, ()), count) for number, count in enumerate(counts)]
+    files = {number: (f"{folder.name}/{number}.parquet",) for number in writers}
+    return [Written(files.get(number, ()), count) for number, count in enumerate(counts)]

@@ -1,8 +1,13 @@
-"""Window joins of equal streams, keys and window, each member with predicates and outputs of its own.
+"""The fused form of window joins with equal streams, keys and bounds; each member has its own predicates and outputs.
 
-A pair is new for a member if one of its rows is among those that the member takes and the other has been taken before
-or is taken now. With rows tagged as new and as old on each side, that is
-`(nl & (nr | or)) | (ol & nr)`: one join does for all.
+A pair is new for a member if one of its rows is among those that the member takes now, and the other is too or was
+taken before. So each row carries two sets of bits: the members for whom it is new (n) and for whom it is old (o). With
+l and r for the left and the right row, a pair is new for the members in
+
+    (nl & (nr | or)) | (ol & nr)
+
+and one join serves them all. Example: member 0 takes both rows now, member 1 has taken the left one before and takes
+the right one now. So nl = 0b01, ol = 0b10, nr = 0b11, and the pair is new for 0b01 | 0b10: for both.
 """
 
 from __future__ import annotations
@@ -22,34 +27,44 @@ from headgate.model import Join
 from headgate.plan.sharing import Place
 from headgate.plan.template import Template
 from headgate.spark.compile.event_times import quoted
-from headgate.spark.compile.failure_sites import Sites, row_told
+from headgate.spark.compile.failure_sites import Sites, row_as_json
 from headgate.spark.compile.fragment_stream import Ref
-from headgate.spark.compile.frames import Catalog, bound
-from headgate.spark.compile.fused.filters import micros_of, read_union, shipped_for
+from headgate.spark.compile.frames import Catalog
+from headgate.spark.compile.fused.input_rows import micros_of, read_union, ship_rows
+from headgate.spark.compile.fused.registry import Member, MemberResult, register
 from headgate.spark.compile.fused.row_isolation import (
     BAD,
     ROW,
-    Failing,
-    Outputs,
-    Told,
-    computed,
-    conditions,
-    judged,
-    results,
-    told_rows,
-    united,
+    FailureFinder,
+    GuardedOutputs,
+    collect_union,
+    computed_texts,
+    judge_rows,
+    member_rows,
+    predicate_judge,
+    rows_with_outputs,
 )
-from headgate.spark.compile.fused.tags import TAGS, everyones, inside, outputs, pinned, predicates, split
-from headgate.spark.compile.leaf_rows import Leaf, Rows, check_kept, read_kept
+from headgate.spark.compile.fused.tags import (
+    TAGS,
+    pinned,
+    select_outputs,
+    span_bits,
+    split_by_member,
+    tag_expression,
+    with_takers,
+)
+from headgate.spark.compile.leaf_rows import Leaf, Leaves, Logs, ReadableLog, check_kept, read_kept
 from headgate.spark.compile.prepared_query import Failure
-from headgate.spark.compile.quick_frames import NewColumn, collected, select
+from headgate.spark.compile.quick_frames import SqlColumn, collect, select
 from headgate.spark.compile.schemas import ARRIVAL, OFFSET, result_schema
+from headgate.spark.compile.sql_text import time_bound
 from headgate.spark.compile.time_spans import NEVER, Span, micros
 
-NEW, OLD, ANY = "_new", "_old", "_any"  # for whom a row is new, old, either
-MINE, PAIR = "_mine", "_pair"  # whose predicates a row satisfies; for whom a pair is new
-_SIDE = "_side"
-Tag = Callable[["_Side", DataFrame, str | None], DataFrame]  # leaves a side's rows that some member may want
+NEW, OLD, ANY = "_new", "_old", "_any"  # the members for whom a row is new, old, either
+WANTED = "_mine"  # the members whose predicates a row satisfies
+PAIR = "_pair"  # the members for whom a pair is new
+_SIDE = "_side"  # of a failing tuple, the side that it is on; null for a pair
+Tag = Callable[["_Side", DataFrame, str | None], DataFrame]  # keeps a side's rows that some member may want
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,207 +72,211 @@ class _Side:
     stream: str
     columns: tuple[str, ...]
     time: str
-    places: tuple[Place, ...]
+    places: tuple[Place, ...]  # of the members' leaves
     predicates: tuple[tuple[str, ...], ...]
-    letter: str  # before hidden columns, which would be called alike on both sides
+    letter: str  # prefix of hidden columns, which would have equal names on both sides
 
 
+@register(Join)
 @dataclass(frozen=True, slots=True)
 class FusedJoins:
-    """Both sides tagged, one join, the pairs told apart by their tags."""
+    """Both sides tagged, one join, the pairs split by their tags."""
 
     catalog: Catalog
     core: Join
     sides: tuple[_Side, _Side]
     schemas: tuple[pa.Schema, ...]
     keys: tuple[str, ...]
-    above: str  # the tags of a pair by the members' predicates; empty: they have none
+    above: str  # the tags of a pair by the members' predicates on pairs; empty: they have none
     select: tuple[str, ...]
-    names: tuple[tuple[str, ...], ...]
+    names: tuple[tuple[str, ...], ...]  # each member's columns of the selection
     tests: tuple[tuple[str, ...], ...]  # each member's predicates on pairs
-    wanted: tuple[tuple[str, ...], ...]  # what each member computes of a pair
+    outputs: tuple[tuple[str, ...], ...]  # what each member computes of a pair
     plain: tuple[str, ...]  # columns of a pair as they are
     sites: Sites
 
     @classmethod
-    def of(cls, catalog: Catalog, templates: Sequence[Template], schemas: Sequence[pa.Schema]) -> FusedJoins:
+    def of(cls, catalog: Catalog, members: Sequence[Member]) -> FusedJoins:
+        templates = [member.template for member in members]
         core = templates[0].core
         assert isinstance(core, Join)
         left, right = (_side(catalog, templates, number) for number in (0, 1))
         plain = [f"{core.left}.{name}" for name in left.columns] + [f"{core.right}.{name}" for name in right.columns]
-        wanted = [plain if one.outputs is None else [each.expression for each in one.outputs] for one in templates]
-        select, names = outputs(wanted, plain)
+        outputs = [
+            plain if template.outputs is None else [column.expression for column in template.outputs]
+            for template in templates
+        ]
+        tests = [template.above for template in templates]
+        select, names = select_outputs(outputs, plain)
         return cls(
             catalog,
             core,
             (left, right),
-            tuple(schemas),
+            tuple(member.prepared.schema for member in members),
             templates[0].keys,
-            predicates([one.above for one in templates], PAIR) if any(one.above for one in templates) else "",
+            tag_expression(tests, PAIR) if any(tests) else "",
             tuple(select),
             tuple(map(tuple, names)),
-            tuple(one.above for one in templates),
-            tuple(map(tuple, wanted)),
+            tuple(tests),
+            tuple(map(tuple, outputs)),
             tuple(plain),
             Sites(catalog.spark),
         )
 
-    def run(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[pa.Table]:
+    def run(self, leaves: Sequence[Leaves], logs: Logs) -> list[pa.Table]:
         """One job: the pairs that it adds for each member."""
-        left, right = self._sides(leaves, logs, self._tagged, ())
+        left, right = self._frames(leaves, logs, self._tagged, ())
         if left is None or right is None:
             return [result_schema(schema).empty_table() for schema in self.schemas]
         columns = self.catalog.columns
-        rows = self._pairs(left, right, PAIR if self.above else TAGS)
+        rows = self.pairs(left, right, PAIR if self.above else TAGS)
         if self.above:
-            rows = select(rows, columns.listed([NewColumn("*"), NewColumn(pinned(self.above), TAGS)]))
-            rows = rows.where(columns.one(f"{TAGS} != 0"))
-        arrival = NewColumn(f"greatest(l{ARRIVAL}, r{ARRIVAL})", ARRIVAL)
-        frame = select(rows, columns.listed([*map(NewColumn, self.select), arrival, NewColumn(TAGS)]))
-        return split(collected(frame), self.names, self.schemas)
+            rows = select(rows, columns.listed([SqlColumn("*"), SqlColumn(pinned(self.above), TAGS)]))
+            rows = rows.where(columns.expression(f"{TAGS} != 0"))
+        arrival = SqlColumn(f"greatest(l{ARRIVAL}, r{ARRIVAL})", ARRIVAL)
+        frame = select(rows, columns.listed([*map(SqlColumn, self.select), arrival, SqlColumn(TAGS)]))
+        return split_by_member(collect(frame), self.names, self.schemas)
 
-    def run_careful(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows]) -> list[Told]:
+    def run_isolating(self, leaves: Sequence[Leaves], logs: Logs) -> list[MemberResult]:
         """The same, with what failed for each member."""
-        bad: list[tuple[_Side, DataFrame]] = []
+        judged_sides: list[tuple[_Side, DataFrame]] = []
 
         def tagged(side: _Side, frame: DataFrame, within: str | None) -> DataFrame:
-            rows = judged(self.catalog.columns, frame, side.predicates, within, conditions(self.catalog.spark))
-            bad.append((side, rows))
-            mine = rows.where(F.expr(f"{TAGS} != 0"))
+            judge = predicate_judge(self.catalog.spark)
+            judged = judge_rows(self.catalog.columns, frame, side.predicates, within, judge)
+            judged_sides.append((side, judged))
+            wanted = judged.where(F.expr(f"{TAGS} != 0"))
             own = [quoted((name,)) for name in side.columns]
-            kept = [F.col(name).alias(f"{side.letter}{name}") for name in (ARRIVAL, OFFSET)]
-            return mine.select(
-                *own, *kept, *(F.expr(f"{name} & {TAGS}").alias(side.letter + name) for name in (NEW, OLD))
-            )
+            hidden = [F.col(name).alias(f"{side.letter}{name}") for name in (ARRIVAL, OFFSET)]
+            tags = [F.expr(f"{name} & {TAGS}").alias(side.letter + name) for name in (NEW, OLD)]
+            return wanted.select(*own, *hidden, *tags)
 
-        left, right = self._sides(leaves, logs, tagged, [OFFSET])
-        return CarefulJoins(self).run(left, right, bad)
+        left, right = self._frames(leaves, logs, tagged, [OFFSET])
+        return IsolatingJoins(self).run(left, right, judged_sides)
 
-    def _pairs(self, left: DataFrame, right: DataFrame, new: str) -> DataFrame:
-        """The pairs that are new for some member, with whom in a column."""
+    def pairs(self, left: DataFrame, right: DataFrame, tags: str) -> DataFrame:
+        """The pairs that are new for some member, with these members in the column `tags`."""
         core, columns = self.core, self.catalog.columns
-        condition = " AND ".join(f"({text})" for text in (*self.keys, bound(core)))
-        pair = f"(l{NEW} & (r{NEW} | r{OLD})) | (l{OLD} & r{NEW})"
-        rows = left.alias(core.left).join(right.alias(core.right), columns.one(condition))
-        rows = select(rows, columns.listed([NewColumn("*"), NewColumn(pair, new)]))
-        return rows.where(columns.one(f"{new} != 0"))
+        condition = " AND ".join(f"({text})" for text in (*self.keys, time_bound(core)))
+        new_for = f"(l{NEW} & (r{NEW} | r{OLD})) | (l{OLD} & r{NEW})"
+        rows = left.alias(core.left).join(right.alias(core.right), columns.expression(condition))
+        rows = select(rows, columns.listed([SqlColumn("*"), SqlColumn(new_for, tags)]))
+        return rows.where(columns.expression(f"{tags} != 0"))
 
-    def write(self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], aside: Path) -> None:
-        """Large trains are for the members one by one."""
+    def write(self, leaves: Sequence[Leaves], logs: Logs, aside: Path) -> None:
+        """Large trains run member by member."""
 
-    def _sides(
-        self, leaves: Sequence[Mapping[Place, Leaf]], logs: Mapping[str, Rows], tag: Tag, told: Sequence[str]
+    def _frames(
+        self, leaves: Sequence[Leaves], logs: Logs, tag: Tag, extra: Sequence[str]
     ) -> tuple[DataFrame | None, DataFrame | None]:
-        """Both sides: what is new, and of what is old as much as the other side's new rows can reach."""
-        taken = [[each[place] for each, place in zip(leaves, side.places, strict=True)] for side in self.sides]
+        """Both sides: the new rows, and of the old ones as many as the other side's new rows can reach."""
+        taken = [[own[place] for own, place in zip(leaves, side.places, strict=True)] for side in self.sides]
         fresh = [
-            read_union(logs[side.stream], [leaf.range for leaf in each], late=False)
-            for side, each in zip(self.sides, taken, strict=True)
+            read_union(logs[side.stream], [leaf.range for leaf in side_leaves], late=False)
+            for side, side_leaves in zip(self.sides, taken, strict=True)
         ]
         spans = [_span(micros_of(rows, side.time)) for rows, side in zip(fresh, self.sides, strict=True)]
         low, high = micros(self.core.lower), micros(self.core.upper)
         reach = spans[1].plus(-high, -low), spans[0].plus(low, high)
-        found = [
-            self._frame(side, each, logs[side.stream], own.hull(other), tag, told)
-            for side, each, own, other in zip(self.sides, taken, spans, reach, strict=True)
-        ]
-        self._check(taken, fresh, logs)
-        return found[0], found[1]
+        left, right = (
+            self._frame(side, side_leaves, logs[side.stream], own.hull(reached), tag, extra)
+            for side, side_leaves, own, reached in zip(self.sides, taken, spans, reach, strict=True)
+        )
+        self._check_kept(taken, fresh, logs)
+        return left, right
 
-    def _check(self, taken: Sequence[Sequence[Leaf]], fresh: Sequence[pa.Table], logs: Mapping[str, Rows]) -> None:
-        """Refuse old rows that are no longer there, each member's by what its own new rows reach."""
+    def _check_kept(self, taken: Sequence[Sequence[Leaf]], fresh: Sequence[pa.Table], logs: Logs) -> None:
+        """Raise an error if old rows were dropped that a member's own new rows can reach."""
         low, high = micros(self.core.lower), micros(self.core.upper)
         for own, other in ((0, 1), (1, 0)):
             side, log = self.sides[own], logs[self.sides[own].stream]
             offsets, times = fresh[other][OFFSET].to_numpy(), micros_of(fresh[other], self.sides[other].time)
-            for leaf, far in zip(taken[own], taken[other], strict=True):
+            for leaf, other_leaf in zip(taken[own], taken[other], strict=True):
                 if leaf.start < log.start:
-                    span = _span(times[(offsets >= far.range.first) & (offsets < far.range.last)])
+                    span = _span(times[(offsets >= other_leaf.range.first) & (offsets < other_leaf.range.last)])
                     reach = span.plus(-high, -low) if own == 0 else span.plus(low, high)
                     check_kept(log, side.stream, leaf.start, {side.time: reach.low})
 
     def _frame(
-        self, side: _Side, leaves: Sequence[Leaf], log: Rows, times: Span, tag: Tag, told: Sequence[str]
+        self, side: _Side, leaves: Sequence[Leaf], log: ReadableLog, times: Span, tag: Tag, extra: Sequence[str]
     ) -> DataFrame | None:
         if times.empty:
             return None
         begin, last = min(leaf.start for leaf in leaves), max(leaf.range.last for leaf in leaves)
         rows = read_kept(log, begin, lambda first: log.read_window(first, last, times.low, times.high))
         offsets = rows[OFFSET].to_numpy()
-        new = inside(offsets, [(leaf.range.first, leaf.range.last) for leaf in leaves])
-        old = inside(offsets, [(leaf.start, leaf.range.first) for leaf in leaves])
+        new = span_bits(offsets, [(leaf.range.first, leaf.range.last) for leaf in leaves])
+        old = span_bits(offsets, [(leaf.start, leaf.range.first) for leaf in leaves])
         if not rows.num_rows:
             return None
-        given = rows.select([*side.columns, ARRIVAL, *told])
-        given = given.append_column(NEW, pa.array(new)).append_column(OLD, pa.array(old))
-        within = None
-        if not everyones(new | old, len(leaves)):
-            within, given = ANY, given.append_column(ANY, pa.array(new | old))
-        return tag(side, shipped_for(self.catalog.spark, given, meets=True), within)
+        tagged = rows.select([*side.columns, ARRIVAL, *extra])
+        tagged = tagged.append_column(NEW, pa.array(new)).append_column(OLD, pa.array(old))
+        tagged, within = with_takers(tagged, new | old, len(leaves), ANY)
+        return tag(side, ship_rows(self.catalog.spark, tagged, meets=True), within)
 
     def _tagged(self, side: _Side, frame: DataFrame, within: str | None) -> DataFrame:
-        """A side's rows that some member may want, under names that the join knows."""
+        """A side's rows that some member may want, hidden columns with the side's letter before their names."""
         columns = self.catalog.columns
-        own = [NewColumn(quoted((name,))) for name in side.columns]
-        hidden = [NewColumn(ARRIVAL, f"{side.letter}{ARRIVAL}")]
+        own = [SqlColumn(quoted((name,))) for name in side.columns]
+        hidden = [SqlColumn(ARRIVAL, f"{side.letter}{ARRIVAL}")]
         if not any(side.predicates):
-            tags = [NewColumn(name, f"{side.letter}{name}") for name in (NEW, OLD)]
+            tags = [SqlColumn(name, f"{side.letter}{name}") for name in (NEW, OLD)]
             return select(frame, columns.listed([*own, *hidden, *tags]))
-        mine = NewColumn(pinned(predicates(side.predicates, within)), MINE)
-        rows = select(frame, columns.listed([*own, NewColumn(ARRIVAL), NewColumn(NEW), NewColumn(OLD), mine]))
-        rows = rows.where(columns.one(f"{MINE} != 0"))
-        tags = [NewColumn(f"{name} & {MINE}", f"{side.letter}{name}") for name in (NEW, OLD)]
+        wanted = SqlColumn(pinned(tag_expression(side.predicates, within)), WANTED)
+        rows = select(frame, columns.listed([*own, SqlColumn(ARRIVAL), SqlColumn(NEW), SqlColumn(OLD), wanted]))
+        rows = rows.where(columns.expression(f"{WANTED} != 0"))
+        tags = [SqlColumn(f"{name} & {WANTED}", f"{side.letter}{name}") for name in (NEW, OLD)]
         return select(rows, columns.listed([*own, *hidden, *tags]))
 
 
 @dataclass(frozen=True, slots=True)
-class CarefulJoins:
-    """The job of a group in which expressions fail for a tuple, or a pair, and one member alone."""
+class IsolatingJoins:
+    """The job of a group in which an expression fails for a tuple, or a pair, and one member alone."""
 
     group: FusedJoins
 
     def run(
-        self, left: DataFrame | None, right: DataFrame | None, sides: Sequence[tuple[_Side, DataFrame]]
-    ) -> list[Told]:
-        """What each member gets of both sides; `sides` are their rows before they meet, judged."""
+        self, left: DataFrame | None, right: DataFrame | None, judged_sides: Sequence[tuple[_Side, DataFrame]]
+    ) -> list[MemberResult]:
+        """What each member gets of both sides; `judged_sides` are their rows before they are joined."""
         group = self.group
-        pairs = None if left is None or right is None else group._pairs(left, right, PAIR)
-        made = Outputs.of(group.wanted, group.plain)
-        frames = [] if pairs is None else [self._told_pairs(pairs, made)]
-        frames += [self._bad(side, rows) for side, rows in sides if any(side.predicates)]
-        table = united(frames) if frames else None
-        return [self._told(number, table, made, pairs, sides) for number in range(len(group.wanted))]
+        pairs = None if left is None or right is None else group.pairs(left, right, PAIR)
+        guarded = GuardedOutputs.of(group.outputs, group.plain)
+        frames = [] if pairs is None else [self._pairs_with_outputs(pairs, guarded)]
+        frames += [self._failing_tuples(side, judged) for side, judged in judged_sides if any(side.predicates)]
+        table = collect_union(frames) if frames else None
+        return [self._result(number, table, guarded, pairs, judged_sides) for number in range(len(group.outputs))]
 
-    def _told(
+    def _result(
         self,
         number: int,
         table: pa.Table | None,
-        made: Outputs,
+        guarded: GuardedOutputs,
         pairs: DataFrame | None,
-        sides: Sequence[tuple[_Side, DataFrame]],
-    ) -> Told:
-        group, failing = self.group, Failing(self.group.sites, self._origin)
-        found, failures = result_schema(group.schemas[number]).empty_table(), list[Failure]()
+        judged_sides: Sequence[tuple[_Side, DataFrame]],
+    ) -> MemberResult:
+        group, finder = self.group, FailureFinder(self.group.sites, self._origin)
+        rows, failures = result_schema(group.schemas[number]).empty_table(), list[Failure]()
         if table is None:
-            return found, ()
+            return MemberResult(rows, ())
         if pairs is not None:
-            own, names = _of(table, None), made.names(group.wanted[number])
-            site = group.sites.number(pairs, self._refs, computed(group.tests[number], group.wanted[number]))
-            found = results(own, number, names, group.schemas[number])
-            failures += failing.found(own, number, site, names)
-        for side, rows in sides:
+            pair_rows, names = _rows_of(table, None), guarded.names(group.outputs[number])
+            site = group.sites.number(pairs, self._refs, computed_texts(group.tests[number], group.outputs[number]))
+            rows = member_rows(pair_rows, number, names, group.schemas[number])
+            failures += finder.find(pair_rows, number, site, names)
+        for side, judged in judged_sides:
             if side.predicates[number]:
-                site = group.sites.number(rows, [(name,) for name in side.columns], side.predicates[number])
-                failures += failing.found(_of(table, side.letter), number, site)
-        return found, tuple(failures)
+                site = group.sites.number(judged, [(name,) for name in side.columns], side.predicates[number])
+                failures += finder.find(_rows_of(table, side.letter), number, site)
+        return MemberResult(rows, tuple(failures))
 
-    def _told_pairs(self, pairs: DataFrame, made: Outputs) -> DataFrame:
+    def _pairs_with_outputs(self, pairs: DataFrame, guarded: GuardedOutputs) -> DataFrame:
         spark = self.group.catalog.spark
         pairs = pairs.withColumn(ARRIVAL, F.expr(f"greatest(l{ARRIVAL}, r{ARRIVAL})"))
         pairs = pairs.withColumn(_SIDE, F.lit(None).cast("string"))
         columns = self.group.catalog.columns
-        rows = judged(columns, pairs, self.group.tests, PAIR, conditions(spark))
-        return told_rows(columns, rows, made, self._refs, [ARRIVAL, f"l{OFFSET}", f"r{OFFSET}", _SIDE])
+        judged = judge_rows(columns, pairs, self.group.tests, PAIR, predicate_judge(spark))
+        return rows_with_outputs(columns, judged, guarded, self._refs, [ARRIVAL, f"l{OFFSET}", f"r{OFFSET}", _SIDE])
 
     @property
     def _refs(self) -> list[Ref]:
@@ -265,35 +284,34 @@ class CarefulJoins:
         aliases = self.group.core.left, self.group.core.right
         return [(alias, name) for alias, side in zip(aliases, self.group.sides, strict=True) for name in side.columns]
 
-    def _bad(self, side: _Side, rows: DataFrame) -> DataFrame:
+    def _failing_tuples(self, side: _Side, judged: DataFrame) -> DataFrame:
         """A side's tuples that fail, for members for whom they are new."""
         spark = self.group.catalog.spark
-        rows = rows.withColumn(BAD, F.expr(f"{BAD} & {NEW}")).where(F.expr(f"{BAD} != 0"))
-        row = row_told(spark, [(name,) for name in side.columns]).alias(ROW)
+        rows = judged.withColumn(BAD, F.expr(f"{BAD} & {NEW}")).where(F.expr(f"{BAD} != 0"))
+        row = row_as_json(spark, [(name,) for name in side.columns]).alias(ROW)
         offset = F.col(OFFSET).alias(f"{side.letter}{OFFSET}")
-        return rows.select(
-            ARRIVAL, BAD, F.lit(0).cast("long").alias(TAGS), offset, row, F.lit(side.letter).alias(_SIDE)
-        )
+        no_tags, letter = F.lit(0).cast("long").alias(TAGS), F.lit(side.letter).alias(_SIDE)
+        return rows.select(ARRIVAL, BAD, no_tags, offset, row, letter)
 
     def _origin(self, row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
-        found = ((side.stream, row.get(f"{side.letter}{OFFSET}")) for side in self.group.sides)
-        return tuple((stream, offset) for stream, offset in found if offset is not None)
+        offsets = ((side.stream, row.get(f"{side.letter}{OFFSET}")) for side in self.group.sides)
+        return tuple((stream, offset) for stream, offset in offsets if offset is not None)
 
 
-def _of(table: pa.Table, letter: str | None) -> pa.Table:
-    """The pairs of a table, or the tuples of one side."""
+def _rows_of(table: pa.Table, letter: str | None) -> pa.Table:
+    """The tuples of one side, or the pairs."""
     return table.filter(pc.is_null(table[_SIDE]) if letter is None else pc.equal(table[_SIDE], letter))
 
 
 def _side(catalog: Catalog, templates: Sequence[Template], number: int) -> _Side:
-    first = templates[0].sides[number]
-    stream = catalog.streams[first.source.stream]
+    sides = [template.sides[number] for template in templates]
+    stream = catalog.streams[sides[0].source.stream]
     assert stream.event_time is not None
-    places = tuple(one.sides[number].place for one in templates)
-    own = tuple(one.sides[number].predicates for one in templates)
-    return _Side(stream.name, stream.columns, stream.event_time, places, own, "lr"[number])
+    places, predicates = tuple(side.place for side in sides), tuple(side.predicates for side in sides)
+    return _Side(stream.name, stream.columns, stream.event_time, places, predicates, "lr"[number])
 
 
 def _span(times: np.ndarray) -> Span:
-    known = times[times > np.iinfo(np.int64).min]
-    return Span(int(known.min()), int(known.max())) if len(known) else NEVER
+    """The span of some event times in microseconds, leaving out nulls, which are the smallest number."""
+    present = times[times > np.iinfo(np.int64).min]
+    return Span(int(present.min()), int(present.max())) if len(present) else NEVER

@@ -1,7 +1,15 @@
-"""Tags: which members of a group a row is for, as the bits of a long.
+"""Tags: which members of a group a row is for, as the bits of a long in the column `_tags`.
 
-A member's bit holds only inside its own offsets and times. These change from run to run, so they come as data: a column
-that tells for each row whose it may be. What the members' predicates say is computed in the job.
+Bit n stands for member n of the group. A member's bit may be set only in rows inside its own offsets and event times.
+These change from run to run, so they come as data: a column of the input (`_in`) that has the bits of the members which
+take the row at all. What the members' predicates say is computed in the job.
+
+Example: of two members, the first wants `v > 1`, the second all rows, but takes offsets from 1 on only.
+
+    offset  v   _in   _tags
+    0       5   0b01  0b01
+    1       5   0b11  0b11
+    2       0   0b11  0b10
 """
 
 from __future__ import annotations
@@ -15,26 +23,50 @@ import pyarrow as pa
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, result_schema
 
 TAGS = "_tags"
+IN = "_in"  # the members that take a row, by its offset and event time
+MEMBER, BIT = "_member", "_bit"  # the number of the member that a row is for, and its bit
 Bits = npt.NDArray[np.int64]
 
 
-def predicates(texts: Sequence[Sequence[str]], within: str | None = None) -> str:
-    """The tags of a row: the members whose predicates all hold, of those that a column allows.
+def tag_expression(predicates: Sequence[Sequence[str]], within: str | None = None) -> str:
+    """The tags of a row as SQL: the members whose predicates all hold, of those in the column `within`.
 
-    A member's predicates are not asked about rows that are not its own, on which they may fail. Without a column all
-    rows are everyone's: that is a much smaller expression, and what Spark does with an expression takes longer than the
-    rows of a small train do.
+    A member's predicates are not computed for rows that it does not take, on which they may fail. Without a column
+    every member takes every row: that is a much smaller expression, and Spark needs more time to compile an expression
+    than for the rows of a small train.
 
-    >>> predicates([["v > 1"], [], ["v > 1"]], "_in")
+    >>> tag_expression([["v > 1"], [], ["v > 1"]], "_in")
     '_in & (CASE WHEN (_in & 5L) != 0 AND (v > 1) THEN 5L ELSE 0L END | 2L)'
-    >>> predicates([["v > 1"], []])
+    >>> tag_expression([["v > 1"], []])
     'CASE WHEN (v > 1) THEN 1L ELSE 0L END | 2L'
     """
-    alike: dict[tuple[str, ...], int] = {}  # bits by predicates: what several members ask is asked once
-    for number, found in enumerate(texts):
-        alike[tuple(found)] = alike.get(tuple(found), 0) | 1 << number
-    tags = " | ".join(_bits(bits, found, within) for found, bits in alike.items())
+    tags = " | ".join(_bits(bits, texts, within) for texts, bits in bits_by_predicates(predicates).items())
     return tags if within is None else f"{within} & ({tags})"
+
+
+def bits_by_predicates(predicates: Sequence[Sequence[str]]) -> dict[tuple[str, ...], int]:
+    """The bits of the members with equal predicates, so that these are computed once.
+
+    >>> bits_by_predicates([["v > 1"], [], ["v > 1"]])
+    {('v > 1',): 5, (): 2}
+    """
+    bits: dict[tuple[str, ...], int] = {}
+    for number, texts in enumerate(predicates):
+        bits[tuple(texts)] = bits.get(tuple(texts), 0) | 1 << number
+    return bits
+
+
+def bits_by_output(outputs: Sequence[Sequence[str]]) -> dict[str, int]:
+    """The bits of the members that want an expression, so that equal ones are computed once.
+
+    >>> bits_by_output([["id", "v / w"], ["id"]])
+    {'id': 3, 'v / w': 1}
+    """
+    bits: dict[str, int] = {}
+    for number, texts in enumerate(outputs):
+        for text in texts:
+            bits[text] = bits.get(text, 0) | 1 << number
+    return bits
 
 
 def _bits(bits: int, texts: Sequence[str], within: str | None) -> str:
@@ -45,40 +77,37 @@ def _bits(bits: int, texts: Sequence[str], within: str | None) -> str:
 
 
 def pinned(tags: str) -> str:
-    """Tags that a filter above does not compute a second time.
+    """Tags marked as nondeterministic, so that Spark does not push the filter above below them.
 
-    Spark moves a filter below the columns that it reads, and computes them once for the filter and once for the rows
-    that pass; what may give another value the second time it leaves where it is.
+    Otherwise it would compute them twice: once for the filter and once for the rows that pass.
     """
     return f"({tags}) | (monotonically_increasing_id() & 0L)"
 
 
-def outputs(texts: Sequence[Sequence[str]], plain: Iterable[str]) -> tuple[list[str], list[list[str]]]:
-    """What to select for all members, and for each the columns that are its outputs.
+def select_outputs(outputs: Sequence[Sequence[str]], plain: Iterable[str]) -> tuple[list[str], list[list[str]]]:
+    """What to select for all members, and for each member the names of its columns in that selection.
 
     Equal expressions are computed once, and only for rows that one of their members wants: on others they may fail.
+    Those in `plain` are columns as they are, which cannot fail.
 
-    >>> outputs([["id", "v / w"], ["id"]], ["id", "v", "w"])
+    >>> select_outputs([["id", "v / w"], ["id"]], ["id", "v", "w"])
     (['id AS _e0', 'CASE WHEN (_tags & 1L) != 0 THEN v / w END AS _e1'], [['_e0', '_e1'], ['_e0']])
     """
-    wanted: dict[str, int] = {}  # by expression: the members' bits
-    for number, found in enumerate(texts):
-        for text in found:
-            wanted[text] = wanted.get(text, 0) | 1 << number
-    names = {text: f"_e{number}" for number, text in enumerate(wanted)}
+    bits_of = bits_by_output(outputs)
+    names = {text: f"_e{number}" for number, text in enumerate(bits_of)}
     columns = set(plain)
-    select = [f"{text if text in columns else _guarded(text, bits)} AS {names[text]}" for text, bits in wanted.items()]
-    return select, [[names[text] for text in found] for found in texts]
+    select = [f"{text if text in columns else _guarded(text, bits)} AS {names[text]}" for text, bits in bits_of.items()]
+    return select, [[names[text] for text in texts] for texts in outputs]
 
 
 def _guarded(text: str, bits: int) -> str:
     return f"CASE WHEN ({TAGS} & {bits}L) != 0 THEN {text} END"
 
 
-def inside(values: Bits, spans: Sequence[tuple[float, float]]) -> Bits:
+def span_bits(values: Bits, spans: Sequence[tuple[float, float]]) -> Bits:
     """For each value the bits of the spans [low, high) that it lies in.
 
-    >>> inside(np.array([1, 5, 9]), [(0, 6), (5, 10)]).tolist()
+    >>> span_bits(np.array([1, 5, 9]), [(0, 6), (5, 10)]).tolist()
     [1, 3, 2]
     """
     bits = np.zeros(len(values), np.int64)
@@ -87,30 +116,35 @@ def inside(values: Bits, spans: Sequence[tuple[float, float]]) -> Bits:
     return bits
 
 
-def everyones(bits: Bits, members: int) -> bool:
+def all_for_everyone(bits: Bits, members: int) -> bool:
     """Whether every row is for every member.
 
-    >>> everyones(np.array([3, 3]), 2), everyones(np.array([3, 1]), 2)
+    >>> all_for_everyone(np.array([3, 3]), 2), all_for_everyone(np.array([3, 1]), 2)
     (True, False)
     """
     return bool((bits == (1 << members) - 1).all())
 
 
-def split(table: pa.Table, columns: Sequence[Sequence[str]], schemas: Sequence[pa.Schema]) -> list[pa.Table]:
-    """Each member's rows of a tagged result, in its own columns, with `_arrival` and `_closes` (nulls if not there)."""
+def with_takers(rows: pa.Table, bits: Bits, members: int, column: str = IN) -> tuple[pa.Table, str | None]:
+    """Rows with the members that take them in a column, and its name; without it if everyone takes every row."""
+    if all_for_everyone(bits, members):
+        return rows, None
+    return rows.append_column(column, pa.array(bits)), column
+
+
+def split_by_member(table: pa.Table, columns: Sequence[Sequence[str]], schemas: Sequence[pa.Schema]) -> list[pa.Table]:
+    """Each member's rows of a tagged result, in its own columns, with `_arrival` and `_closes` (null if missing)."""
     tags = table[TAGS].to_numpy()
     if CLOSES not in table.schema.names:
         table = table.append_column(CLOSES, pa.nulls(table.num_rows, pa.timestamp("us", "UTC")))
-    wholes = [result_schema(schema) for schema in schemas]
-    hidden = (ARRIVAL, CLOSES)
     return [
-        tagged_rows(table, tags, number, (*names, *hidden), whole)
-        for number, (names, whole) in enumerate(zip(columns, wholes, strict=True))
+        tagged_rows(table, tags, number, (*names, ARRIVAL, CLOSES), result_schema(schema))
+        for number, (names, schema) in enumerate(zip(columns, schemas, strict=True))
     ]
 
 
 def tagged_rows(table: pa.Table, tags: Bits, number: int, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
-    """The rows of one member, some columns under the names and types of a schema."""
+    """The rows of one member: some columns under the names and types of a schema."""
     rows = table.filter(pa.array((tags & (1 << number)) != 0))
-    arrays = [rows[name].cast(one.type) for name, one in zip(columns, schema, strict=True)]
+    arrays = [rows[name].cast(column.type) for name, column in zip(columns, schema, strict=True)]
     return pa.table(arrays, schema=schema)

@@ -1,1 +1,1 @@
-"""From text and foreign tables to rows of a stream, strictly: what would lose something is refused."""
+"""Turns text, mappings and Arrow tables into rows of a stream; a value that would lose something is refused."""

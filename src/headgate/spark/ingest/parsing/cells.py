@@ -1,4 +1,7 @@
-"""One value of a record as a value of its column's type, strictly: what would lose something is refused."""
+"""Converts one value of a record to the type of its column; a value that would lose something is refused.
+
+3.0 is a bigint, 3.5 and "3" are not; the error becomes the reason of a dead letter.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-Cell = Callable[[Any], Any]
+Cell = Callable[[Any], Any]  # converts a value, or raises `CellError`
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -89,11 +92,11 @@ def _reader(kind: Any) -> Cell:
         (types.is_boolean, _boolean),
         (types.is_timestamp, _timestamp),
         (types.is_date, _date),
-        (lambda each: types.is_string(each) or types.is_large_string(each), _string),
-        (lambda each: types.is_binary(each) or types.is_large_binary(each), _binary),
+        (lambda type_: types.is_string(type_) or types.is_large_string(type_), _string),
+        (lambda type_: types.is_binary(type_) or types.is_large_binary(type_), _binary),
     )
-    for holds, read in simple:
-        if holds(kind):
+    for matches, read in simple:
+        if matches(kind):
             return read
     return _exact(kind) if types.is_decimal(kind) else _nested(kind)
 
@@ -175,8 +178,8 @@ def _exact(kind: Any) -> Cell:
         if isinstance(value, bool) or "_" in str(value):  # Python takes 1_000 for a number
             raise _wrong(value, str(kind))
         number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-        found: Decimal = pa.scalar(number, kind).as_py()
-        return found
+        exact: Decimal = pa.scalar(number, kind).as_py()
+        return exact
 
     return read
 
@@ -187,10 +190,10 @@ def _nested(kind: Any) -> Cell:
         return lambda value: [(key(left), item(right)) for left, right in _pairs(value)]
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         element = cell(kind.value_type)
-        return lambda value: [element(each) for each in _listed(value)]
+        return lambda value: [element(item) for item in _listed(value)]
     if pa.types.is_struct(kind):
-        parts = {part.name: cell(part.type) for part in kind}
-        return lambda value: {name: read(_mapping(value).get(name)) for name, read in parts.items()}
+        fields = {field.name: cell(field.type) for field in kind}
+        return lambda value: {name: read(_mapping(value).get(name)) for name, read in fields.items()}
     return lambda value: pa.scalar(value, kind).as_py()
 
 

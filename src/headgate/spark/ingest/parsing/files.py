@@ -1,4 +1,4 @@
-"""Rows of a CSV file with a header, of JSON lines, or of a Parquet file, page by page."""
+"""Reads the rows of a CSV file with a header, of a file of JSON lines or of a Parquet file, page by page."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from headgate.model import HeadgateError
 from headgate.spark.ingest.parsing.cells import text_cell
 from headgate.spark.ingest.parsing.records import Read, conform, raw_text, rows_of
 
-PAGE = 1024
+PAGE = 1024  # rows
 
 
 def check_suffix(name: str) -> None:
-    """Refuse a file or a pattern whose ending says no format."""
+    """Refuse a file or a pattern whose suffix is not that of a known format."""
     if Path(name).suffix not in FORMATS:
         raise HeadgateError(f"'{name}' has a format that cannot be read", hint=f"use one of {', '.join(FORMATS)}")
 
 
 def pages(path: Path, schema: pa.Schema, page: int = PAGE) -> Generator[Read, None, None]:
-    """The file's rows in order; where it cannot be read further, that is the last bad tuple."""
+    """The file's rows in order; if it cannot be read to its end, the error is the last bad tuple."""
     try:
         yield from FORMATS[path.suffix](path, schema, page)
     except (OSError, csv.Error, pa.ArrowException) as error:
@@ -34,9 +34,9 @@ def pages(path: Path, schema: pa.Schema, page: int = PAGE) -> Generator[Read, No
 
 def whole(path: Path, schema: pa.Schema) -> Read:
     """All rows of a file."""
-    found = list(pages(path, schema, page=1 << 16))
-    tables = [rows for rows, _ in found] or [schema.empty_table()]
-    return pa.concat_tables(tables), [each for _, bad in found for each in bad]
+    all_pages = list(pages(path, schema, page=1 << 16))
+    tables = [rows for rows, _ in all_pages] or [schema.empty_table()]
+    return pa.concat_tables(tables), [bad_tuple for _, bad in all_pages for bad_tuple in bad]
 
 
 def _parquet(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
@@ -46,30 +46,31 @@ def _parquet(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
 
 
 def _json_lines(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
-    # Bytes that are no UTF-8 become surrogates, which make their line bad and not the file.
+    # Bytes that are no UTF-8 become surrogates: then only their line is bad, and not the whole file.
     with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
         lines = (line.rstrip("\r\n") for line in file if not line.isspace())
-        for some in _cut(lines, page):
-            yield rows_of(some, schema)
+        for page_lines in _cut(lines, page):
+            yield rows_of(page_lines, schema)
 
 
 def _csv(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        for some in _cut(csv.DictReader(file), page):
-            good = [row for row in some if _complete(row)]
-            rows, bad = rows_of(good, schema, text_cell)
-            bad += [(raw_text(row), "another number of fields than the header") for row in some if not _complete(row)]
+        for records in _cut(csv.DictReader(file), page):
+            complete = [record for record in records if _complete(record)]
+            rows, bad = rows_of(complete, schema, text_cell)
+            reason = "another number of fields than the header"
+            bad += [(raw_text(record), reason) for record in records if not _complete(record)]
             yield rows, bad
 
 
-def _complete(row: dict[Any, Any]) -> bool:
-    return None not in row and None not in row.values()
+def _complete(record: dict[Any, Any]) -> bool:
+    return None not in record and None not in record.values()
 
 
 def _cut(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     rest = iter(items)
-    while some := list(islice(rest, size)):
-        yield some
+    while chunk := list(islice(rest, size)):
+        yield chunk
 
 
 FORMATS: dict[str, Callable[[Path, pa.Schema, int], Iterator[Read]]] = {

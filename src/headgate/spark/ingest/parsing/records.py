@@ -1,7 +1,7 @@
-"""Records, as JSON text or mappings, and foreign Arrow tables as rows of a stream.
+"""Turns records (JSON texts or mappings) and Arrow tables with any columns into rows of a stream.
 
-A field that is absent or null is null, and fields that the stream lacks are left out; a record with none of the
-stream's columns is bad, since its names are wrong. A row that has no event time is refused later, by the log.
+A field that is absent is null, and a field that the stream does not have is left out. A record with none of the
+stream's columns is bad: its names must be wrong. A row without an event time is rejected later, by the log.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from headgate.spark.ingest.parsing.cells import Cell, CellError, cell, shown
 from headgate.spark.store import json_lines
 
 Bad = tuple[str, str]  # the text as it came, and why it is no row
-Read = tuple[pa.Table, list[Bad]]
+Read = tuple[pa.Table, list[Bad]]  # rows, and tuples that are none
 
-schema_of = lru_cache(maxsize=256)(arrow_schema)  # Spark parses the types: a millisecond each time
+schema_of = lru_cache(maxsize=256)(arrow_schema)  # cached because Spark parses the types, which takes a millisecond
 
 
 def to_table(records: Iterable[Mapping[str, object] | str], stream: Stream) -> Read:
-    """The rows of records (JSON texts or mappings), and the text and reason of those that are none.
+    """The rows of records (JSON texts or mappings), and text and reason of the records that are no rows.
 
     Strict: "3" is no bigint, 3.0 is one, 3.5 is not. Timestamps are ISO 8601 text, seconds since 1970, or datetimes;
     without a zone they are UTC.
@@ -52,7 +52,7 @@ def rows_of(records: Iterable[Any], schema: pa.Schema, cells: Callable[[Any], Ce
 
 
 def conform(table: Any, schema: pa.Schema) -> Read:
-    """Another table's rows in a schema: by whole columns if they fit, else row by row."""
+    """The rows of a table, converted to a schema: whole columns at once if their types fit, else row by row."""
     try:
         if not set(schema.names) & set(table.schema.names):
             raise _MisfitError
@@ -76,7 +76,7 @@ def _clean(text: str) -> str:
 
 
 class _MisfitError(Exception):
-    """A column whose type is of another family."""
+    """A column whose type cannot be cast as a whole."""
 
 
 def _row(record: Any, columns: Mapping[str, Cell]) -> list[Any]:
@@ -113,20 +113,23 @@ def _table(rows: list[list[Any]], schema: pa.Schema) -> pa.Table:
 
 
 def _cast(table: Any, field: Any) -> Any:
-    places = table.schema.get_all_field_indices(field.name)
-    if not places:
+    indices = table.schema.get_all_field_indices(field.name)
+    if not indices:
         return pa.nulls(table.num_rows, field.type)
-    column = table.column(places[0])
+    column = table.column(indices[0])
     if column.type == field.type:
         return column
     if _family(column.type) is None or _family(column.type) != _family(field.type):
         raise _MisfitError
-    # Nanoseconds are cut off, as Spark has none; anything else must not lose a bit.
+    # Nanoseconds are cut off, as Spark has none; any other cast must lose nothing.
     return column.cast(field.type, safe=not (pa.types.is_timestamp(column.type) and column.type.unit == "ns"))
 
 
 def _family(kind: Any) -> str | None:
-    """Types between which Arrow's cast means what ours means: of a timestamp and a number it does not."""
+    """Types of the same family may be cast by Arrow: then the result is the same as that of `cell`.
+
+    A timestamp and a number are of different families, since Arrow would count microseconds and `cell` seconds.
+    """
     types = pa.types
     if types.is_integer(kind) or types.is_floating(kind):
         return "number"
@@ -136,13 +139,13 @@ def _family(kind: Any) -> str | None:
 
 
 def _row_by_row(table: Any, schema: pa.Schema) -> Read:
-    places = [table.schema.get_all_field_indices(name) for name in schema.names]
-    wanted = [found[0] for found in places if found]
+    indices = [table.schema.get_all_field_indices(name) for name in schema.names]
+    wanted = [same_name[0] for same_name in indices if same_name]
     return rows_of(_records(table.select(wanted) if wanted else table), schema)
 
 
 def _records(table: Any) -> list[Any]:
-    """The rows as mappings; one with a value that Python lacks, as the year 20000, is a text in a list."""
+    """The rows as mappings; a row with a value that Python cannot hold (the year 20000) is its text in a list."""
     try:
         return list(table.to_pylist())
     except (ValueError, OverflowError):

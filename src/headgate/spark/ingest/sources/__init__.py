@@ -1,4 +1,4 @@
-"""Sources: what feeds the stream logs."""
+"""Sources, which feed the stream logs. A new one is one new module in this folder, see `registry`."""
 
 from headgate.spark.ingest.sources.base import Batch, Reader
 from headgate.spark.ingest.sources.iterator import IteratorReader, iterator_source

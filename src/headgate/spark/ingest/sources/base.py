@@ -1,4 +1,4 @@
-"""What every source offers to the engine."""
+"""What every source implements: a `Reader`, which gives its tuples in batches when it is asked."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from headgate.spark.ingest.parsing.records import Bad
 
-MOST_ROWS = 50_000  # of one read: a source that is far behind must not hold up the others
+MOST_ROWS = 50_000  # of one read: one thread reads all sources, and one with a long backlog must not hold up the others
 
 
 class Batch(NamedTuple):
-    """Rows that came together, to be appended at once.
+    """Rows that came together, to be appended to the log at once.
 
-    `batch` is an id that stays the same when the batch comes again, so that the log can leave it out; None where a
-    source cannot repeat itself.
+    `batch` is an id that stays the same when a source sends the batch again, so that the log can leave it out; None
+    for a source that never sends anything again. `bad` are tuples that are no rows of the stream.
     """
 
     rows: pa.Table
@@ -25,23 +25,23 @@ class Batch(NamedTuple):
 
 
 class Reader(ABC):
-    """An open source. One thread calls it; moments are seconds since the epoch."""
+    """An open source. Only one thread calls it; times are seconds since the epoch."""
 
     @property
     @abstractmethod
     def done(self) -> bool:
-        """Whether a finite source has ended, with everything read."""
+        """Whether a finite source has ended and all its tuples have been read."""
 
     @abstractmethod
     def read(self, now: float) -> list[Batch]:
-        """What has come by `now`, possibly nothing; does not wait."""
+        """The tuples that have come by `now`, possibly none; never waits."""
 
     @abstractmethod
     def due(self, now: float) -> float:
-        """When to read again: `now` or earlier if something waits, infinity when done."""
+        """When to read again: `now` or earlier if tuples wait, infinity when done."""
 
     def appended(self, batch: str) -> None:
-        """The batch with this id is durable in the log."""
+        """Called when the batch with this id is durable in the log."""
 
     def close(self) -> None:
-        """Let go of files, ports and threads; a second time does nothing."""
+        """Release files, ports and threads; a second call does nothing."""

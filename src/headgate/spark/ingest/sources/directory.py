@@ -1,8 +1,8 @@
-"""A directory of files: each is one batch, whose id is its name.
+"""The source `directory`: each file of a directory is one batch, and the file's name is the batch's id.
 
-Files are taken in the order of their names, new ones as they come; a file must be whole when it gets its name (write
-it under a name that begins with a dot, then rename it). The log leaves out batches that it has, so after a restart
-the files that are still there do no harm.
+Files are read in the order of their names, new ones as they appear. A file must be complete when it gets its name:
+write it under a name that begins with a dot, then rename it. After a restart all files are read again, and the log
+leaves out the batches that it has already.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from headgate.model import HeadgateError, Stream
+from headgate.model import HeadgateError
 from headgate.spark.ingest.parsing.files import FORMATS, check_suffix, whole
 from headgate.spark.ingest.parsing.records import schema_of
 from headgate.spark.ingest.sources.base import MOST_ROWS, Batch, Reader
 from headgate.spark.ingest.sources.options import flag
-from headgate.workload.settings import Settings
+from headgate.spark.ingest.sources.registry import SourceRequest, register
 
-POLL = 0.1
+POLL = 0.1  # seconds between two looks for new files
 
 
 class DirectoryReader(Reader):
@@ -38,7 +38,7 @@ class DirectoryReader(Reader):
 
     def read(self, now: float) -> list[Batch]:
         if not self._waiting:
-            self._waiting = self._new()
+            self._waiting = self._new_files()
         batches: list[Batch] = []
         rows = 0
         while self._waiting and rows < MOST_ROWS:
@@ -52,9 +52,9 @@ class DirectoryReader(Reader):
             return math.inf
         return now if self._waiting else now + self._poll
 
-    def _new(self) -> list[str]:
-        found = (path for path in self._path.glob(self._pattern) if path.suffix in FORMATS and path.is_file())
-        names = sorted(path.relative_to(self._path).as_posix() for path in found if path.name[0] not in "._")
+    def _new_files(self) -> list[str]:
+        files = (path for path in self._path.glob(self._pattern) if path.suffix in FORMATS and path.is_file())
+        names = sorted(path.relative_to(self._path).as_posix() for path in files if path.name[0] not in "._")
         return [name for name in names if name not in self._seen]
 
     def _batch(self, name: str) -> Batch:
@@ -63,11 +63,13 @@ class DirectoryReader(Reader):
         return Batch(rows, name, tuple(bad))
 
 
-def open_folder(settings: Settings, stream: Stream, directory: Path) -> DirectoryReader:
-    """A directory from its settings: path, pattern, end, poll."""
+@register("directory")
+def open_directory(request: SourceRequest) -> DirectoryReader:
+    """Open a directory from its settings: path, pattern, end, poll."""
+    settings = request.settings
     settings.only(("path", "pattern", "end", "poll"))
     settings.need("path", "incoming")
-    path, pattern = directory / str(settings.word("path")), settings.word("pattern") or "*"
+    path, pattern = request.directory / str(settings.word("path")), settings.word("pattern") or "*"
     if not path.is_dir():
         raise HeadgateError(f"there is no directory '{path}'", hint="make it, or correct path")
     if Path(pattern).suffix:
@@ -75,4 +77,4 @@ def open_folder(settings: Settings, stream: Stream, directory: Path) -> Director
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
         raise HeadgateError(f"pattern '{pattern}' leaves the directory", hint="put the directory into path")
     poll = settings.duration("poll", above=0.0)
-    return DirectoryReader(path, pattern, schema_of(stream), end=flag(settings, "end"), poll=poll or POLL)
+    return DirectoryReader(path, pattern, schema_of(request.stream), end=flag(settings, "end"), poll=poll or POLL)

@@ -1,40 +1,81 @@
-"""A source from its string."""
+"""Which sources there are: each module of this folder registers the names under which streams can ask for it.
+
+A source is written as one string, a name and its settings: `"directory, path=incoming"`. To add one, write a module
+here whose opener has the decorator `@register("kafka")`; nothing else needs to change. An installed package adds its
+own by an entry point of the group `headgate.sources` that names the module to import.
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TypeVar
 
 from headgate.model import HeadgateError, Stream, unknown
 from headgate.spark.ingest.sources.base import Reader
-from headgate.spark.ingest.sources.directory import open_folder
-from headgate.spark.ingest.sources.socket import open_socket
-from headgate.spark.ingest.synthetic.feeder import open_feeder
-from headgate.workload.arrivals import ARRIVALS
 from headgate.workload.settings import Settings
 
-KINDS = (*ARRIVALS, "directory", "socket", "iterator")
+
+@dataclass(frozen=True, slots=True)
+class SourceRequest:
+    """What an opener gets: the source's string, read into settings, and the stream that it is for."""
+
+    settings: Settings
+    stream: Stream
+    directory: Path  # where relative paths begin
+    seed: int = 1  # of all that is drawn at random
+    began: float = 0.0  # when the arrivals of a synthetic source begin, in seconds since the epoch
+
+
+Opener = Callable[[SourceRequest], Reader]
+RegisteredOpener = TypeVar("RegisteredOpener", bound=Opener)
+
+_OPENERS: dict[str, Opener] = {}
+
+
+def register(*names: str) -> Callable[[RegisteredOpener], RegisteredOpener]:
+    """Make an opener known under one or more names of sources."""
+
+    def enter(opener: RegisteredOpener) -> RegisteredOpener:
+        for name in names:
+            if name in _OPENERS:
+                raise ValueError(f"there is a source '{name}' already: {_OPENERS[name].__qualname__}")
+            _OPENERS[name] = opener
+        return opener
+
+    return enter
 
 
 def open_source(text: str, stream: Stream, directory: Path, seed: int = 1, began: float = 0.0) -> Reader:
-    """Open what a string describes; relative paths begin at `directory`, arrivals at `began`.
+    """Open the source that a string describes; relative paths begin at `directory`, arrivals at `began`.
 
-    Feeders are named by their arrivals, "poisson, rate=500", and have the settings rows, file, repeat, batch, tick and
-    one for each column; further "directory, path=…, pattern=*.jsonl, end=true" and "socket, port=9999".
+    Synthetic sources are named by their arrivals, "poisson, rate=500", and have the settings rows, file, repeat, batch,
+    tick and one for each column; further "directory, path=…, pattern=*.jsonl, end=true" and "socket, port=9999".
     """
     try:
-        return _opened(Settings(text), stream, directory, seed, began)
+        settings = Settings(text)
+        return _opener(settings.name)(SourceRequest(settings, stream, directory, seed, began))
     except HeadgateError as error:
         raise error.at(f"source of '{stream.name}'") from None
 
 
-def _opened(settings: Settings, stream: Stream, directory: Path, seed: int, began: float) -> Reader:
-    match settings.name:
-        case "directory":
-            return open_folder(settings, stream, directory)
-        case "socket":
-            return open_socket(settings, stream)
-        case "iterator":
-            raise HeadgateError("an iterator has no string", hint="give the iterable itself to iterator_source")
-        case name if name in ARRIVALS:
-            return open_feeder(settings, stream, directory, seed, began)
-    raise unknown("kind of source", settings.name, KINDS)
+def _opener(name: str) -> Opener:
+    _load()
+    if name not in _OPENERS:
+        raise unknown("kind of source", name, _OPENERS)
+    return _OPENERS[name]
+
+
+@cache
+def _load() -> None:
+    """Import every module that registers sources, once."""
+    package = importlib.import_module(__package__)
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+    for plugin in entry_points(group="headgate.sources"):
+        plugin.load()

@@ -1,7 +1,8 @@
-"""JSON lines from TCP clients on this machine.
+"""The source `socket`: JSON lines from TCP clients on this machine.
 
-No thread: what waits in the kernel is read when the engine asks. So an engine that does not keep up slows its clients
-down. A line is not acknowledged; those that a crash finds between the kernel and the log are lost.
+It has no thread of its own: when the engine reads, it takes what waits in the kernel's buffers. If the engine does not
+keep up, these buffers fill and the clients slow down. Lines are not acknowledged: those that were received and not yet
+appended to the log when the engine crashes are lost.
 """
 
 from __future__ import annotations
@@ -13,21 +14,21 @@ import socket
 
 import pyarrow as pa
 
-from headgate.model import HeadgateError, Stream
+from headgate.model import HeadgateError
 from headgate.spark.ingest.parsing.records import Bad, rows_of, schema_of
 from headgate.spark.ingest.sources.base import Batch, Reader
 from headgate.spark.ingest.sources.options import flag
-from headgate.workload.settings import Settings
+from headgate.spark.ingest.sources.registry import SourceRequest, register
 
-POLL = 0.005
+POLL = 0.005  # seconds between two reads
 HOST = "127.0.0.1"
 MOST_BYTES = 4 << 20  # of one read
-LONGEST = 1 << 20  # of a line
-CHUNK = 1 << 16
+LONGEST = 1 << 20  # bytes of a line
+CHUNK = 1 << 16  # bytes that are received from a client at a time
 
 
 class Lines:
-    """The lines of one client, cut from what it sends."""
+    """Cuts the bytes that one client sends into lines."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._rest = b""
@@ -35,7 +36,7 @@ class Lines:
         self._skipping = False  # inside a line that was too long
 
     def feed(self, data: bytes) -> tuple[list[str], list[Bad]]:
-        """The lines that are now complete, and the beginning of one that is too long."""
+        """The lines that are complete with these bytes, and the beginnings of lines that are too long."""
         *whole, self._rest = (self._rest + data).split(b"\n")
         if whole and self._skipping:
             whole, self._skipping = whole[1:], False
@@ -49,7 +50,7 @@ class Lines:
         return [_text(line) for line in good if line.strip()], bad
 
     def finish(self) -> tuple[list[str], list[Bad]]:
-        """The last line may lack its end."""
+        """The client has gone: the last line may lack its end."""
         return self.feed(b"\n")
 
     def _too_long(self, line: bytes) -> Bad:
@@ -57,7 +58,7 @@ class Lines:
 
 
 class SocketReader(Reader):
-    """A server on the loopback address; `port` is the one it got."""
+    """A server on the loopback address; `port` is the port on which it listens."""
 
     def __init__(self, port: int, schema: pa.Schema, *, end: bool = False, poll: float = POLL) -> None:
         self._schema, self._end, self._poll = schema, end, poll
@@ -70,7 +71,7 @@ class SocketReader(Reader):
 
     @property
     def done(self) -> bool:
-        """With `end=true`: clients have come, and all have gone."""
+        """With `end=true`: whether clients have connected and all of them have disconnected."""
         return self._closed or (self._end and self._served and not self._clients)
 
     def read(self, now: float) -> list[Batch]:
@@ -84,8 +85,8 @@ class SocketReader(Reader):
                 elif isinstance(key.fileobj, socket.socket):
                     budget -= self._receive(key.fileobj, lines, bad)
         self._busy = budget <= 0
-        rows, wrong = rows_of(lines, self._schema)
-        bad += wrong
+        rows, bad_lines = rows_of(lines, self._schema)
+        bad += bad_lines
         return [Batch(rows, None, tuple(bad))] if rows.num_rows or bad else []
 
     def due(self, now: float) -> float:
@@ -103,8 +104,11 @@ class SocketReader(Reader):
         self._server.close()
 
     def _accept(self) -> int:
-        """What it counts as: if no client can be taken for want of files, reading must end all the same."""
-        with contextlib.suppress(OSError):  # it went away again, or there are too many
+        """Accept a client; gives the bytes that this counts as.
+
+        More than 0, because a read must come to its end even if no client can be accepted (no file descriptors left).
+        """
+        with contextlib.suppress(OSError):  # the client has gone again, or there are too many
             client, _ = self._server.accept()
             client.setblocking(False)
             self._selector.register(client, selectors.EVENT_READ)
@@ -119,10 +123,10 @@ class SocketReader(Reader):
             return 1
         except OSError:
             data = b""
-        held = self._clients[client]
-        some, wrong = held.feed(data) if data else held.finish()
-        lines += some
-        bad += wrong
+        buffer = self._clients[client]
+        new_lines, bad_lines = buffer.feed(data) if data else buffer.finish()
+        lines += new_lines
+        bad += bad_lines
         if not data:
             self._drop(client)
         return len(data)
@@ -133,13 +137,15 @@ class SocketReader(Reader):
         client.close()
 
 
-def open_socket(settings: Settings, stream: Stream) -> SocketReader:
-    """A server from its settings: port, end, poll."""
+@register("socket")
+def open_socket(request: SourceRequest) -> SocketReader:
+    """Open a server from its settings: port, end, poll."""
+    settings = request.settings
     settings.only(("port", "end", "poll"))
     settings.need("port", "9999")
     settings.number("port", 0, 65535)
     port, poll = settings.whole("port", low=0), settings.duration("poll", above=0.0)
-    return SocketReader(port or 0, schema_of(stream), end=flag(settings, "end"), poll=poll or POLL)
+    return SocketReader(port or 0, schema_of(request.stream), end=flag(settings, "end"), poll=poll or POLL)
 
 
 def _listen(port: int) -> socket.socket:

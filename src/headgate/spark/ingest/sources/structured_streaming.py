@@ -1,6 +1,7 @@
-"""Any Structured Streaming source: its micro-batches, each acknowledged when it is in the log.
+"""Any source of Spark Structured Streaming: each micro-batch is acknowledged once it is durable in the stream's log.
 
-Spark repeats a micro-batch that was not acknowledged, with the same number, and the log leaves out what it has.
+After a crash Spark sends a micro-batch that was not acknowledged again, with the same number; that number is the
+batch's id, so the log leaves it out if it has it already. It is given as a DataFrame, so no string names it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from headgate.spark.ingest.parsing.records import conform, schema_of
 from headgate.spark.ingest.sources.base import Batch, Reader
 from headgate.spark.jvm.process import Java
 
-POLL = 0.01
+POLL = 0.01  # seconds between two reads
 
 
 class ClosedError(RuntimeError):
-    """Tells Spark that a batch was not appended: the reader was closed first."""
+    """Tells Spark that a micro-batch was not appended, because the reader was closed first."""
 
 
 def _unexpected(record: logging.LogRecord) -> bool:
@@ -35,10 +36,10 @@ def _unexpected(record: logging.LogRecord) -> bool:
 
 
 class StructuredReader(Reader):
-    """One streaming query that hands its micro-batches over, under ids from `ss-0` on.
+    """A streaming query whose micro-batches are appended to a stream, with the ids `ss-0`, `ss-1`, ...
 
-    `trigger` is what `DataStreamWriter.trigger` takes; with `{"availableNow": True}` the source is finite. The
-    checkpoint belongs to one log: with a fresh one the numbers begin again, and so must the log.
+    `trigger` is what `DataStreamWriter.trigger` takes; with `{"availableNow": True}` the source is finite. Checkpoint
+    and log belong together: with a fresh checkpoint the numbers begin at 0 again, and the log must be empty too.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class StructuredReader(Reader):
         self._queue: queue.Queue[Batch] = queue.Queue()
         self._unacknowledged: dict[str, threading.Event] = {}
         self._closed = False
-        # Py4J logs every exception of a callback with its trace, and this one is how a source is closed.
+        # Py4J logs every exception of a callback with its stack trace, also the one that closes a source as usual.
         logging.getLogger("py4j.clientserver").addFilter(_unexpected)
         self._name = stream.name
         self._java = Java()
@@ -85,7 +86,7 @@ class StructuredReader(Reader):
             while True:
                 batches.append(self._queue.get_nowait())
         if not batches and not self._closed and not self._active:
-            self._check()
+            self._raise_failure()
         return batches
 
     def due(self, now: float) -> float:
@@ -94,7 +95,7 @@ class StructuredReader(Reader):
         return now + self._poll if self._queue.empty() else now
 
     def appended(self, batch: str) -> None:
-        """Spark may forget the batch."""
+        """Acknowledge the micro-batch to Spark."""
         if (event := self._unacknowledged.pop(batch, None)) is not None:
             event.set()
 
@@ -104,12 +105,12 @@ class StructuredReader(Reader):
         self._closed = True
         for event in list(self._unacknowledged.values()):
             event.set()
-        # A batch that was refused is the query's last word; one whose Java has died says nothing any more.
+        # The query may end with the error of the micro-batch that was refused, or its Java process may have died.
         with contextlib.suppress(PySparkException, Py4JError, ConnectionError):
             self._query.stop()
 
     def _hand_over(self, frame: DataFrame, number: int) -> None:
-        """Called by Spark in a thread of its own; to return is to acknowledge."""
+        """Called by Spark in its own thread with each micro-batch; returning acknowledges it."""
         rows, bad = conform(frame.toArrow(), self._schema)
         if not rows.num_rows and not bad:
             return
@@ -117,12 +118,12 @@ class StructuredReader(Reader):
         event = self._unacknowledged[name] = threading.Event()
         self._queue.put(Batch(rows, name, tuple(bad)))
         while not event.wait(0.5):
-            if self._closed:  # between the two lines above
+            if self._closed:  # `close` did not see the event if it ran just before it was added
                 break
         if name in self._unacknowledged:
             raise ClosedError(f"the source was closed before {name} was appended")
 
-    def _check(self) -> None:
+    def _raise_failure(self) -> None:
         if (error := self._query.exception()) is not None:
             first = str(error).strip().splitlines()[0]
             hint = "correct the source, then start again: its checkpoint knows where it was"

@@ -1,4 +1,4 @@
-"""Rows taken from pages, any number at a time."""
+"""Takes any number of rows at a time from a generator of pages (tables of some rows each)."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from headgate.spark.ingest.parsing.records import Bad, Read
 
 
 class PagedRows:
-    """Pages as one sequence of rows; how it is cut does not change what is in it."""
+    """Pages as one sequence of rows: where one page ends and the next begins does not show."""
 
     def __init__(self, pages: Generator[Read, None, None], schema: pa.Schema) -> None:
         self._pages = pages
         self._page = schema.empty_table()
-        self.bad: list[Bad] = []  # found since somebody emptied it
-        self.over = False
+        self.bad: list[Bad] = []  # rows that could not be read; whoever reports them empties the list
+        self.over = False  # whether there are no more rows
 
     def take(self, count: int) -> pa.Table:
-        """The next rows: fewer only where they end."""
-        parts = [self._page.slice(0, 0)]
+        """The next `count` rows; fewer only where the rows end."""
+        slices = [self._page.slice(0, 0)]
         while count > 0 and not self.over:
-            parts.append(self._page.slice(0, count))
+            slices.append(self._page.slice(0, count))
             self._page = self._page.slice(count)
-            count -= parts[-1].num_rows
-            self._look_ahead()
-        return pa.concat_tables(parts)
+            count -= slices[-1].num_rows
+            self._next_page()
+        return pa.concat_tables(slices)
 
     def close(self) -> None:
         self._pages.close()
         self.over = True
 
-    def _look_ahead(self) -> None:
+    def _next_page(self) -> None:
+        """Once a page is used up, read on to the next one that has rows: only then is it known whether more come."""
         while not self._page.num_rows and not self.over:
-            found = next(self._pages, None)
-            if found is None:
+            page = next(self._pages, None)
+            if page is None:
                 self.over = True
                 return
-            self._page, bad = found
+            self._page, bad = page
             self.bad += bad
 
 
-def repeated(again: Callable[[], Generator[Read, None, None]]) -> Generator[Read, None, None]:
+def repeated(read_again: Callable[[], Generator[Read, None, None]]) -> Generator[Read, None, None]:
     """Pages from the beginning again and again, unless there is no row in them."""
-    some = True
-    while some:
-        some = False
-        for rows, bad in again():
-            some = some or rows.num_rows > 0
+    has_rows = True
+    while has_rows:
+        has_rows = False
+        for rows, bad in read_again():
+            has_rows = has_rows or rows.num_rows > 0
             yield rows, bad

@@ -1,4 +1,4 @@
-"""Rows made up by the types of their columns, the same for the same seed."""
+"""Random rows by the types of their columns; the same seed gives the same rows."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Draw = Callable[[np.random.Generator], Any]  # one page of a column
 def generated(schema: pa.Schema, settings: Settings, random: np.random.Generator) -> Generator[Read, None, None]:
     """Pages without end. A setting with a column's name says what is in it: `id=[0, 99]`, `name=[a, b]`, `on=0.3`.
 
-    Otherwise whole numbers are from 0 to 999, other numbers below 100, texts a few words; times are left to whoever
-    knows when the row arrives, and other types are null.
+    Otherwise whole numbers are from 0 to 999, other numbers below 100, texts one of five words. Times and dates are
+    null here: the feeder writes the moment of arrival there. Other types are null.
     """
     draws = [_draw(field, settings) for field in schema]
     return _pages(schema, draws, random)
@@ -78,6 +78,6 @@ def _decimals(kind: Any, low: float, high: float) -> Draw:
     unit = Decimal(1).scaleb(-kind.scale)
 
     def draw(random: np.random.Generator) -> Any:
-        return pa.array([Decimal(float(each)).quantize(unit) for each in random.uniform(low, high, PAGE)], kind)
+        return pa.array([Decimal(float(value)).quantize(unit) for value in random.uniform(low, high, PAGE)], kind)
 
     return draw

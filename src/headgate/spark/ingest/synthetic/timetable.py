@@ -1,4 +1,7 @@
-"""Arrivals without an end, some at a time. The simulator's processes make those of a run all at once."""
+"""Arrival times that never end, made block by block as they are needed.
+
+The simulator makes all arrivals of a run at once, which a source cannot: it does not know how long it will run.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ import numpy as np
 
 from headgate.sim.arrivals import Arrivals, Constant, OnOff, Poisson, Steps, Times, rescaled
 
-BLOCK = 10.0  # seconds
-FEW = 16
+BLOCK = 10.0  # seconds of arrivals that are made at once
+FEW = 16  # arrivals that are made at once if the rate is low
 
 
 class Timetable:
@@ -39,13 +42,13 @@ class Timetable:
 
     def until(self, moment: float, most: int = 1 << 62) -> Times:
         """Take the arrivals up to a moment, it included, but not more than `most`."""
-        found: list[Times] = [np.empty(0)]
+        blocks: list[Times] = [np.empty(0)]
         while most > 0 and self.next <= moment and len(self._ahead):
-            taken = min(most, int(np.searchsorted(self._ahead, moment, side="right")))
-            found.append(self._ahead[:taken])
-            self._ahead = self._ahead[taken:]
-            most -= taken
-        return np.concatenate(found)
+            count = min(most, int(np.searchsorted(self._ahead, moment, side="right")))
+            blocks.append(self._ahead[:count])
+            self._ahead = self._ahead[count:]
+            most -= count
+        return np.concatenate(blocks)
 
 
 def _blocks(process: Arrivals, random: np.random.Generator) -> Iterator[Times]:
@@ -62,13 +65,13 @@ def _blocks(process: Arrivals, random: np.random.Generator) -> Iterator[Times]:
 
 
 def _counted(rate: float) -> Iterator[Times]:
-    """The whole numbers from 0 on."""
+    """The whole numbers from 0 on, in blocks."""
     size = max(FEW, int(BLOCK * rate))
     return (np.arange(block * size, (block + 1) * size, dtype=np.float64) for block in count())
 
 
 def _poisson(process: Poisson, random: np.random.Generator, length: float) -> Iterator[Times]:
-    """Poisson arrivals have no memory: blocks one after the other are one process."""
+    """Poisson arrivals have no memory, so blocks drawn one after the other are one process."""
     return (block * length + process.times(length, random) for block in count())
 
 
@@ -88,18 +91,21 @@ def _pareto(mean: float, shape: float, random: np.random.Generator) -> float:
 
 
 def _steps(process: Steps, random: np.random.Generator) -> Iterator[Times]:
-    """Arrivals at a rate of 1, on a clock that runs as fast as the rate of the moment."""
+    """Arrivals at rate 1, stretched or squeezed by the rate of each step.
+
+    An arrival at work w of the process with rate 1 comes when the integral of the rates reaches w.
+    """
     starts, rates = np.array(process.starts), np.array(process.rates, dtype=float)
     if len(starts) == 1:  # for ever: any period will do
         starts, rates = np.array([0.0, BLOCK]), np.repeat(rates, 2)
     lengths = np.diff(starts, append=2 * starts[-1] - starts[-2])
-    # Summed in this order the work of a last step with rate 0 is nothing, and no arrival falls into it.
+    # Summed in this order, a last step with rate 0 adds exactly no work, and no arrival falls into it.
     period, work = float(lengths.sum()), float(np.cumsum(lengths * rates)[-1])
     if work <= 0.0:
         return
     mean = work / period
-    ones = _counted(mean) if process.kind == "constant" else _poisson(Poisson(1.0), random, max(FEW, BLOCK * mean))
-    for block in ones:
+    at_rate_1 = _counted(mean) if process.kind == "constant" else _poisson(Poisson(1.0), random, max(FEW, BLOCK * mean))
+    for block in at_rate_1:
         rounds = np.floor(block / work)
         rest = np.clip(block - rounds * work, 0.0, np.nextafter(work, 0.0))
         yield rounds * period + rescaled(rest, starts.tolist(), rates.tolist())

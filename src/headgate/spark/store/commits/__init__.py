@@ -1,1 +1,1 @@
-"""The commit log: what runs have done, in order."""
+"""The commit log: one record for each run of a query, with its new offsets and its results."""

@@ -1,9 +1,17 @@
-"""What runs have done, in order: one record per run, and one fsync for all runs that are committed together.
+"""The commit log of a data directory: a run of queries counts as soon as its record is durable here.
 
-    commits/GENERATION.log      frames; the first holds the state so far, each further one is a commit
+    commits/GENERATION.log      a frame file: the first frame is the state so far, each further one is a commit
 
-Compaction writes the next generation, whose first frame replaces the history, and removes the old file; of several
-generations the newest counts. What a record is: `records`; what is torn and what is damaged: `frames`.
+For example, after 120 commits of which the first 100 have been merged into one state:
+
+    00000000000000000002.log    state after commit 100 | commit 101 | commit 102 | … | commit 120
+
+A commit has the new offsets of the queries together with their results (see `records`), so both are durable or neither
+is. After a crash the engine delivers the results of all commits in the log again, and every query goes on at its
+committed offsets: *exactly once*. Runs that end at about the same time are committed with one write and one fsync.
+
+*Compaction* shortens the log: it writes the next generation, whose first frame has the state after the commits that are
+dropped, and then removes the old file. If a crash leaves several generations, the newest counts.
 """
 
 from __future__ import annotations
@@ -34,65 +42,65 @@ class CommitLog:
 
     @property
     def number(self) -> int:
-        """The newest commit's number; they count from 1 and survive compaction."""
+        """The number of the newest commit; they are counted from 1, and compaction does not change them."""
         return self.state.number
 
     @property
     def size(self) -> int:
-        """Bytes on disk: a reason to compact."""
+        """Bytes on disk, from which follows when to compact."""
         return self._file.size
 
     def append(self, commit: Commit) -> int:
-        """Make a run count; it is durable on return, which is the commit's number."""
+        """Commit a run; it is durable on return. Gives the number of the commit."""
         return self.append_all([commit])[0]
 
     def append_all(self, commits: Sequence[Commit]) -> list[int]:
-        """Make several runs count with one write and one fsync; gives their numbers.
+        """Commit several runs with one write and one fsync; gives the numbers of the commits.
 
-        All of them are durable on return, and none of them counts after an error. Only if the process dies meanwhile
-        may some count and others not: those at the beginning, each of them whole.
+        All of them are durable on return, and none of them counts after an error. Only if the process dies meanwhile,
+        some at the beginning may count and the others not.
         """
         with self._lock:
-            numbers = [self.state.number + place for place in range(1, len(commits) + 1)]
+            numbers = [self.state.number + step for step in range(1, len(commits) + 1)]
             self._file.append_all([encode(commit, number) for commit, number in zip(commits, numbers, strict=True)])
             for commit in commits:
                 self.state.apply(commit)
             return numbers
 
     def commits(self) -> Iterator[tuple[int, Commit]]:
-        """The commits since the last compaction with their numbers."""
+        """The commits in the log, with their numbers: those since the state of the first frame."""
         with self._lock:
-            file, places = self._file, list(self._file.places[1:])
-        for index, place in enumerate(places, start=1):
+            file, locations = self._file, list(self._file.frames[1:])
+        for index, location in enumerate(locations, start=1):
             try:
-                yield decode(file.read(place))
+                yield decode(file.read(location))
             except (KeyError, TypeError, ValueError) as error:
                 raise HeadgateError(
                     f"record {index} cannot be read: {error}", where=str(file.path), hint="restore it from a copy"
                 ) from error
 
     def base(self) -> CommittedState:
-        """The sum of what came before those."""
-        return decode_state(self._file.read(self._file.places[0]))
+        """The state before these commits, from the first frame."""
+        return decode_state(self._file.read(self._file.frames[0]))
 
     def compact(self, upto: int | None = None) -> None:
-        """Replace the commits up to that number, whose results must be safe in their sinks, by their sum."""
+        """Replace the commits up to a number by their sum; their results must be durable in their sinks."""
         with self._lock:
             state = self._state_at(upto)
-            known = self.base().number
-            if state.number <= known:
+            base = self.base().number
+            if state.number <= base:
                 return
             at("commit.compact.before")
             old = self._file
-            places = old.places[1 + state.number - known :]
-            data = b"".join((frame(encode_state(state)), *map(old.raw, places)))
+            locations = old.frames[1 + state.number - base :]
+            data = b"".join((frame(encode_state(state)), *map(old.raw, locations)))
             path = self.folder / _name(int(old.path.stem) + 1)
             try:
                 write_atomic(path, data, point="commit.compact")
                 at("commit.compact.written")
                 self._file = FrameFile(path, point="commit.append")
             except BaseException:
-                if path.exists():  # it counts for whoever opens the log: nothing may be added to the old one
+                if path.exists():  # whoever opens the log takes the newer file: nothing may be added to the old one
                     old.refuse()
                 raise
             disk.unlink(old.path)
@@ -100,18 +108,19 @@ class CommitLog:
 
     def _open(self) -> FrameFile:
         remove_temporary(self.folder)
-        found = sorted(self.folder.glob("*.log"))
-        if not found:
-            found = [self.folder / _name(1)]
-            write_atomic(found[0], frame(encode_state(CommittedState())))
-        for old in found[:-1]:
+        generations = sorted(self.folder.glob("*.log"))
+        if not generations:
+            generations = [self.folder / _name(1)]
+            write_atomic(generations[0], frame(encode_state(CommittedState())))
+        for old in generations[:-1]:
             disk.unlink(old)
-        file = FrameFile(found[-1], point="commit.append")
-        if not file.places:  # it was renamed into place with its first record
+        file = FrameFile(generations[-1], point="commit.append")
+        if not file.frames:  # damage: the file got its name with its first frame in it
             raise HeadgateError("the first record is missing", where=str(file.path), hint="restore it from a copy")
         return file
 
     def _state_at(self, upto: int | None) -> CommittedState:
+        """The state after the commit with a number, or after the newest."""
         state = self.base()
         for number, commit in self.commits():
             if upto is not None and number > upto:

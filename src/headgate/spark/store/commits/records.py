@@ -1,7 +1,15 @@
-"""What a commit says, and how it is written: the one type of record in the commit log.
+"""Commits: what a record of the commit log says, and how it is stored.
 
-A frame's payload is the length of its description (4 bytes), the description (JSON), and the inline results one after
-another (Arrow streams).
+The payload of a frame is
+
+    length of the description (4 bytes) | description (JSON) | inline results (Arrow streams, one after another)
+
+For example, run 7 took query `fire` to offset 20 of the stream `sensors`, and it had 3 results of 412 bytes:
+
+    {"number":120,"run":7,"units":["fire"],"positions":{"fire":{"sensors":20}},
+     "outputs":{"fire":{"rows":3,"bytes":412,"files":[]}},"queries":{}}
+
+Large results are not inline: `files` are the names of Parquet files in the folder `aside`.
 """
 
 from __future__ import annotations
@@ -24,20 +32,20 @@ _LENGTH = struct.Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a run produced for one query: the rows themselves, or files in the directory's folder `aside`."""
+    """The results of a run for one query: the rows themselves, or files in the directory's folder `aside`."""
 
-    rows: int
-    data: bytes = field(default=b"", repr=False)
+    rows: int  # their number
+    data: bytes = field(default=b"", repr=False)  # an Arrow stream
     files: tuple[str, ...] = ()
 
     @classmethod
     def inline(cls, table: pa.Table) -> Output:
-        """A small result, to be stored in the commit record."""
+        """A small result, which is stored in the commit's record."""
         return cls(table.num_rows, to_arrow(table))
 
     @classmethod
     def written(cls, aside: Path, files: tuple[str, ...]) -> Output:
-        """A large result that lies in Parquet files; they are forced to disk here, as executors do not."""
+        """A large result in Parquet files; executors wrote them without fsync, so they are forced to disk here."""
         for name in files:
             sync_file(aside / name)
         for folder in {(aside / name).parent for name in files}:
@@ -51,17 +59,17 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One run: who ran, where each query stands now at each of its leaves, what each produced.
+    """The outcome of one run of some queries, or a change of the queries themselves.
 
-    Records about the queries themselves have the same type: `queries` maps a query to whatever should be known of it
-    after a restart (its SQL, class, sink, whether it is paused), or to None when it is removed. `letters` is what
-    expressions of the queries failed on, as the dead letters of a stream keep it.
+    `queries` maps a query that was added or changed to whatever should be known of it after a restart (its SQL, class,
+    sink, whether it is paused), and a query that was removed to None. `letters` are the dead letters of tuples on which
+    expressions of the queries failed.
     """
 
     run: int = 0
-    units: tuple[str, ...] = ()
-    positions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    outputs: Mapping[str, Output] = field(default_factory=dict)
+    units: tuple[str, ...] = ()  # the scheduling units that ran
+    positions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # offsets by query and leaf of its plan
+    outputs: Mapping[str, Output] = field(default_factory=dict)  # results by query
     queries: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     letters: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)  # by stream
 
@@ -76,7 +84,7 @@ class CommittedState:
     queries: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def apply(self, commit: Commit) -> None:
-        """Go one commit further.
+        """Add the next commit.
 
         >>> state = CommittedState()
         >>> state.apply(Commit(run=1, positions={"q": {"s": 10}}))
@@ -89,12 +97,12 @@ class CommittedState:
         self.run = max(self.run, commit.run)
         for query, leaves in commit.positions.items():
             self.positions.setdefault(query, {}).update(leaves)
-        for query, told in commit.queries.items():
-            if told is None:
+        for query, entry in commit.queries.items():
+            if entry is None:
                 self.queries.pop(query, None)
                 self.positions.pop(query, None)
             else:
-                self.queries[query] = told
+                self.queries[query] = entry
 
 
 def encode(commit: Commit, number: int) -> bytes:
@@ -103,7 +111,7 @@ def encode(commit: Commit, number: int) -> bytes:
         query: {"rows": output.rows, "bytes": len(output.data), "files": output.files}
         for query, output in commit.outputs.items()
     }
-    told = {
+    description = {
         "number": number,
         "run": commit.run,
         "units": commit.units,
@@ -112,40 +120,46 @@ def encode(commit: Commit, number: int) -> bytes:
         "queries": commit.queries,
     }
     if commit.letters:
-        told["letters"] = commit.letters
-    return b"".join((_headed(told), *(output.data for output in commit.outputs.values())))
+        description["letters"] = commit.letters
+    return b"".join((_with_length(description), *(output.data for output in commit.outputs.values())))
 
 
 def decode(payload: bytes, only: Collection[str] | None = None) -> tuple[int, Commit]:
     """A commit and its number from the payload of a frame; with `only`, without the results of other queries."""
-    description = _head(payload)
-    told = json.loads(description)
-    outputs, position = {}, _LENGTH.size + len(description)
-    for query, output in told["outputs"].items():
+    head = _description(payload)
+    description = json.loads(head)
+    outputs, position = {}, _LENGTH.size + len(head)
+    for query, output in description["outputs"].items():
         if only is None or query in only:
             data = payload[position : position + output["bytes"]]
             outputs[query] = Output(output["rows"], data, tuple(output["files"]))
         position += output["bytes"]
-    told.setdefault("letters", {})  # version 1 had none
-    commit = Commit(told["run"], tuple(told["units"]), told["positions"], outputs, told["queries"], told["letters"])
-    return told["number"], commit
+    commit = Commit(
+        run=description["run"],
+        units=tuple(description["units"]),
+        positions=description["positions"],
+        outputs=outputs,
+        queries=description["queries"],
+        letters=description.get("letters", {}),  # version 1 had none
+    )
+    return description["number"], commit
 
 
 def encode_state(state: CommittedState) -> bytes:
     """A state as the payload of a frame."""
-    return _headed({name: getattr(state, name) for name in CommittedState.__slots__})
+    return _with_length({name: getattr(state, name) for name in CommittedState.__slots__})
 
 
 def decode_state(payload: bytes) -> CommittedState:
     """A state from the payload of a frame."""
-    return CommittedState(**json.loads(_head(payload)))
+    return CommittedState(**json.loads(_description(payload)))
 
 
-def _headed(told: Mapping[str, Any]) -> bytes:
-    head = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+def _with_length(description: Mapping[str, Any]) -> bytes:
+    head = json.dumps(description, separators=(",", ":"), ensure_ascii=False).encode()
     return _LENGTH.pack(len(head)) + head
 
 
-def _head(payload: bytes) -> bytes:
+def _description(payload: bytes) -> bytes:
     (length,) = _LENGTH.unpack_from(payload)
     return payload[_LENGTH.size : _LENGTH.size + length]

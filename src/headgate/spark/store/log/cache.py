@@ -1,4 +1,4 @@
-"""Tables kept in memory up to a budget; the ones not used for longest go first."""
+"""A cache of tables with a budget of bytes: the least recently used ones are dropped first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class TableCache:
-    """The least recently used tables leave when the budget is exceeded.
+    """Keeps tables by key; when they exceed the budget, the least recently used ones are dropped.
 
     >>> import pyarrow as pa
     >>> cache = TableCache(budget=100)

@@ -1,4 +1,10 @@
-"""Event time as whole microseconds: what is late, and what is too far ahead."""
+"""Event times in microseconds: which rows of an append are late, and which are rejected.
+
+A row is *late* if its event time lies before the frontier, which is the largest event time so far less the watermark:
+with a watermark of 10 s, after a row of 12:00:30 every row before 12:00:20 is late. A late row gets an offset but is in
+no window. A row is *rejected* and gets no offset if it has no event time, one outside the years 1 to 9999, or one that
+is further ahead of its arrival than the stream allows (it would move the frontier, and later rows would all be late).
+"""
 
 from __future__ import annotations
 
@@ -20,15 +26,15 @@ Rejected = tuple[tuple[pa.Table, str], ...]  # (rows, reason)
 
 
 class Divided(NamedTuple):
-    """The rows of one append: those that get an offset, which of them are late, and those that get none."""
+    """The rows of one append: `kept` ones get an offset, `rejected` ones do not."""
 
     kept: pa.Table
-    late: Any | None = None  # for each kept row whether it is; None: none is
+    late: Any | None = None  # for each kept row whether it is late; None if none is
     rejected: Rejected = ()
 
     @property
     def in_time(self) -> pa.Table:
-        """The rows that windows may hold."""
+        """The kept rows that are not late, and so may be in windows."""
         return self.kept if self.late is None else self.kept.filter(pc.invert(self.late))
 
 
@@ -46,10 +52,10 @@ def check_column(stream: Stream, schema: pa.Schema) -> None:
             where=f"stream {stream.name}",
             hint=f"name one of {', '.join(schema.names)}",
         )
-    found = schema.field(stream.event_time).type
-    if not pa.types.is_timestamp(found):
+    column_type = schema.field(stream.event_time).type
+    if not pa.types.is_timestamp(column_type):
         raise HeadgateError(
-            f"event_time '{stream.event_time}' has the type {found}",
+            f"event_time '{stream.event_time}' has the type {column_type}",
             where=f"stream {stream.name}",
             hint="give the column the type timestamp",
         )
@@ -69,12 +75,12 @@ def bounds(rows: pa.Table, column: str | None) -> tuple[int | None, int | None]:
     """The smallest and the largest event time."""
     if column is None or not rows.num_rows:
         return None, None
-    found = pc.min_max(microseconds(rows[column])).as_py()
-    return found["min"], found["max"]
+    extremes = pc.min_max(microseconds(rows[column])).as_py()
+    return extremes["min"], extremes["max"]
 
 
 def highest(left: int | None, right: int | None) -> int | None:
-    """The larger of two moments, either of which may be missing.
+    """The larger of two event times, each of which may be missing.
 
     >>> highest(None, 3), highest(4, 3), highest(None, None)
     (3, 4, None)
@@ -85,7 +91,7 @@ def highest(left: int | None, right: int | None) -> int | None:
 
 
 def divide(rows: pa.Table, stream: Stream, frontier: EventTime | None, arrival: float) -> Divided:
-    """Take the rows apart: late is what lies strictly below the frontier; only the future is bounded."""
+    """Divide the rows of an append into kept, late and rejected ones; `frontier` is None before the first append."""
     if stream.event_time is None:
         return Divided(rows)
     times = microseconds(rows[stream.event_time])
@@ -94,11 +100,11 @@ def divide(rows: pa.Table, stream: Stream, frontier: EventTime | None, arrival: 
         valid = pc.is_valid(times)
         rejected = ((rows.filter(pc.invert(valid)), NO_EVENT_TIME),)
         rows, times = rows.filter(valid), times.filter(valid)
-    odd = pc.or_(_at_least(times, _LAST + 1), pc.invert(_at_least(times, _FIRST)))
-    if _any(odd):
-        rejected += ((_in_numbers(rows.filter(odd), stream.event_time), OUT_OF_RANGE),)
-        usual = pc.invert(odd)
-        rows, times = rows.filter(usual), times.filter(usual)
+    outside = pc.or_(_at_least(times, _LAST + 1), pc.invert(_at_least(times, _FIRST)))
+    if _any(outside):
+        rejected += ((_in_numbers(rows.filter(outside), stream.event_time), OUT_OF_RANGE),)
+        inside = pc.invert(outside)
+        rows, times = rows.filter(inside), times.filter(inside)
     far = _at_least(times, math.inf if stream.ahead == math.inf else math.floor((arrival + stream.ahead) * 1e6) + 1)
     if _any(far):
         rejected += _too_far(rows.filter(far), times.filter(far).to_pylist(), stream, arrival)
@@ -109,50 +115,52 @@ def divide(rows: pa.Table, stream: Stream, frontier: EventTime | None, arrival: 
 
 
 def _in_numbers(rows: pa.Table, column: str) -> pa.Table:
-    """Rows whose event times are microseconds: as dates nobody could write them."""
+    """The rows with event times as microseconds, since dates outside these years cannot be written."""
     return rows.set_column(rows.schema.get_field_index(column), column, microseconds(rows[column]))
 
 
 def late_by(time: int, frontier: EventTime) -> str:
-    """Why a row is late.
+    """The reason of a late row's dead letter.
 
     >>> late_by(1_000_000, 4_200_000), late_by(0, math.inf)
     ('late by 3.2 s', 'late: the stream has ended')
     """
-    return AFTER_THE_END if frontier == math.inf else f"late by {told((frontier - time) / 1e6)}"
+    return AFTER_THE_END if frontier == math.inf else f"late by {duration((frontier - time) / 1e6)}"
 
 
-def told(seconds: float) -> str:
-    """A length of time in the unit that suits it, to two digits: reasons are counted by their text.
+def duration(seconds: float) -> str:
+    """Seconds as text with two digits and a unit that suits them; so few digits because reasons are counted by text.
 
-    >>> told(3600.0), told(9123.4), told(0.00025), told(2.2e9), told(0.0)
+    >>> duration(3600.0), duration(9123.4), duration(0.00025), duration(2.2e9), duration(0.0)
     ('1 h', '2.5 h', '250 us', '25000 d', '0 s')
     """
-    unit, scale = next((each for each in _UNITS if seconds >= each[1]), _UNITS[-1] if seconds else ("s", 1.0))
+    smallest = _UNITS[-1] if seconds else ("s", 1.0)
+    unit, scale = next((candidate for candidate in _UNITS if seconds >= candidate[1]), smallest)
     return f"{float(f'{seconds / scale:.2g}'):.12g} {unit}"
 
 
 def _too_far(rows: pa.Table, times: Sequence[int], stream: Stream, arrival: float) -> Rejected:
-    found: dict[str, list[int]] = {}
-    for place, time in enumerate(times):
-        found.setdefault(told(time / 1e6 - arrival), []).append(place)
-    allowed = f"ahead of its arrival, the stream allows {told(stream.ahead)}"
-    return tuple((rows.take(places), f"{length} {allowed}") for length, places in found.items())
+    """Rows that are too far ahead of their arrival, grouped by the text that says how far."""
+    indices: dict[str, list[int]] = {}
+    for index, time in enumerate(times):
+        indices.setdefault(duration(time / 1e6 - arrival), []).append(index)
+    allowed = f"ahead of its arrival, the stream allows {duration(stream.ahead)}"
+    return tuple((rows.take(group), f"{length} {allowed}") for length, group in indices.items())
 
 
-def _any(wanted: Any) -> bool:
-    return bool(pc.any(wanted, min_count=0).as_py())
+def _any(flags: Any) -> bool:
+    return bool(pc.any(flags, min_count=0).as_py())
 
 
 def between(rows: pa.Table, column: str, low: EventTime, high: EventTime) -> pa.Table:
     """The rows whose event time lies in [low, high]."""
     times = microseconds(rows[column])
-    wanted = pc.and_(_at_least(times, low), pc.invert(_at_least(times, high + 1)))
-    return rows.filter(wanted)
+    inside = pc.and_(_at_least(times, low), pc.invert(_at_least(times, high + 1)))
+    return rows.filter(inside)
 
 
 def _at_least(times: Any, moment: EventTime) -> Any:
-    """Infinite bounds, and those beyond 64 bits, hold for all or for none."""
+    """For each time whether it is at least `moment`, which may be infinite or need more than 64 bits."""
     if moment > (1 << 63) - 1:
         return pa.array(np.zeros(len(times), dtype=np.bool_))
     if moment < -(1 << 63):

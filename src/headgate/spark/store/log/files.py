@@ -1,13 +1,18 @@
-"""The files of one stream's log.
+"""The files of one stream's log, in the folder `streams/NAME` of the data directory.
 
-    stream.json             the stream as it was when the log was made, and how far ahead its rows may be now
-    NUMBER.tail             the newest appends, one frame each; NUMBER is that of its first append
-    A-B-CRC.parquet         sealed: appends A to B
+    stream.json             the stream's columns and settings, with which the log was created
+    NUMBER.tail             a frame file with the newest appends, one frame each; NUMBER is that of its first append
+    A-B-CRC.parquet         a sealed log segment: the appends A to B
     dropped.json            what retention has removed, and what must be remembered of it
 
-Sealing writes the Parquet file, then a new tail, then removes the old tail. A tail whose first append is already in a
-sealed file is therefore a leftover. Retention writes `dropped.json`, then removes files: sealed ones that lie before
-it are leftovers. A hole between the files is damage.
+For example, a log of 600 appends of which the first 250 were removed and the next 250 sealed (numbers have 20 digits):
+
+    dropped.json   251-500-1c291ca3.parquet   501.tail
+
+*Sealing* writes the Parquet file, then a new tail, then removes the old tail. So a tail whose first append is in a
+sealed file was left by a crash, and is removed. *Retention* writes `dropped.json`, then removes files. So sealed files
+with appends before that were left by a crash, and are removed. A gap between the files is damage, and the log is
+refused.
 """
 
 from __future__ import annotations
@@ -30,30 +35,30 @@ from headgate.spark.store.log import segments
 from headgate.spark.store.log.event_time import Rejected, highest
 from headgate.spark.store.log.segments import LogSegment
 
-REMEMBERED = 1000  # batch ids of dropped segments
+REMEMBERED = 1000  # batch ids of dropped log segments
 
 
-Times = Mapping[str, int]  # by column
+Times = Mapping[str, int]  # event times by column, in microseconds
 
 
 def may_hold(latest: Times, lows: Mapping[str, EventTime]) -> bool:
-    """Whether rows whose event times reach so far may have one with all these, or later ones."""
+    """Whether, among rows with these latest event times, one may have at least the time `lows` in each column."""
     return all(name in latest and latest[name] >= low for name, low in lows.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Everything before `number` is gone; this is what still counts of it."""
+    """What must be remembered of the log segments that retention has removed."""
 
-    number: int = 1
-    start: int = 0
-    high: int | None = None
-    finish: int | None = None
-    batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    latest: tuple[tuple[int, Times], ...] = ()  # (end, latest event times) of segments, but where a later one has later
+    number: int = 1  # the first append that is still there
+    start: int = 0  # the first offset that is still there
+    high: int | None = None  # the largest event time: it still counts for the frontier
+    finish: int | None = None  # the offset of the stream's end
+    batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # the newest ones, so that none comes twice
+    latest: tuple[tuple[int, Times], ...] = ()  # (end, latest event times) of segments that no later segment covers
 
     def after(self, gone: Sequence[LogSegment], times: Sequence[Times]) -> Dropped:
-        """The same with more segments gone, given the latest event times in each.
+        """The same with more log segments removed; `times` are the latest event times of each.
 
         >>> first, second = LogSegment(1, 1, first=0, end=5, rows=5), LogSegment(2, 2, first=5, end=9, rows=4)
         >>> both = Dropped().after([first, second], [{"ts": 30}, {"ts": 20}])
@@ -64,10 +69,10 @@ class Dropped:
         """
         high, finish, batches = self.high, self.finish, dict(self.batches)
         latest = list(self.latest)
-        for segment, found in zip(gone, times, strict=True):
+        for segment, segment_times in zip(gone, times, strict=True):
             if segment.rows:
-                latest = [(end, known) for end, known in latest if not _covers(found, known)]
-                latest.append((segment.end, found))
+                latest = [(end, earlier) for end, earlier in latest if not _covers(segment_times, earlier)]
+                latest.append((segment.end, segment_times))
             high = highest(high, segment.high)
             finish = segment.finish if finish is None else finish
             batches.update(segment.batches)
@@ -75,59 +80,59 @@ class Dropped:
         return Dropped(gone[-1].last_number + 1, gone[-1].end, high, finish, kept, tuple(latest))
 
     def misses(self, first: int, lows: Mapping[str, EventTime]) -> bool:
-        """Whether rows from an offset on are gone that may have all these event times, or later ones.
+        """Whether rows from an offset on were removed that may have at least these event times.
 
         >>> gone = Dropped(number=3, start=9, latest=((5, {"ts": 30}), (9, {"ts": 20})))
         >>> gone.misses(0, {"ts": 25}), gone.misses(5, {"ts": 25}), gone.misses(5, {}), gone.misses(9, {})
         (True, False, True, False)
         """
-        return any(end > first and may_hold(found, lows) for end, found in self.latest)
+        return any(end > first and may_hold(times, lows) for end, times in self.latest)
 
 
-Newest = tuple[LogSegment, pa.Table, Rejected]
+Newest = tuple[LogSegment, pa.Table, Rejected]  # the newest append, with its rows and rejected rows
 
 
 @dataclass(slots=True)
 class Files:
-    """A log's folder as found: what is in it, in order, and the newest append with its rows."""
+    """What a log's folder has: its log segments in order, the open tail, and the newest append with its rows."""
 
     dropped: Dropped
-    found: list[LogSegment]
+    segments: list[LogSegment]
     tail: FrameFile
     newest: Newest | None
 
 
 def create(folder: Path, stream: Stream, schema: pa.Schema) -> None:
-    """Make a new log; `stream.json` comes last and says that the rest is there."""
+    """Create a log; `stream.json` is written last, so a folder that has it is complete."""
     disk.make_folder(folder)
     remove_temporary(folder)
     new_tail(folder, 1).close()
     arrow = base64.b64encode(schema.serialize()).decode("ascii")
-    write_json(folder / "stream.json", {**identity(stream, schema), "arrow": arrow, "ahead": _finite(stream.ahead)})
+    write_json(folder / "stream.json", {**identity_of(stream, schema), "arrow": arrow, "ahead": _finite(stream.ahead)})
 
 
 def stored(folder: Path) -> tuple[Stream, pa.Schema]:
-    """The stream that a log was made for, and its columns: enough to open the log without its workload."""
+    """The stream for which a log was created, and its columns: enough to open the log without a workload."""
     file = folder / "stream.json"
-    found = read_json(file)
-    if "arrow" not in found:
+    identity = read_json(file)
+    if "arrow" not in identity:
         raise HeadgateError(
-            f"the log of stream '{found.get('name')}' was made before logs kept their columns' types",
+            f"the log of stream '{identity.get('name')}' was made before logs kept their columns' types",
             where=str(file),
             hint="use it in a session that declares the stream",
         )
-    ahead = found.get("ahead")  # version 1 had no bound
+    ahead = identity.get("ahead")  # version 1 had no bound
     stream = Stream(
-        name=found["name"],
-        event_time=found["event_time"],
-        watermark=found["watermark"],
+        name=identity["name"],
+        event_time=identity["event_time"],
+        watermark=identity["watermark"],
         ahead=math.inf if ahead is None else ahead,
     )
-    return stream, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["arrow"])))
+    return stream, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(identity["arrow"])))
 
 
-def identity(stream: Stream, schema: pa.Schema) -> dict[str, Any]:
-    """What must not change while a log exists; a wider watermark would close windows a second time."""
+def identity_of(stream: Stream, schema: pa.Schema) -> dict[str, Any]:
+    """What must not change while a log exists; with a larger watermark, for example, windows would close twice."""
     return {
         "name": stream.name,
         "columns": [[column.name, str(column.type)] for column in schema],
@@ -137,18 +142,18 @@ def identity(stream: Stream, schema: pa.Schema) -> dict[str, Any]:
 
 
 def check_identity(folder: Path, stream: Stream, schema: pa.Schema) -> None:
-    """Refuse a stream that is not the one the log was made for; how far ahead its rows may be can change."""
+    """Refuse a stream for which the log was not created; only `ahead` may change, and is then stored."""
     file = folder / "stream.json"
-    found, asked = read_json(file), identity(stream, schema)
-    for key in asked:
-        if asked[key] != found.get(key):
+    before, now = read_json(file), identity_of(stream, schema)
+    for key in now:
+        if now[key] != before.get(key):
             raise HeadgateError(
-                f"stream '{stream.name}' was stored with {key} {found.get(key)}, now it has {asked[key]}",
+                f"stream '{stream.name}' was stored with {key} {before.get(key)}, now it has {now[key]}",
                 where=str(file),
                 hint="give it another name, or choose a new data directory",
             )
-    if found.get("ahead", "") != _finite(stream.ahead):
-        write_json(file, {**found, "ahead": _finite(stream.ahead)})
+    if before.get("ahead", "") != _finite(stream.ahead):
+        write_json(file, {**before, "ahead": _finite(stream.ahead)})
 
 
 def _finite(ahead: float) -> float | None:
@@ -156,19 +161,19 @@ def _finite(ahead: float) -> float | None:
 
 
 def scan(folder: Path) -> Files:
-    """Read what is there, remove leftovers of interrupted work, refuse damage."""
+    """Read a log's folder: remove what a crash has left of sealing and retention, and refuse damage."""
     remove_temporary(folder)
     dropped = _dropped(folder)
-    found = []
+    in_order = []
     for segment in segments.sealed(folder):
         if segment.number < dropped.number and segment.path is not None:
             disk.unlink(segment.path)
         else:
-            found.append(segment)
-    following = found[-1].last_number + 1 if found else dropped.number
-    tail, newest = _tail(folder, found, following)
-    _check_holes(folder, dropped, found)
-    return Files(dropped, found, tail, newest)
+            in_order.append(segment)
+    following = in_order[-1].last_number + 1 if in_order else dropped.number
+    tail, newest = _tail(folder, in_order, following)
+    _check_holes(folder, dropped, in_order)
+    return Files(dropped, in_order, tail, newest)
 
 
 def new_tail(folder: Path, number: int) -> FrameFile:
@@ -180,7 +185,7 @@ def new_tail(folder: Path, number: int) -> FrameFile:
 
 
 def save_dropped(folder: Path, dropped: Dropped) -> None:
-    """Make it durable; only then may files go."""
+    """Write `dropped.json` durably; only then may files be removed."""
     write_json(folder / "dropped.json", asdict(dropped))
 
 
@@ -188,14 +193,14 @@ def _dropped(folder: Path) -> Dropped:
     file = folder / "dropped.json"
     if not file.exists():
         return Dropped()
-    told = read_json(file)
-    told["batches"] = {batch: (first, last) for batch, (first, last) in told["batches"].items()}
-    told["latest"] = tuple((end, found) for end, found in told.get("latest", ()))  # not told before there was a check
-    return Dropped(**told)
+    fields = read_json(file)
+    fields["batches"] = {batch: (first, last) for batch, (first, last) in fields["batches"].items()}
+    fields["latest"] = tuple((end, times) for end, times in fields.get("latest", ()))  # earlier versions had none
+    return Dropped(**fields)
 
 
 def _covers(later: Times, earlier: Times) -> bool:
-    """Whether what is missed of the earlier rows is missed of the later ones anyway."""
+    """Whether `misses` is true of the later segment whenever it is true of the earlier one."""
     return may_hold(later, earlier)
 
 
@@ -203,8 +208,11 @@ def _tail_path(folder: Path, number: int) -> Path:
     return folder / f"{number:020}.tail"
 
 
-def _tail(folder: Path, found: list[LogSegment], following: int) -> tuple[FrameFile, Newest | None]:
-    """The tail after the sealed segments, its appends added to `found`; older tails are leftovers of sealing."""
+def _tail(folder: Path, in_order: list[LogSegment], following: int) -> tuple[FrameFile, Newest | None]:
+    """Open the tail whose first append is `following`, and add its appends to `in_order`.
+
+    Older tails were left by a crash while they were sealed.
+    """
     older = [path for path in folder.glob("*.tail") if int(path.stem) < following]
     path = _tail_path(folder, following)
     if not path.exists():
@@ -215,15 +223,15 @@ def _tail(folder: Path, found: list[LogSegment], following: int) -> tuple[FrameF
         disk.unlink(leftover)
     file = FrameFile(path, point="log.append")
     newest: Newest | None = None
-    for place in file.places:
-        newest = segments.decode(file.read(place), file, place)
-        found.append(newest[0])
+    for location in file.frames:
+        newest = segments.decode(file.read(location), file, location)
+        in_order.append(newest[0])
     return file, newest
 
 
-def _check_holes(folder: Path, dropped: Dropped, found: Sequence[LogSegment]) -> None:
+def _check_holes(folder: Path, dropped: Dropped, in_order: Sequence[LogSegment]) -> None:
     number, offset = dropped.number, dropped.start
-    for segment in found:
+    for segment in in_order:
         if (segment.number, segment.first) != (number, offset):
             raise HeadgateError(
                 f"the log has a hole: append {number} (offset {offset}) is missing, append {segment.number} is there",

@@ -1,4 +1,4 @@
-"""The segments of a log in order, and their rows: from memory up to a budget, from disk beyond it."""
+"""The log segments of a stream in order: finds them by offset, and reads their rows from the cache or from disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headgate.spark.store.log.segments import ARRIVAL, LATE, LogSegment
 
 
 class SegmentIndex:
-    """What a log holds. One thread changes it, several read it."""
+    """The log segments of one stream. One thread changes it, several may read it."""
 
     def __init__(self, name: str, schema: pa.Schema, event_time: str | None, memory_budget: int) -> None:
         self.name, self.schema, self.event_time = name, schema, event_time
@@ -26,17 +26,17 @@ class SegmentIndex:
         self.segments: list[LogSegment] = []
         self._lock = threading.Lock()
 
-    def begin(self, dropped: Dropped, found: Sequence[LogSegment]) -> None:
-        """Take over what a scan of the folder has found."""
+    def begin(self, dropped: Dropped, in_order: Sequence[LogSegment]) -> None:
+        """Start with the log segments that a scan of the folder has found."""
         self.dropped = dropped
         self.number, self.end = dropped.number, dropped.start
         self.high, self.finish = dropped.high, dropped.finish
         self.batches = dict(dropped.batches)
-        for segment in found:
+        for segment in in_order:
             self.add(segment)
 
     def add(self, segment: LogSegment, table: pa.Table | None = None) -> None:
-        """The next segment, with its rows where they are at hand."""
+        """Add the next log segment, with its rows if they are in memory."""
         if table is not None:
             self.cache.put(_key(segment), table)
         with self._lock:
@@ -46,14 +46,14 @@ class SegmentIndex:
             self.batches.update(segment.batches)
             self.number, self.end = segment.last_number + 1, segment.end
 
-    def merge(self, parts: Sequence[LogSegment], whole: LogSegment) -> None:
-        """The newest segments have become one."""
+    def merge(self, appends: Sequence[LogSegment], sealed: LogSegment) -> None:
+        """Replace the newest log segments, one for each append, by the sealed one that they have become."""
         with self._lock:
-            self.segments[-len(parts) :] = [whole]
-        self._forget(parts)
+            self.segments[-len(appends) :] = [sealed]
+        self._forget(appends)
 
     def drop(self, gone: Sequence[LogSegment], dropped: Dropped) -> None:
-        """The oldest segments are no more."""
+        """Remove the oldest log segments."""
         with self._lock:
             del self.segments[: len(gone)]
             self.dropped = dropped
@@ -62,7 +62,7 @@ class SegmentIndex:
         self._forget(gone)
 
     def between(self, first: int, last: int) -> list[LogSegment]:
-        """The segments that hold rows of [first, last)."""
+        """The log segments that have rows with offsets [first, last)."""
         with self._lock:
             self._check_range(first, last)
             if first == last:
@@ -72,17 +72,18 @@ class SegmentIndex:
             return [segment for segment in self.segments[begin:end] if segment.rows]
 
     def highest_before(self, offset: int) -> int | None:
-        """The largest event time of the appends that are whole before an offset.
+        """The largest event time of the appends that end at or before an offset.
 
-        Lateness is decided for an append as a whole, so inside one its own rows do not count yet. Late rows lie below
-        what came before them; behind the stream's end they may not, and there nobody asks.
+        Lateness is decided for an append as a whole, so at an offset inside an append its own rows do not count yet.
+        Late rows need not be left out, as they are below the largest event time before them. (After the stream's end
+        this need not be so, but the frontier is infinite there.)
         """
         with self._lock:
             self._check_range(offset, offset)
-            found = bisect_right(self.segments, offset, key=_end)
-            if found == len(self.segments):
+            index = bisect_right(self.segments, offset, key=_end)
+            if index == len(self.segments):
                 return self.high
-            segment = self.segments[found]
+            segment = self.segments[index]
         settled = segment.settled(offset)
         if segment.first == settled or self.event_time is None:
             return segment.before
@@ -90,7 +91,7 @@ class SegmentIndex:
         return highest(segment.before, bounds(times, self.event_time)[1])
 
     def load(self, segment: LogSegment) -> pa.Table:
-        """All rows of a segment, with offsets, arrivals and marks."""
+        """All rows of a log segment, with `_offset`, `_arrival` and `_late`."""
         table = self.cache.get(_key(segment))
         if table is None:
             table = segments.load(segment)
@@ -98,23 +99,23 @@ class SegmentIndex:
         return table
 
     def column(self, segment: LogSegment, name: str) -> pa.Table:
-        """One column of a segment; of a sealed one that is not in memory the other columns are not read."""
+        """One column of a log segment; if it is sealed and not in memory, the other columns are not read."""
         table = self.cache.get(_key(segment))
         if table is not None or not segment.sealed:
             return (self.load(segment) if table is None else table).select([name])
         key = (*_key(segment), name)
-        found = self.cache.get(key)
-        if found is None:
-            found = segments.load_column(segment, name)
-            self.cache.put(key, found)
-        return found
+        column = self.cache.get(key)
+        if column is None:
+            column = segments.load_column(segment, name)
+            self.cache.put(key, column)
+        return column
 
     def cut(self, segment: LogSegment, first: int, last: int) -> pa.Table:
-        """The rows of a segment with offsets [first, last)."""
+        """The rows of a log segment with offsets [first, last)."""
         return _cut(self.load(segment), segment, first, last)
 
     def within(self, segment: LogSegment, first: int, last: int, low: EventTime, high: EventTime) -> pa.Table:
-        """The rows of a segment with offsets [first, last) and event times [low, high], late ones aside."""
+        """The rows of a log segment with offsets [first, last) and event times [low, high], without late ones."""
         table = self.cut(segment, first, last)
         if segment.late:
             table = table.filter(pc.invert(table[LATE]))
@@ -123,28 +124,28 @@ class SegmentIndex:
         return between(table, self.event_time, low, high)
 
     def arrived(self, segment: LogSegment, first: int, last: int) -> Iterator[tuple[float, int]]:
-        """How many of a segment's rows with offsets [first, last) arrived when."""
+        """How many of a log segment's rows with offsets [first, last) arrived when: (time, number)."""
         if segment.arrival is not None:
             yield segment.arrival, min(last, segment.end) - max(first, segment.first)
             return
         arrivals = _cut(self.column(segment, ARRIVAL), segment, first, last)
         runs = pc.run_end_encode(arrivals[ARRIVAL].combine_chunks())
-        before = 0
-        for arrival, behind in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-            yield arrival, behind - before
-            before = behind
+        start = 0
+        for arrival, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            yield arrival, end - start
+            start = end
 
     def late(self, segment: LogSegment, first: int, last: int) -> int:
-        """How many of a segment's rows with offsets [first, last) are late."""
+        """How many of a log segment's rows with offsets [first, last) are late."""
         if not segment.late or (first <= segment.first and last >= segment.end):
             return segment.late
         marks = _cut(self.column(segment, LATE), segment, first, last)
         return pc.sum(marks[LATE], min_count=0).as_py() or 0
 
     def joined(self, tables: Iterable[pa.Table]) -> pa.Table:
-        """Tables of this log one after another, with the hidden columns also where there is no row."""
-        found = [table for table in tables if table.num_rows]
-        return pa.concat_tables(found) if found else segments.stamped(self.schema.empty_table(), 0, 0.0)
+        """Tables of this log one after another; also without any row they have the hidden columns."""
+        with_rows = [table for table in tables if table.num_rows]
+        return pa.concat_tables(with_rows) if with_rows else segments.stamped(self.schema.empty_table(), 0, 0.0)
 
     def _forget(self, gone: Sequence[LogSegment]) -> None:
         for segment in gone:
@@ -162,7 +163,7 @@ class SegmentIndex:
 
 
 def _cut(table: pa.Table, segment: LogSegment, first: int, last: int) -> pa.Table:
-    """Those of a segment's rows that have offsets [first, last)."""
+    """The rows with offsets [first, last) of a table that has all rows of a log segment."""
     if first <= segment.first and last >= segment.end:
         return table
     begin, end = _row(segment, max(first, segment.first)), _row(segment, min(last, segment.end))
@@ -170,7 +171,7 @@ def _cut(table: pa.Table, segment: LogSegment, first: int, last: int) -> pa.Tabl
 
 
 def _row(segment: LogSegment, offset: int) -> int:
-    """How many rows of a segment come before an offset; the stream's end has an offset but no row."""
+    """How many rows of a log segment come before an offset; the marker of the stream's end has an offset but no row."""
     return offset - segment.first - (segment.finish is not None and offset > segment.finish)
 
 

@@ -1,17 +1,18 @@
-"""The pieces of a stream log: one append in the tail, or many appends sealed as one Parquet file.
+"""Log segments, of which a stream log consists: one append in the tail, or many appends sealed as one Parquet file.
 
-An append is a frame whose payload is
+An append is stored as a frame (see `frame_file`) whose payload is
 
-    length of the description (4 bytes)   description (JSON)   rows (Arrow stream)   rejected rows (Arrow streams)
+    length of the description (4 bytes) | description (JSON) | rows (Arrow stream) | rejected rows (Arrow streams)
 
-Rejected rows travel with the append so that a crash before they reach the dead letters does not lose them. Rows some of
-which are late have a column `_late` that says which.
+The description has the fields of `LogSegment`: the third append of a stream, with the offsets 20 to 24, begins with
+`{"number":3,"last_number":3,"first":20,"end":25,"rows":5,…`. Rejected rows are stored too, so that a crash before they
+are dead letters does not lose them. If some of the rows are late, a column `_late` says which.
 
-A sealed file holds the rows with `_offset`, `_arrival` and `_late`, and its description in the Parquet footer under the
-key `headgate`. Its name is the numbers of its first and last append and the crc32 of all its bytes:
+A sealed Parquet file has the rows with the columns `_offset`, `_arrival` and `_late`, and its description in the footer
+under the key `headgate`. Its name consists of the numbers of its first and last append and the crc32 of all its bytes:
 `00000000000000000001-00000000000000000250-1c291ca3.parquet`. It is never changed.
 
-Version 1 of the format had no late rows, no such column, and no count of them in its descriptions.
+Version 1 of the format had no late rows: no such column, and no field `late` in the description.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import pyarrow.parquet as pq
 
 from headgate.model import EventTime, HeadgateError
 from headgate.spark.store.atomic_files import damaged, write_atomic
-from headgate.spark.store.frame_file import FrameFile, FramePosition
+from headgate.spark.store.frame_file import FrameFile, FrameLocation
 from headgate.spark.store.log.event_time import Rejected, highest
 
 OFFSET, ARRIVAL, LATE = HIDDEN = ("_offset", "_arrival", "_late")
@@ -43,31 +44,31 @@ _KEY = b"headgate"
 
 @dataclass(frozen=True, slots=True)
 class LogSegment:
-    """Offsets [first, end) of a log and what is known of them without reading their rows."""
+    """The offsets [first, end) of a log, and what is known of them without reading their rows."""
 
     number: int  # of its first append
-    last_number: int
+    last_number: int  # of its last append
     first: int
     end: int
-    rows: int  # one fewer than offsets where the stream's end is in it
-    late: int = 0  # how many of them are; what is told of event times does not count them
-    low: int | None = None  # event times, microseconds
-    high: int | None = None
-    before: int | None = None  # the largest event time of all that precedes the segment
+    rows: int  # as many as offsets, or one fewer if the marker of the stream's end is among them
+    late: int = 0  # number of late rows
+    low: int | None = None  # the smallest event time of the rows that are not late, in microseconds
+    high: int | None = None  # the largest one
+    before: int | None = None  # the largest event time of all rows before this log segment
     finish: int | None = None  # the offset of the stream's end
-    arrival: float | None = None  # None where it holds several
-    ends: tuple[int, ...] = ()  # of the appends in it but the last
-    batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    path: Path | None = None  # the Parquet file of a sealed one
-    file: FrameFile | None = field(default=None, repr=False)
-    place: FramePosition | None = field(default=None, repr=False)
+    arrival: float | None = None  # when its rows arrived; None if they arrived at several times
+    ends: tuple[int, ...] = ()  # the ends of its appends, without the last
+    batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # the offsets of the batches in it
+    path: Path | None = None  # the Parquet file, if it is sealed
+    file: FrameFile | None = field(default=None, repr=False)  # the tail and the frame in it, if it is not sealed
+    location: FrameLocation | None = field(default=None, repr=False)
 
     @property
     def sealed(self) -> bool:
         return self.path is not None
 
     def settled(self, offset: int) -> int:
-        """The end of the last append that is whole before an offset inside the segment; its first offset if none is.
+        """The end of the last append that ends at or before an offset; the first offset if there is no such append.
 
         >>> segment = LogSegment(1, 3, first=10, end=40, rows=30, ends=(20, 25))
         >>> [segment.settled(offset) for offset in (10, 19, 20, 24, 39, 40)]
@@ -75,32 +76,33 @@ class LogSegment:
         """
         if offset >= self.end:
             return self.end
-        whole = bisect_right(self.ends, offset)
-        return self.ends[whole - 1] if whole else self.first
+        ended = bisect_right(self.ends, offset)
+        return self.ends[ended - 1] if ended else self.first
 
     def overlaps(self, low: EventTime, high: EventTime) -> bool:
-        """Whether a row in time may have its event time in [low, high]."""
+        """Whether a row that is not late may have its event time in [low, high]."""
         return self.low is not None and self.high is not None and self.low <= high and self.high >= low
 
     def inside(self, low: EventTime, high: EventTime) -> bool:
-        """Whether every row in time has its event time in [low, high]."""
+        """Whether every row that is not late has its event time in [low, high]."""
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high
 
 
 _PLAIN = ("number", "last_number", "first", "end", "rows", "low", "high", "before", "finish", "arrival")
-_TOLD = (*_PLAIN, "late", "ends", "batches")
+_STORED = (*_PLAIN, "late", "ends", "batches")
 
 
 def describe(segment: LogSegment) -> dict[str, Any]:
-    """What of a segment goes to disk."""
-    return {name: getattr(segment, name) for name in _TOLD}
+    """The description of a log segment that is stored on disk."""
+    return {name: getattr(segment, name) for name in _STORED}
 
 
-def described(told: Mapping[str, Any], **more: Any) -> LogSegment:
-    """A segment from its description on disk."""
-    batches = {batch: (first, last) for batch, (first, last) in told["batches"].items()}
-    plain = {name: told[name] for name in _PLAIN}
-    return LogSegment(**plain, late=told.get("late", 0), ends=tuple(told["ends"]), batches=batches, **more)
+def from_description(description: Mapping[str, Any], **more: Any) -> LogSegment:
+    """A log segment from its description on disk; `more` says where its rows are."""
+    batches = {batch: (first, last) for batch, (first, last) in description["batches"].items()}
+    plain = {name: description[name] for name in _PLAIN}
+    late, ends = description.get("late", 0), tuple(description["ends"])
+    return LogSegment(**plain, late=late, ends=ends, batches=batches, **more)
 
 
 def to_arrow(table: pa.Table) -> bytes:
@@ -118,48 +120,49 @@ def from_arrow(data: Any) -> pa.Table:
 
 def encode(segment: LogSegment, rows: pa.Table, rejected: Rejected) -> bytes:
     """An append as the payload of a frame."""
-    pieces = [to_arrow(rows)]
+    tables = [to_arrow(rows)]
     reasons = []
     for table, reason in rejected:
-        pieces.append(to_arrow(table))
+        tables.append(to_arrow(table))
         reasons.append(reason)
-    told = {**describe(segment), "lengths": [len(piece) for piece in pieces], "reasons": reasons}
-    head = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
-    return b"".join((_LENGTH.pack(len(head)), head, *pieces))
+    description = {**describe(segment), "lengths": [len(table) for table in tables], "reasons": reasons}
+    head = json.dumps(description, separators=(",", ":"), ensure_ascii=False).encode()
+    return b"".join((_LENGTH.pack(len(head)), head, *tables))
 
 
-def decode(payload: bytes, file: FrameFile, place: FramePosition) -> tuple[LogSegment, pa.Table, Rejected]:
-    """The append in a frame's payload: its segment, rows and rejected rows."""
+def decode(payload: bytes, file: FrameFile, location: FrameLocation) -> tuple[LogSegment, pa.Table, Rejected]:
+    """The append in a frame's payload: its log segment, rows and rejected rows."""
     (length,) = _LENGTH.unpack_from(payload)
-    told = json.loads(payload[_LENGTH.size : _LENGTH.size + length])
+    description = json.loads(payload[_LENGTH.size : _LENGTH.size + length])
     tables, position = [], _LENGTH.size + length
-    for size in told["lengths"]:
-        tables.append(from_arrow(payload[position : position + size]))  # a copy: each may outlive the others
+    for size in description["lengths"]:
+        # The slice is a copy, so that a table does not keep the whole payload in memory.
+        tables.append(from_arrow(payload[position : position + size]))
         position += size
-    segment = described(told, file=file, place=place)
-    return segment, tables[0], tuple(zip(tables[1:], told["reasons"], strict=True))
+    segment = from_description(description, file=file, location=location)
+    return segment, tables[0], tuple(zip(tables[1:], description["reasons"], strict=True))
 
 
 def stamped(rows: pa.Table, first: int, arrival: float) -> pa.Table:
-    """The rows of one append with their offsets, arrival and marks."""
-    own = rows.drop_columns([LATE]) if LATE in rows.column_names else rows
+    """The rows of one append with the columns `_offset`, `_arrival` and `_late`."""
+    columns = rows.drop_columns([LATE]) if LATE in rows.column_names else rows
     offsets = pa.array(np.arange(first, first + rows.num_rows, dtype=np.int64))
     arrivals = pa.array(np.full(rows.num_rows, arrival))
-    made = own.append_column(OFFSET, offsets).append_column(ARRIVAL, arrivals)
-    return _marked(made) if own is rows else made.append_column(LATE, rows[LATE])
+    with_arrival = columns.append_column(OFFSET, offsets).append_column(ARRIVAL, arrivals)
+    return _marked(with_arrival) if columns is rows else with_arrival.append_column(LATE, rows[LATE])
 
 
 def _marked(rows: pa.Table) -> pa.Table:
-    """Rows with the mark that they are not late, unless they have marks."""
+    """Rows with the column `_late`; if they lack it, none of them is late."""
     if LATE in rows.column_names:
         return rows
     return rows.append_column(LATE, pa.array(np.zeros(rows.num_rows, dtype=np.bool_)))
 
 
 def load(segment: LogSegment) -> pa.Table:
-    """A segment's rows from disk, with offsets, arrivals and marks."""
-    if segment.file is not None and segment.place is not None:
-        _, rows, _ = decode(segment.file.read(segment.place), segment.file, segment.place)
+    """The rows of a log segment from disk, with `_offset`, `_arrival` and `_late`."""
+    if segment.file is not None and segment.location is not None:
+        _, rows, _ = decode(segment.file.read(segment.location), segment.file, segment.location)
         return stamped(rows, segment.first, segment.arrival or 0.0)
     assert segment.path is not None
     try:
@@ -172,7 +175,7 @@ def load(segment: LogSegment) -> pa.Table:
 
 
 def load_column(segment: LogSegment, name: str) -> pa.Table:
-    """One column of a sealed segment, its pages checked, without reading the others."""
+    """One column of a sealed log segment, with the checksums of its pages compared, without reading the others."""
     assert segment.path is not None
     try:
         return pq.read_table(
@@ -192,30 +195,30 @@ def _gone(segment: LogSegment) -> HeadgateError:
     )
 
 
-def seal(folder: Path, parts: Sequence[LogSegment], table: pa.Table) -> LogSegment:
-    """Write consecutive segments, whose rows are `table`, as one Parquet file."""
+def seal(folder: Path, appends: Sequence[LogSegment], table: pa.Table) -> LogSegment:
+    """Write consecutive log segments of one append each, whose rows are `table`, as one Parquet file."""
     high = None
-    for part in parts:
-        high = highest(high, part.high)
-    lows = [part.low for part in parts if part.low is not None]
-    whole = LogSegment(
-        number=parts[0].number,
-        last_number=parts[-1].last_number,
-        first=parts[0].first,
-        end=parts[-1].end,
+    for append in appends:
+        high = highest(high, append.high)
+    lows = [append.low for append in appends if append.low is not None]
+    joined = LogSegment(
+        number=appends[0].number,
+        last_number=appends[-1].last_number,
+        first=appends[0].first,
+        end=appends[-1].end,
         rows=table.num_rows,
-        late=sum(part.late for part in parts),
+        late=sum(append.late for append in appends),
         low=min(lows, default=None),
         high=high,
-        before=parts[0].before,
-        finish=next((part.finish for part in parts if part.finish is not None), None),
-        ends=tuple(part.end for part in parts[:-1]),
-        batches={batch: offsets for part in parts for batch, offsets in part.batches.items()},
+        before=appends[0].before,
+        finish=next((append.finish for append in appends if append.finish is not None), None),
+        ends=tuple(append.end for append in appends[:-1]),
+        batches={batch: offsets for append in appends for batch, offsets in append.batches.items()},
     )
-    data = _parquet(table, whole)
-    path = folder / f"{whole.number:020}-{whole.last_number:020}-{zlib.crc32(data):08x}.parquet"
+    data = _parquet(table, joined)
+    path = folder / f"{joined.number:020}-{joined.last_number:020}-{zlib.crc32(data):08x}.parquet"
     write_atomic(path, data, point="log.seal")
-    return described(describe(whole), path=path)
+    return from_description(describe(joined), path=path)
 
 
 def begun_at(folder: Path, number: int) -> bool:
@@ -224,14 +227,14 @@ def begun_at(folder: Path, number: int) -> bool:
 
 
 def sealed(folder: Path) -> list[LogSegment]:
-    """The sealed segments of a folder in order, every byte of them checked."""
-    found = []
+    """The sealed log segments of a folder in order; the checksum of each file is compared."""
+    in_order = []
     for path in sorted(folder.glob("*.parquet")):
         if _checksum(path) != _named_checksum(path):
             raise damaged(path)
-        told = json.loads(pq.read_schema(path).metadata[_KEY])
-        found.append(described(told, path=path))
-    return found
+        description = json.loads(pq.read_schema(path).metadata[_KEY])
+        in_order.append(from_description(description, path=path))
+    return in_order
 
 
 def _named_checksum(path: Path) -> int:
@@ -243,15 +246,15 @@ def _named_checksum(path: Path) -> int:
 
 def _parquet(table: pa.Table, segment: LogSegment) -> Any:
     target = pa.BufferOutputStream()
-    told = json.dumps(describe(segment), separators=(",", ":"), ensure_ascii=False)
-    noted = table.replace_schema_metadata({_KEY: told.encode()})
-    pq.write_table(noted, target, write_page_checksum=True, compression="snappy")
+    description = json.dumps(describe(segment), separators=(",", ":"), ensure_ascii=False)
+    with_description = table.replace_schema_metadata({_KEY: description.encode()})
+    pq.write_table(with_description, target, write_page_checksum=True, compression="snappy")
     return target.getvalue()
 
 
 def _checksum(path: Path) -> int:
     value = 0
     with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            value = zlib.crc32(piece, value)
+        while chunk := file.read(1 << 20):
+            value = zlib.crc32(chunk, value)
     return value

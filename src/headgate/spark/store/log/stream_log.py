@@ -1,8 +1,19 @@
-"""A stream's log: append-only, durable, read by offset.
+"""A stream's log: rows are appended durably and read by offset.
 
-Every row has an offset; all rows of one append have one arrival time. Lateness is decided here and nowhere else, from
-what was appended before: a late row has an offset and a mark, and the windows that it belongs to have closed. How a log
-lies on disk: `log_files` and `segments`; what is torn and what is damaged: `frames`.
+Every row has an offset, counted from 0, and all rows of one append have the same time of arrival. Whether a row is late
+is decided here, when it is appended: a late row has an offset and `_late` is true, but it is in no window, because the
+windows to which it belongs have closed.
+
+New appends go to the tail. When that is long, it is *sealed* as a Parquet file, which Spark's executors can read. For
+the format on disk see `files` (the folder), `segments` (appends and sealed files) and `frame_file` (the tail).
+
+>>> import tempfile
+>>> schema = pa.schema([("id", pa.int64())])
+>>> with tempfile.TemporaryDirectory() as folder:
+...     log = StreamLog.open(Path(folder) / "sensors", Stream(name="sensors"), schema)
+...     appended = log.append(pa.table({"id": [7, 8, 9]}), arrival=100.0)
+...     appended.first, appended.last, log.read(2, 3).to_pylist()
+(0, 3, [{'id': 9, '_offset': 2, '_arrival': 100.0, '_late': False}])
 """
 
 from __future__ import annotations
@@ -34,20 +45,20 @@ from headgate.spark.store.log.event_time import (
 from headgate.spark.store.log.index import SegmentIndex
 from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, LogSegment
 
-MEMORY_BUDGET = 64 << 20
-SEAL_ROWS = 100_000
-SEAL_BYTES = 64 << 20  # rows may be large, or all of them rejected
-SEAL_APPENDS = 5_000  # each takes some kilobytes of memory until then, however few its rows
+MEMORY_BUDGET = 64 << 20  # bytes of the cache of one log
+SEAL_ROWS = 100_000  # in the tail, before it is sealed
+SEAL_BYTES = 64 << 20  # likewise, as rows may be large, or all of them rejected
+SEAL_APPENDS = 5_000  # likewise, as each append takes some kilobytes of memory until it is sealed
 
 Late = tuple[tuple[int, str], ...]  # (offset, reason)
-_TIMES = re.compile(r"_t\d+")  # event times of rows that have several, in microseconds
+_TIMES = re.compile(r"_t\d+")  # columns of a fragment log with event times, in microseconds
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What became of an append: its rows have the offsets [first, last), the rejected ones have none.
+    """The outcome of an append: its rows have the offsets [first, last), the rejected ones have none.
 
-    `number` counts a log's appends; it is 0 where nothing was written.
+    `number` counts the appends of a log from 1; it is 0 if nothing was written.
     """
 
     number: int
@@ -66,12 +77,12 @@ class StreamLog:
         self.folder, self.stream, self.schema = folder, stream, schema
         self._seal_rows = seal_rows
         self._delay = round(stream.watermark * 1_000_000)
-        self._changing = threading.RLock()  # append, seal, drop: one at a time
+        self._changing = threading.RLock()  # held by append, seal and drop: one at a time
         files = log_files.scan(folder)
         self._tail = files.tail
         self._index = SegmentIndex(stream.name, schema, stream.event_time, memory_budget)
-        self._index.begin(files.dropped, files.found)
-        self._tail_rows = sum(segment.rows for segment in files.found if not segment.sealed)
+        self._index.begin(files.dropped, files.segments)
+        self._tail_rows = sum(segment.rows for segment in files.segments if not segment.sealed)
         self.newest = self._appended(*files.newest) if files.newest else None
 
     @classmethod
@@ -83,7 +94,7 @@ class StreamLog:
         memory_budget: int = MEMORY_BUDGET,
         seal_rows: int = SEAL_ROWS,
     ) -> StreamLog:
-        """Open a stream's log, or make it; a damaged file is refused by its name."""
+        """Open a stream's log, or create it; a damaged file is refused with its name."""
         check_column(stream, schema)
         for name in HIDDEN:
             if name in schema.names:
@@ -98,7 +109,7 @@ class StreamLog:
 
     @classmethod
     def reopen(cls, folder: Path) -> StreamLog:
-        """Open a log that exists, as the stream that it was made for."""
+        """Open an existing log with the stream and the columns that are stored in it."""
         return cls.open(folder, *log_files.stored(folder))
 
     def close(self) -> None:
@@ -121,7 +132,7 @@ class StreamLog:
 
     @property
     def batches(self) -> Mapping[str, tuple[int, int]]:
-        """The offsets of the batches that the log remembers, oldest first."""
+        """The offsets of the batches whose ids the log remembers, oldest first."""
         return self._index.batches
 
     @property
@@ -130,22 +141,22 @@ class StreamLog:
         return self._index.cache.nbytes
 
     def append(self, rows: pa.Table, arrival: float, batch: str | None = None) -> Appended:
-        """Add rows; they are durable on return. A batch that is in the log already is not added again."""
+        """Append rows, durable on return; a batch that is in the log already is not appended again."""
         with self._changing:
             if batch is not None and batch in self._index.batches:
-                return self._again(batch, arrival)
+                return self._appended_before(batch, arrival)
             self._seal_if_due()
             divided = divide(self._conform(rows), self.stream, self.frontier_at(self.end), arrival)
             if not divided.kept.num_rows and not divided.rejected and batch is None:
                 return Appended(0, self.end, self.end, arrival)
-            return self._record(divided, arrival, batch)
+            return self._write(divided, arrival, batch)
 
     def finish(self, arrival: float = 0.0) -> int:
-        """The source has ended: a marker without rows takes an offset, and with it every window closes."""
+        """Mark the end of the stream: a marker without rows gets an offset, which is returned; all windows close."""
         with self._changing:
             if self._index.finish is None:
                 self._seal_if_due()
-                self._record(Divided(self.schema.empty_table()), arrival, None, finish=True)
+                self._write(Divided(self.schema.empty_table()), arrival, None, finish=True)
             assert self._index.finish is not None
             return self._index.finish
 
@@ -155,22 +166,22 @@ class StreamLog:
         return index.joined(index.cut(segment, first, last) for segment in index.between(first, last))
 
     def read_window(self, first: int, last: int, low: EventTime, high: EventTime) -> pa.Table:
-        """The same, only rows in time and with an event time in [low, high] (microseconds)."""
+        """The same, but only rows that are not late and have an event time in [low, high] (microseconds)."""
         index = self._index
-        found = (segment for segment in index.between(first, last) if segment.overlaps(low, high))
-        return index.joined(index.within(segment, first, last, low, high) for segment in found)
+        overlapping = (segment for segment in index.between(first, last) if segment.overlaps(low, high))
+        return index.joined(index.within(segment, first, last, low, high) for segment in overlapping)
 
     def segments(self, first: int, last: int) -> list[LogSegment]:
-        """The segments that hold rows of [first, last); sealed ones have a `path` that executors can read."""
+        """The log segments that have rows of [first, last); executors can read the `path` of sealed ones."""
         return self._index.between(first, last)
 
     def arrivals(self, first: int, last: int) -> list[tuple[float, int]]:
-        """How many rows of [first, last) arrived when, in the order of the log."""
+        """How many rows of [first, last) arrived when, in the order of the log: (time, number)."""
         chunks: list[tuple[float, int]] = []
         for segment in self._index.between(first, last):
             for arrival, count in self._index.arrived(segment, first, last):
-                joined = chunks.pop()[1] if chunks and chunks[-1][0] == arrival else 0
-                chunks.append((arrival, joined + count))
+                at_same_time = chunks.pop()[1] if chunks and chunks[-1][0] == arrival else 0
+                chunks.append((arrival, at_same_time + count))
         return chunks
 
     def late(self, first: int, last: int) -> int:
@@ -180,7 +191,7 @@ class StreamLog:
     def frontier_at(self, offset: int) -> EventTime | None:
         """The frontier at an offset: the largest event time (microseconds) of the appends before it less the watermark.
 
-        None before the first append is whole, infinity behind the stream's end.
+        None before the end of the first append, infinity after the stream's end.
         """
         high = self._index.highest_before(offset)
         if self._index.finish is not None and offset > self._index.finish:
@@ -188,13 +199,13 @@ class StreamLog:
         return None if high is None else high - self._delay
 
     def misses(self, first: int, lows: Mapping[str, EventTime]) -> bool:
-        """Whether rows from an offset on have been dropped that may have these event times, by column, or later."""
+        """Whether rows from an offset on have been removed that may have at least these event times, by column."""
         return self._index.dropped.misses(first, lows)
 
     def first_that_may(self, first: int, last: int, hold: Sequence[Mapping[str, EventTime]]) -> int:
-        """The first of the offsets [first, last) whose segment may hold a row that `misses` would miss by one of these.
+        """The first offset of [first, last) whose log segment may have a row that somebody needs, or `last`.
 
-        The last offset, if there is no such segment.
+        Needed are rows with at least the event times of one of the mappings `hold`, by column.
         """
         for segment in self.segments(first, last) if hold else ():
             latest = self._latest(segment)
@@ -204,11 +215,11 @@ class StreamLog:
 
     @property
     def droppable(self) -> bool:
-        """Whether something is sealed: only that can be dropped."""
+        """Whether the oldest log segment is sealed: only sealed ones can be removed."""
         return any(segment.sealed for segment in self._index.segments[:1])
 
     def require(self, offset: int) -> None:
-        """Refuse if somebody has read further than the log goes: acknowledged rows are missing."""
+        """Raise an error if a query has read further than the log goes: then acknowledged rows are missing."""
         if offset > self.end:
             raise HeadgateError(
                 f"the log of stream '{self.stream.name}' ends at offset {self.end}, but a query stands at {offset}",
@@ -217,29 +228,30 @@ class StreamLog:
             )
 
     def seal(self) -> None:
-        """Put the tail into one Parquet file."""
+        """Write the appends of the tail as one Parquet file, and begin a new tail."""
         with self._changing:
-            parts = [segment for segment in self._index.segments if not segment.sealed]
-            if not parts:
+            appends = [segment for segment in self._index.segments if not segment.sealed]
+            if not appends:
                 return
             at("log.seal.before")
             try:
-                whole = segments.seal(self.folder, parts, self._index.joined(map(self._index.load, parts)))
+                sealed = segments.seal(self.folder, appends, self._index.joined(map(self._index.load, appends)))
                 at("log.seal.written")
-                new = log_files.new_tail(self.folder, whole.last_number + 1)
+                new = log_files.new_tail(self.folder, sealed.last_number + 1)
             except BaseException:
-                if segments.begun_at(self.folder, parts[0].number):  # it counts for whoever opens the log, not the tail
+                # With the sealed file in place, whoever opens the log removes the tail: nothing may be added to it.
+                if segments.begun_at(self.folder, appends[0].number):
                     self._tail.refuse()
                 raise
             old, self._tail = self._tail, new
             at("log.seal.rotated")
-            self._index.merge(parts, whole)
+            self._index.merge(appends, sealed)
             self._tail_rows = 0
             disk.unlink(old.path)
             at("log.seal.after")
 
     def drop_before(self, offset: int) -> None:
-        """Remove sealed segments that lie before the offset as a whole; their effect on the frontier stays."""
+        """Remove the sealed log segments that end at or before an offset; they still count for the frontier."""
         with self._changing:
             gone: list[LogSegment] = []
             for segment in self._index.segments:
@@ -262,20 +274,22 @@ class StreamLog:
         at("log.drop.after")
 
     def _latest(self, segment: LogSegment) -> dict[str, int]:
-        """The latest event times in a segment; rows that wait inside a query have several columns of them, or none."""
+        """The latest event times in a log segment, by column; a fragment log has several such columns, or none."""
         if self.stream.event_time is not None:
             return {} if segment.high is None else {self.stream.event_time: segment.high}
         names = [name for name in self.schema.names if segment.rows and _TIMES.fullmatch(name)]
-        found = {name: pc.max(self._index.column(segment, name)[name]).as_py() for name in names}
-        return {name: moment for name, moment in found.items() if moment is not None}
+        latest = {name: pc.max(self._index.column(segment, name)[name]).as_py() for name in names}
+        return {name: moment for name, moment in latest.items() if moment is not None}
 
-    def _again(self, batch: str, arrival: float) -> Appended:
+    def _appended_before(self, batch: str, arrival: float) -> Appended:
+        """The outcome of a batch that is in the log already."""
         if self.newest is not None and self.newest.batch == batch:
-            return self.newest  # its rejected rows may not have reached the dead letters
+            return self.newest  # with its rejected rows, which may not be dead letters yet
         first, last = self._index.batches[batch]
         return Appended(0, first, last, arrival, batch)
 
-    def _record(self, divided: Divided, arrival: float, batch: str | None, *, finish: bool = False) -> Appended:
+    def _write(self, divided: Divided, arrival: float, batch: str | None, *, finish: bool = False) -> Appended:
+        """Write one append to the tail."""
         rows, in_time = divided.kept, divided.in_time
         first, last = self.end, self.end + rows.num_rows + finish
         low, high = bounds(in_time, self.stream.event_time)
@@ -296,9 +310,9 @@ class StreamLog:
         if divided.late is not None:
             rows = rows.append_column(LATE, divided.late)
         payload = segments.encode(segment, rows, divided.rejected)
-        place = self._tail.append(payload)
-        # Kept is what was written, not what was given: that may be a small slice of a large table.
-        segment, rows, rejected = segments.decode(payload, self._tail, place)
+        location = self._tail.append(payload)
+        # Cache the rows as they were written: those that were given may be a small slice of a large table.
+        segment, rows, rejected = segments.decode(payload, self._tail, location)
         self._index.add(segment, segments.stamped(rows, first, arrival))
         self._tail_rows += segment.rows
         self.newest = self._appended(segment, rows, rejected)
@@ -310,20 +324,20 @@ class StreamLog:
         return Appended(segment.number, segment.first, segment.end, segment.arrival or 0.0, batch, rejected, late)
 
     def _late(self, segment: LogSegment, rows: pa.Table) -> Late:
-        """The late rows of an append; nothing of it is stored, since what it follows from is."""
+        """The offsets of the late rows of an append and why they are late, computed from rows and frontier."""
         frontier, column = self.frontier_at(segment.first), self.stream.event_time
-        assert frontier is not None, "there is something to be late for"
+        assert frontier is not None, "a row is late only after others"
         assert column is not None
-        found = segments.stamped(rows, segment.first, 0.0).filter(rows[LATE])
-        times = microseconds(found[column]).to_pylist()
+        late = segments.stamped(rows, segment.first, 0.0).filter(rows[LATE])
+        times = microseconds(late[column]).to_pylist()
         return tuple(
-            (offset, late_by(time, frontier)) for offset, time in zip(found[OFFSET].to_pylist(), times, strict=True)
+            (offset, late_by(time, frontier)) for offset, time in zip(late[OFFSET].to_pylist(), times, strict=True)
         )
 
     def _seal_if_due(self) -> None:
-        """Before an append, not after it: the newest append stays in the tail with its rejected rows."""
-        many = self._tail_rows >= self._seal_rows or len(self._tail.places) >= SEAL_APPENDS
-        if many or self._tail.size >= SEAL_BYTES:
+        """Seal the tail if it is long; before an append, so that the newest one keeps its rejected rows in the tail."""
+        long = self._tail_rows >= self._seal_rows or len(self._tail.frames) >= SEAL_APPENDS
+        if long or self._tail.size >= SEAL_BYTES:
             self.seal()
 
     def _conform(self, rows: pa.Table) -> pa.Table:

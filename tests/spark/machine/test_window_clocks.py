@@ -39,7 +39,7 @@ class Query:
 
     def __post_init__(self) -> None:
         self.query = SimpleNamespace(plan=plan_sql(TEXTS[self.name], STREAMS))
-        self.whole = SimpleNamespace(leaves=dict(sources(self.query.plan)))
+        self.unfragmented = SimpleNamespace(leaves=dict(sources(self.query.plan)))
 
     def resume_point(self) -> Query:
         return self

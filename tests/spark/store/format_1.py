@@ -1,9 +1,9 @@
-"""A data directory that a Headgate of format 1 has made, as it left it when it was killed.
+"""A data directory of format 1, as a Headgate of that time left it when it was killed.
 
-Stream `s` has a sealed segment and appends in its tail, of which the newest has rejected rows that did not reach the
-dead letters; queries `rows` and `counts` have committed some runs.
+Stream `s` has a sealed log segment and appends in its tail, of which the newest has rejected rows that are not dead
+letters yet; queries `rows` and `counts` have committed some runs.
 
-python -m tests.spark.store.former
+    python -m tests.spark.store.format_1
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FIXTURE = Path(__file__).parent / "fixtures" / "version1.tar.gz"
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int32()), ("ts", pa.timestamp("us", "UTC"))])
 STREAM = Stream(name="s", event_time="ts", watermark=2.0)
 LATE, WITHOUT = [7, 8, 18, 20], [11, 22]
-IN_TIME = [each for each in range(24) if each not in (*LATE, *WITHOUT)]
+IN_TIME = [number for number in range(24) if number not in (*LATE, *WITHOUT)]
 
 
 def unpacked(folder: Path) -> Path:
@@ -47,8 +47,8 @@ def taken_over(directory: Path, point: str = "") -> None:
 
 
 def format_of(directory: Path) -> int:
-    found: int = read_json(directory / "headgate.json")["format"]
-    return found
+    version: int = read_json(directory / "headgate.json")["format"]
+    return version
 
 
 def wrong(path: Path) -> list[str]:
@@ -60,14 +60,14 @@ def wrong(path: Path) -> list[str]:
         log = StreamLog.open(directory.stream("s"), STREAM, SCHEMA)
         letters = DeadLetters(directory.letters("s"))
         complete(log, letters, 0.0)
-        told = sorted((each.reason, (each.row or {})["id"]) for each in letters.letters())
-        found = log.read(0, log.end)
+        reasons = sorted((letter.reason, (letter.row or {})["id"]) for letter in letters.letters())
+        rows = log.read(0, log.end)
         log.close()
-    differences = [] if (found["id"].to_pylist(), any(found["_late"].to_pylist())) == (IN_TIME, False) else ["log"]
+    differences = [] if (rows["id"].to_pylist(), any(rows["_late"].to_pylist())) == (IN_TIME, False) else ["log"]
     differences += [] if stand == {"rows": 13, "counts": 9} else [f"positions: {stand}"]
     differences += [] if log.frontier_at(log.end) == 1_577_836_822_000_000 else ["frontier"]
-    asked = [*(("late", each) for each in LATE), *(("no event time", each) for each in WITHOUT)]
-    return differences + ([] if told == asked else [f"letters: {told}"])
+    asked = [*(("late", number) for number in LATE), *(("no event time", number) for number in WITHOUT)]
+    return differences + ([] if reasons == asked else [f"letters: {reasons}"])
 
 
 def replayed(path: Path) -> list[tuple[int, bool]]:
@@ -75,9 +75,9 @@ def replayed(path: Path) -> list[tuple[int, bool]]:
     with DataDirectory(path) as directory:
         log = StreamLog.reopen(directory.stream("s"))
         replay(log, DeadLetters(directory.letters("s")), 9.0)
-        found = log.read(0, log.end)
+        rows = log.read(0, log.end)
         log.close()
-    return list(zip(found["id"].to_pylist(), found["_late"].to_pylist(), strict=True))
+    return list(zip(rows["id"].to_pylist(), rows["_late"].to_pylist(), strict=True))
 
 
 def killed(folder: Path, point: str) -> list[str]:
@@ -85,18 +85,18 @@ def killed(folder: Path, point: str) -> list[str]:
     directory = unpacked(folder)
     if not ended(fork(lambda: taken_over(directory, point))):
         return ["was not passed"]
-    found = [] if format_of(directory) == (2 if point.endswith("after") else 1) else ["half taken over"]
-    return found + wrong(directory) + wrong(directory)
+    differences = [] if format_of(directory) == (2 if point.endswith("after") else 1) else ["half taken over"]
+    return differences + wrong(directory) + wrong(directory)
 
 
 def main() -> int:
-    found: dict[str, list[str]] = {}
+    failures: dict[str, list[str]] = {}
     for point in TAKE_OVER:
         with scratch() as folder:
             if differences := killed(Path(folder), point):
-                found[point] = differences
-    print(f"{len(TAKE_OVER)} kills: {found or 'none lost, none doubled'}")
-    return 1 if found else 0
+                failures[point] = differences
+    print(f"{len(TAKE_OVER)} kills: {failures or 'none lost, none doubled'}")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

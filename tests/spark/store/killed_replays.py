@@ -1,6 +1,6 @@
-"""Replay under kill: at every point that it passes, killed there, then done again twice, then an account.
+"""Dead-letter replay is killed at each of its kill points, then done twice more; then all tuples are counted.
 
-python -m tests.spark.store.replays
+python -m tests.spark.store.killed_replays
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def prepare(folder: Path) -> None:
     log, letters = opened(folder)
     log.append(rows([500 + DELAY, 500]), 0.0, "b1")
     letters.keep(log.append(rows([1, None, 2], 10), 1.0, "b2"))  # late, without event time, late
-    letters.add([Letter(NO_EVENT_TIME, 2.0, row={"id": each, "name": "x", "ts": NOW}) for each in TAKEN[:3]])
-    letters.add([Letter("broken", 3.0, text=f'{{"id": {each}, "ts": "{NOW}"}}') for each in TAKEN[3:]])
+    letters.add([Letter(NO_EVENT_TIME, 2.0, row={"id": number, "name": "x", "ts": NOW}) for number in TAKEN[:3]])
+    letters.add([Letter("broken", 3.0, text=f'{{"id": {number}, "ts": "{NOW}"}}') for number in TAKEN[3:]])
     letters.add([Letter("broken", 3.0, text=BROKEN), FAILED, FORMER])
     log.close()
 
@@ -54,14 +54,14 @@ def wrong(folder: Path) -> list[str]:
     """What is lost or doubled."""
     log, letters = opened(folder)
     rows = log.read(log.start, log.end)
-    found = Counter(rows["id"].to_pylist())
+    counts = Counter(rows["id"].to_pylist())
     log.close()
-    where = {offset: each for each, offset in zip(rows["id"].to_pylist(), rows["_offset"].to_pylist(), strict=True)}
-    told = Counter((each.reason, each.text or _id(each, where)) for each in letters.letters())
-    asked: list[tuple[str, str | int]] = [("late by 500 us", each) for each in (10, 12, 30)]
+    where = {offset: number for number, offset in zip(rows["id"].to_pylist(), rows["_offset"].to_pylist(), strict=True)}
+    reasons = Counter((letter.reason, letter.text or _id(letter, where)) for letter in letters.letters())
+    asked: list[tuple[str, str | int]] = [("late by 500 us", number) for number in (10, 12, 30)]
     asked += [(NO_EVENT_TIME, 11), ("broken", BROKEN), (FAILED.reason, 1)]
-    differences = [f"log: {found}"] if found != Counter([0, 1, 10, 12, *TAKEN, 30]) else []
-    differences += [f"letters: {told}"] if told != Counter(asked) else []
+    differences = [f"log: {counts}"] if counts != Counter([0, 1, 10, 12, *TAKEN, 30]) else []
+    differences += [f"letters: {reasons}"] if reasons != Counter(asked) else []
     return differences + [f"left over: {path.name}" for path in folder.glob("*.taken-*")]
 
 
@@ -81,13 +81,13 @@ def killed(folder: Path, point: str) -> list[str]:
 
 
 def main() -> int:
-    found: dict[str, list[str]] = {}
+    failures: dict[str, list[str]] = {}
     for point in PASSED:
         with scratch() as folder:
             if differences := killed(Path(folder), point):
-                found[point] = differences
-    print(f"{len(PASSED)} kills: {found or 'none lost, none doubled'}")
-    return 1 if found else 0
+                failures[point] = differences
+    print(f"{len(PASSED)} kills: {failures or 'none lost, none doubled'}")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

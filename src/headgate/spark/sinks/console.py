@@ -1,0 +1,23 @@
+"""The sink `console`: prints every result as a JSON line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from headgate.model import Spec
+from headgate.spark.sinks.base import BestEffortSink, Call
+from headgate.spark.sinks.registry import register
+from headgate.spark.store.json_lines import line
+
+
+@register("console")  # with its own thread, since whoever reads our output may be slow
+def open_console(spec: Spec, folder: Path, call: Call) -> BestEffortSink:
+    """Open the sink that prints."""
+    return BestEffortSink(_print)
+
+
+def _print(table: pa.Table) -> None:
+    for row in table.to_pylist():
+        print(line(row), flush=True)
