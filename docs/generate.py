@@ -46,12 +46,12 @@ OF = {"Unit": "unit", "QueryId": "query", "ClassId": "class"}
 
 
 def refreshed(page: Path) -> str:
-    """The text of a page, its generated parts anew."""
-    text = PART.sub(lambda found: found[1] + PARTS[found[2]]() + found[3], page.read_text(encoding="utf-8"))
-    text = SCRIPT.sub(lambda found: found[1] + found[2] + _printed(found[1]), text)
+    """The text of a page with its generated parts and example output up to date."""
+    text = PART.sub(lambda part: part[1] + PARTS[part[2]]() + part[3], page.read_text(encoding="utf-8"))
+    text = SCRIPT.sub(lambda example: example[1] + example[2] + _printed(example[1]), text)
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("examples").symlink_to(ROOT / "examples")
-        return CONSOLE.sub(lambda found: _rerun(found[0]), text)
+        return CONSOLE.sub(lambda block: _rerun(block[0]), text)
 
 
 def commands(text: str) -> list[str]:
@@ -66,7 +66,7 @@ def _rerun(block: str) -> str:
 
 
 def _printed(script: str) -> str:
-    """In a process of its own: a script may register policies."""
+    """What a script prints; it runs in its own process, since it may register policies."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "example.py")
         file.write_text(script, encoding="utf-8")
@@ -91,7 +91,7 @@ def _policies() -> str:
             ", ".join(f"`{level.value}`" for level in policy.levels),
             ", ".join(f"`{need}`" for need in sorted(policy.needs)) or "–",
             policy.source,
-            "yes",  # its machine runs units of every level
+            "yes",  # the simulator runs units of every level
             _on_spark(policy),
         )
         for policy in own
@@ -101,8 +101,8 @@ def _policies() -> str:
 
 
 def _on_spark(policy: type[Policy]) -> str:
-    """Whether the engine runs a policy as it is by default, and what that takes."""
-    how = "yes, queries in pieces" if policy.levels[0] in FINE else "yes"
+    """How the engine runs a policy at its default level, and what the policy requires."""
+    how = "yes, queries in fragments" if policy.levels[0] in FINE else "yes"
     return how + (", if each query has a `qos`" if "qos" in policy.needs else "")
 
 
@@ -129,7 +129,7 @@ def _setting(setting: Setting) -> tuple[str, str, str]:
 
 
 def _sql_cases() -> ModuleType:
-    """The list of queries that the tests execute, which is no part of the package."""
+    """The module of SQL examples, which belongs to the tests and not to the package."""
     spec = importlib.util.spec_from_file_location("accepted_sql", ROOT / "tests" / "spark" / "compile" / "accepted.py")
     assert spec is not None
     assert spec.loader is not None
@@ -157,13 +157,13 @@ def _sql_refused() -> str:
 
 
 def _sql_functions() -> str:
-    """Those that are accepted in one table, those that are not in another."""
+    """A table of the accepted functions, and one of those refused."""
     listed = functions.listed()
     kinds = {**listed["accepted"], "aggregates": listed["aggregates"]["accepted"]}
-    kinds["aggregates, sorted or told to decide"] = listed["aggregates"]["settled"]
-    taken = [(kind.replace("_", " "), _calls(names)) for kind, names in kinds.items()]
-    refused = [(_calls(one["functions"]), one["why"], one["hint"]) for one in listed["refused"].values()]
-    return f"\n{_table(('accepted', 'functions'), taken)}\n{_table(('refused', 'why', 'instead'), refused)}\n"
+    kinds["aggregates, if sorted or with a rule for ties"] = listed["aggregates"]["settled"]
+    accepted = [(kind.replace("_", " "), _calls(names)) for kind, names in kinds.items()]
+    refused = [(_calls(group["functions"]), group["why"], group["hint"]) for group in listed["refused"].values()]
+    return f"\n{_table(('accepted', 'functions'), accepted)}\n{_table(('refused', 'why', 'instead'), refused)}\n"
 
 
 def _calls(names: str) -> str:
@@ -179,8 +179,8 @@ def _sql_bounds() -> str:
 def _topics(name: str, head: tuple[str, ...], row: Callable[[Any], tuple[str, ...]]) -> str:
     """A heading and a table for each topic."""
     parts = [
-        f"\n### {topic}\n\n{_table(head, map(row, found))}"
-        for topic, found in groupby(_sql_cases().cases(name), key=lambda case: case.topic)
+        f"\n### {topic}\n\n{_table(head, map(row, cases))}"
+        for topic, cases in groupby(_sql_cases().cases(name), key=lambda case: case.topic)
     ]
     return "".join(parts) + "\n"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import pkgutil
 import re
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from types import ModuleType
 import pytest
 import typer.main
 
+import headgate
 from headgate.cli.main import app
 from headgate.metrics import MEASURES
 
@@ -20,6 +23,11 @@ AT_THE_TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELO
 PAGES = [*AT_THE_TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+DOTTED = re.compile(r"`((?:[a-zA-Z_]\w*\.)+\w+)(?:\([^`]*\))?`")  # a name in backticks, perhaps called
+PACKAGES = {module.name for module in pkgutil.iter_modules(headgate.__path__)}
+PATHS = re.compile(r"(?<![\w./-])(?:src|tests|benchmarks|experiments|examples|workloads|docs)/[\w/.-]+\.\w+")
+TO_BE_WRITTEN = ("src/headgate/policies/baseline/weighted_fcfs.py",)  # by the reader of CONTRIBUTING
+FILES = ("spark.log", "spark.log.1", "sweep.parquet")  # of a data directory or a sweep: no names of ours
 
 
 def named(page: Path) -> str:
@@ -28,23 +36,44 @@ def named(page: Path) -> str:
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     """Language and text of every code block."""
-    return [(found[1], found[2]) for found in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+    return [(match[1], match[2]) for match in BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
-def alone() -> list[tuple[str, str]]:
-    """Python blocks that no text block follows: where each stands, and its text. The others run to be compared."""
-    found = []
+def scripts_without_output() -> list[tuple[str, str]]:
+    """Python blocks that no text block follows, with a name for each. The others run when output is compared."""
+    scripts = []
     for page in PAGES:
-        listed = [*blocks(page), ("", "")]
-        for place, (language, text) in enumerate(listed):
-            if language == "python" and listed[place + 1][0] != "text":
-                found.append((f"{named(page)}-{place}", text))
-    return found
+        page_blocks = [*blocks(page), ("", "")]
+        for number, (language, text) in enumerate(page_blocks):
+            if language == "python" and page_blocks[number + 1][0] != "text":
+                scripts.append((f"{named(page)}-{number}", text))
+    return scripts
 
 
 def slug(heading: str) -> str:
     """The anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def package_names(page: Path) -> list[str]:
+    """The dotted names in a page's text that begin with one of headgate's packages, all with `headgate` in front."""
+    names = DOTTED.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
+    full = [name if name.startswith("headgate.") else f"headgate.{name}" for name in names if name not in FILES]
+    return [name for name in full if name.split(".")[1] in PACKAGES | set(headgate.__all__)]
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name is a module, or an attribute of a module or of a class in one.
+
+    >>> exists("headgate.metrics.Report"), exists("headgate.model.Unit.level"), exists("headgate.metrics.nothing")
+    (True, True, False)
+    """
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError:
+        owner, _, attribute = name.rpartition(".")
+        return exists(owner) and hasattr(pkgutil.resolve_name(owner), attribute)
+    return True
 
 
 def load_generator() -> ModuleType:
@@ -73,7 +102,18 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
             assert anchor in map(slug, headings), link
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in alone()])
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_name_of_a_module_exists(page: Path) -> None:
+    assert [name for name in package_names(page) if not exists(name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_path_in_the_repository_exists(page: Path) -> None:
+    paths = [path for path in PATHS.findall(page.read_text(encoding="utf-8")) if path not in TO_BE_WRITTEN]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in scripts_without_output()])
 def test_every_python_block_runs(text: str, tmp_path: Path) -> None:
     script = tmp_path / "example.py"
     script.write_text(text, encoding="utf-8")
@@ -90,10 +130,10 @@ def test_generated_parts_and_output_are_current(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_command_exists(page: Path) -> None:
     group = typer.main.get_command(app)
-    known = getattr(group, "commands", {})
+    command_names = getattr(group, "commands", {})
     for command in generator.commands(page.read_text(encoding="utf-8")):
         word = command.split()[0]
-        assert word.startswith("-") or word in known, command
+        assert word.startswith("-") or word in command_names, command
 
 
 def test_every_page_is_on_the_map() -> None:
