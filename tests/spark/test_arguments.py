@@ -240,7 +240,7 @@ def test_durations_are_seconds_or_text(session: Session) -> None:
     assert session.engine.streams["delayed"].watermark == 0.5
     handle = session.query("later", COPY, start="1 h", end="2 h")
     assert handle.status.state == "scheduled"
-    assert (handle._view.query.start, handle._seen.query.end) == (3600.0, 7200.0)
+    assert (handle._view.query.start, handle._view.query.end) == (3600.0, 7200.0)
     handle.stop()
     never = session.query("never", COPY, start=1e300)  # further away than a clock can wait
     assert never.status.state == "scheduled"
