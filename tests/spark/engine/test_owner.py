@@ -31,7 +31,7 @@ JOIN = (
 
 def more(first: int, count: int = 5) -> Any:
     """Rows of the second stream."""
-    return table("b", [(each, each, BASE + each * SECONDS) for each in range(first, first + count)])
+    return table("b", [(number, number, BASE + number * SECONDS) for number in range(first, first + count)])
 
 
 def answered(act: Callable[[], object]) -> object:
@@ -150,30 +150,32 @@ def test_a_stopped_query_whose_callback_raised_leaves_nothing_behind(opened: Ope
         session.append("a", rows(5 * number))
         assert eventually(lambda query=query: query.status.state == "suspended")  # type: ignore[misc]
         query.stop()
-    assert eventually(lambda: not [one for one in threading.enumerate() if one.name.startswith("headgate-sink-q")])
+    assert eventually(
+        lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("headgate-sink-q")]
+    )
 
 
 def test_a_callback_can_neither_close_nor_drain_its_session(opened: Open) -> None:
     """Both would wait for the callback itself."""
     session = opened()
     declare(session, ("a", "b"))
-    told: list[str] = []
+    answers: list[str] = []
 
     def callback(results: Any) -> None:
         for act in (session.close, lambda: session.drain(5.0), lambda: session.drain(0.1)):
             try:
-                told.append(str(act()))
+                answers.append(str(act()))
             except HeadgateError as error:
-                told.append(error.message)
+                answers.append(error.message)
 
     session.query("q", COPY, query_class="low", callback=callback)
     session.append("a", rows(0))
     assert session.drain(PATIENCE)
-    assert told == ["a callback cannot close its session"] + 2 * ["a callback cannot wait until all is done"]
+    assert answers == ["a callback cannot close its session"] + 2 * ["a callback cannot wait until all is done"]
     assert session.status().queries[0].state == "running"
 
 
-# -- pieces ----------------------------------------------------------------------------------------------------
+# -- fragments -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("policy", PIECES)
@@ -196,7 +198,7 @@ def test_pausing_queries_in_pieces_loses_and_doubles_nothing(opened: Open, polic
     assert [(line.state, line.error) for line in session.status().queries] == [("running", "")] * 3
     for query in queries:
         assert ids(query) == list(range(0, 32, 2))
-    assert ids(filtered) == [each for each in range(32) if each % 4 > 0]
+    assert ids(filtered) == [number for number in range(32) if number % 4 > 0]
 
 
 # -- policies --------------------------------------------------------------------------------------------------
@@ -249,12 +251,12 @@ def test_a_policy_that_a_query_outside_the_scheduler_lacks_something_for_is_refu
     if state == "suspended":
         assert eventually(lambda: query.status.state == "suspended")
     with ThreadPoolExecutor(1) as pool:
-        switching = [pool.submit(session.set_policy, each) for each in ("chain", "hnr") if state == "cutting"]
+        switching = [pool.submit(session.set_policy, policy) for policy in ("chain", "hnr") if state == "cutting"]
         for _ in range(3):
             with pytest.raises(HeadgateError, match="QoS"):
                 session.set_policy("slope-slack")
-        for each in switching:
-            each.result(PATIENCE)
+        for change in switching:
+            change.result(PATIENCE)
     query.resume()
     session.append("a", rows(5))
     assert session.drain(PATIENCE)
@@ -277,13 +279,13 @@ def failing(where: str, after: int) -> Iterator[list[int]]:
         def score(self, unit: Unit, view: View) -> Score:
             return (float(unit.id),)
 
-    known = getattr(Failing, where)
+    method = getattr(Failing, where)
 
     def raising(self: Failing, *given: Any) -> Any:
         calls[0] += 1
         if calls[0] > after:
             raise ZeroDivisionError("a fault of its own")
-        return known(self, *given)
+        return method(self, *given)
 
     setattr(Failing, where, raising)
     registry.register("failing")(Failing)

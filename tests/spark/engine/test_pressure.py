@@ -80,7 +80,7 @@ class Callers:
         try:
             act()
         except HeadgateError as error:
-            if not any(each in error.message for each in EXPECTED):
+            if not any(text in error.message for text in EXPECTED):
                 self.wrong.append(f"{name}: {error}")
         self.calls[name] += 1
         self.slowest[name] = max(self.slowest.get(name, 0.0), time.monotonic() - began)
@@ -137,8 +137,10 @@ def test_every_call_answers_under_pressure(opened: Open) -> None:
         callers.loop(step, seed)
     time.sleep(SECONDS)
     assert callers.end() == []
-    told = ", ".join(f"{name} {callers.calls[name]}× ≤ {most:.2f} s" for name, most in sorted(callers.slowest.items()))
-    print(f"\nslowest calls: {told}")
+    slowest = ", ".join(
+        f"{name} {callers.calls[name]}× ≤ {most:.2f} s" for name, most in sorted(callers.slowest.items())
+    )
+    print(f"\nslowest calls: {slowest}")
     assert callers.wrong == []
     assert max(callers.slowest.values()) < HANGS
     check_all_is_there(session, sinks, appended[0])
@@ -198,12 +200,12 @@ def test_a_query_whose_sink_has_too_much_to_take_waits_alone(
         assert eventually(partial(_has_taken, free, count))
         assert eventually(partial(_has_taken, held, count))
         assert count < 1_000, "it never waits"
-    inside = held.status.tuples_in
+    taken = held.status.tuples_in
     for _ in range(4):
         session.append("a", rows(count))
         count += 5
     assert eventually(lambda: free.status.tuples_in == count)
-    assert (held.status.state, held.status.tuples_in, free.status.state) == ("waiting", inside, "running")
+    assert (held.status.state, held.status.tuples_in, free.status.state) == ("waiting", taken, "running")
     assert full < held.status.undelivered < 10 * full
     assert not session.drain(0.1)
     go.set()

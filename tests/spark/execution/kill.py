@@ -106,11 +106,11 @@ def batch(index: int) -> list[Row]:
 def late(batches: int) -> list[Row]:
     """The rows of so many batches that are late."""
     delay = round(STREAMS["a"].watermark * 1_000_000)
-    frontier, found = BASE - 10**9, list[Row]()
+    frontier, late = BASE - 10**9, list[Row]()
     for index in range(batches):
-        found += [row for row in batch(index) if row[-1] < frontier]
+        late += [row for row in batch(index) if row[-1] < frontier]
         frontier = max(frontier, *(row[-1] - delay for row in batch(index)))
-    return found
+    return late
 
 
 def opened(folder: Path, seed: int) -> Session:
@@ -171,8 +171,8 @@ def last_life(folder: Path) -> dict[str, object]:
         wrong += differences(case.name, counted(session[case.name].read()), wanted)
         results += wanted.total()
     letters = session.engine.ingest.letters["a"].letters()
-    told = Counter((letter.query, letter.offset) for letter in letters)
-    wrong += differences("dead letters", told, expected_letters(rows))
+    reported = Counter((letter.query, letter.offset) for letter in letters)
+    wrong += differences("dead letters", reported, expected_letters(rows))
     session.close()
     session.spark.stop()
     return {"tuples": rows.num_rows, "results": results, "late": len(late(sent)), "dead": len(letters), "wrong": wrong}
@@ -180,16 +180,16 @@ def last_life(folder: Path) -> dict[str, object]:
 
 def expected_letters(rows: pa.Table) -> Counter[Row]:
     """One of every late tuple, and one of every tuple that a query fails on: late ones come into no window."""
-    found: Counter[Row] = Counter()
+    expected: Counter[Row] = Counter()
     for offset, v, late in zip(*(rows[name].to_pylist() for name in ("_offset", "v", "_late")), strict=True):
-        found[None, offset] += late
+        expected[None, offset] += late
         for case in CASES:
-            found[case.name, offset] += case.name in _FAILING and v == 0 and not (late and "window" in case.sql)
-    return +found
+            expected[case.name, offset] += case.name in _FAILING and v == 0 and not (late and "window" in case.sql)
+    return +expected
 
 
-def differences(name: str, found: Counter[Row], wanted: Counter[Row]) -> list[str]:
-    lost, doubled = (wanted - found).total(), (found - wanted).total()
+def differences(name: str, actual: Counter[Row], wanted: Counter[Row]) -> list[str]:
+    lost, doubled = (wanted - actual).total(), (actual - wanted).total()
     return [f"{name}: {lost} lost, {doubled} doubled or not asked for"] if lost or doubled else []
 
 
@@ -256,15 +256,15 @@ def campaign(kills: int, seed: int) -> int:
         if process.returncode:
             print((folder / "errors").read_text()[-3000:], file=sys.stderr)
             return 1
-        told = json.loads(output.splitlines()[-1])
+        account = json.loads(output.splitlines()[-1])
     named = deaths.total() - deaths["random"] - deaths["random, early"]
     print(
-        f"{deaths.total()} kills, {named} of them at named points; {len(CASES)} queries, {told['tuples']} tuples, "
-        f"{told['late']} late, {told['dead']} dead letters, "
-        f"{told['results']} results, {time.monotonic() - began:.0f} s: "
-        f"{'; '.join(told['wrong']) or 'none lost, none doubled'}"
+        f"{deaths.total()} kills, {named} of them at named points; {len(CASES)} queries, {account['tuples']} tuples, "
+        f"{account['late']} late, {account['dead']} dead letters, "
+        f"{account['results']} results, {time.monotonic() - began:.0f} s: "
+        f"{'; '.join(account['wrong']) or 'none lost, none doubled'}"
     )
-    return 1 if told["wrong"] else 0
+    return 1 if account["wrong"] else 0
 
 
 def main(arguments: list[str]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.spark.machine.standin import STREAMS, NoFacts, OnePiece, query
+from tests.spark.machine.standin import STREAMS, NoFacts, OneFragment, query
 
 from headgate.core import Declared
 from headgate.model import HeadgateError, Level, Outcome, QueryClass, Run
@@ -52,7 +52,7 @@ def add_life(scheduling: Scheduling, position: int = 0, *, held: bool = False, l
     """A running query at a position of its stream; not in the scheduler yet."""
     copy = query("q", COPY)
     leaves = dict(sources(copy.plan))
-    layout = OnePiece(leaves, level, held=tuple(leaves) if held else ())
+    layout = OneFragment(leaves, level, held=tuple(leaves) if held else ())
     life = Life(copy, QueryState.RUNNING, unfragmented=layout, layout=layout)
     life.positions = dict.fromkeys(leaves, position)
     scheduling.context.lives["q"] = life

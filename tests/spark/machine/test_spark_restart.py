@@ -93,7 +93,7 @@ class World:
     replies: dict[int, t.Reply] = field(default_factory=dict)
     taken: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # offsets committed, by query
     delivered: dict[str, list[int]] = field(default_factory=dict)  # commits, by query
-    told: list[str] = field(default_factory=list)
+    log_texts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
@@ -109,7 +109,7 @@ class World:
             elif isinstance(out, t.Reply):
                 self.replies[out.ticket] = out
             elif isinstance(out, Notice):
-                self.told.append(out.text)
+                self.log_texts.append(out.text)
 
     def ask(self, kind: Any, *given: Any) -> int:
         self.tickets += 1
@@ -260,7 +260,7 @@ def test_without_a_spark_everything_that_runs_is_suspended(seed: int) -> None:
     assert {state for name, state in world.states.items() if name != "paused"} == {QueryState.SUSPENDED}
     assert all("nobody starts it" in life.error for life in world.machine.context.lives.values() if life.error)
     assert world.machine.views.overview().spark_error == "Spark died, and nobody starts it"
-    assert world.told.count("Spark does not come back") >= 1
+    assert world.log_texts.count("Spark does not come back") >= 1
 
 
 @pytest.mark.parametrize("seed", range(20))

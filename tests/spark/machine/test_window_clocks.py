@@ -68,8 +68,8 @@ class Logs:
         return self.frontiers[stream][offset]
 
     def window_key(self, query: Query) -> Any:
-        found = template(query.query.plan)
-        return query.name if found is None else found.form
+        query_template = template(query.query.plan)
+        return query.name if query_template is None else query_template.form
 
     def closed(self, query: Query, frontiers: dict[str, EventTime]) -> tuple[EventTime, ...]:
         return query.closed(frontiers)
@@ -86,17 +86,17 @@ def test_a_query_hears_of_its_windows_exactly_when_they_close(appends: list[tupl
     queries = [Query(name) for name in TEXTS]
     for query in queries:
         windows.enter(cast(Any, query), ends)
-    told = {query.name: dict.fromkeys("ab") for query in queries}  # the frontiers when each heard last
+    last_due = {query.name: dict.fromkeys("ab") for query in queries}  # the frontiers when each heard last
     for stream, step in appends:
         mine = logs.frontiers[stream]
         mine.append(max(mine[-1], 0) + step)
         ends[stream] += 1
-        now = {name: None if each[-1] == -inf else each[-1] for name, each in logs.frontiers.items()}
+        now = {name: None if reached[-1] == -inf else reached[-1] for name, reached in logs.frontiers.items()}
         heard = {running.name for running in windows.due(stream, ends)}
         for query in queries:
-            assert (query.name in heard) == query.closes(cast(Any, told[query.name]), cast(Any, now)), query.name
+            assert (query.name in heard) == query.closes(cast(Any, last_due[query.name]), cast(Any, now)), query.name
             if query.name in heard:
-                told[query.name] = cast(Any, now)
+                last_due[query.name] = cast(Any, now)
 
 
 def test_queries_that_left_hear_nothing() -> None:
