@@ -200,12 +200,12 @@ def test_a_query_whose_sink_has_too_much_to_take_waits_alone(
         assert eventually(partial(_has_taken, free, count))
         assert eventually(partial(_has_taken, held, count))
         assert count < 1_000, "it never waits"
-    taken = held.status.tuples_in
+    tuples_in = held.status.tuples_in
     for _ in range(4):
         session.append("a", rows(count))
         count += 5
     assert eventually(lambda: free.status.tuples_in == count)
-    assert (held.status.state, held.status.tuples_in, free.status.state) == ("waiting", taken, "running")
+    assert (held.status.state, held.status.tuples_in, free.status.state) == ("waiting", tuples_in, "running")
     assert full < held.status.undelivered < 10 * full
     assert not session.drain(0.1)
     go.set()
