@@ -1,4 +1,4 @@
-"""Spark dies and comes back at any moment, as the state machine sees it: no Spark, no threads, a drawn order."""
+"""Spark dies and is restarted at any moment, as the state machine sees it: no Spark, no threads, random order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SQL = "SELECT v FROM a WHERE v > {}"
 
 
 @dataclass(frozen=True, eq=False)
-class FakePiece:
+class FakeFragment:
     leaves: Mapping[Place, Any]
     place: Place = ()
     held: tuple[Place, ...] = ()
@@ -37,10 +37,10 @@ class FakePiece:
 
 
 @dataclass(frozen=True, eq=False)
-class FakeShape:
-    """A whole query, made ready for one of the Sparks that there have been."""
+class FakeLayout:
+    """The layout of a whole query, prepared for one of the Spark processes."""
 
-    fragments: tuple[FakePiece, ...]
+    fragments: tuple[FakeFragment, ...]
     spark: int
     level: None = None
     whole: bool = True
@@ -158,7 +158,7 @@ class World:
             return self.revive()
         if isinstance(task, t.CheckQuery):
             self.needs_spark(spark)
-            return t.CheckedQuery(FakeShape((FakePiece(dict(sources(task.query.plan))),), self.spark))
+            return t.CheckedQuery(FakeLayout((FakeFragment(dict(sources(task.query.plan))),), self.spark))
         if isinstance(task, t.Prepare):
             place, at = next(iter(task.resume_point.positions.items()))
             end = task.ends["a"]
@@ -167,7 +167,7 @@ class World:
         if isinstance(task, t.Evaluate):
             portions = [portion for group in task.groups for portion in group]
             for portion in portions:
-                assert isinstance(portion.resume_point.layout, FakeShape)
+                assert isinstance(portion.resume_point.layout, FakeLayout)
                 self.needs_spark(portion.resume_point.layout.spark)
             self.needs_spark(spark)
             return [t.PortionResult(portion, output="rows", count=1, tuples=1) for portion in portions]

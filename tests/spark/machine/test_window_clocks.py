@@ -16,7 +16,7 @@ from headgate.plan.template import template
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Survey, sources
 from headgate.spark.compile.time_spans import ALWAYS
-from headgate.spark.machine.window_clocks import AHEAD, Windows
+from headgate.spark.machine.window_clocks import AHEAD, WindowClocks
 
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}
@@ -82,7 +82,7 @@ STEPS = (0, 30_000, 70_000, 99_999, 150_000, 950_000)  # most are shorter than w
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(STEPS)), min_size=20, max_size=60))
 def test_a_query_hears_of_its_windows_exactly_when_they_close(appends: list[tuple[str, int]]) -> None:
     logs, ends = Logs(), dict.fromkeys("ab", 0)
-    windows = Windows(cast(Any, logs))
+    windows = WindowClocks(cast(Any, logs))
     queries = [Query(name) for name in TEXTS]
     for query in queries:
         windows.enter(cast(Any, query), ends)
@@ -101,7 +101,7 @@ def test_a_query_hears_of_its_windows_exactly_when_they_close(appends: list[tupl
 
 def test_queries_that_left_hear_nothing() -> None:
     logs, ends = Logs(), dict.fromkeys("ab", 0)
-    windows = Windows(cast(Any, logs))
+    windows = WindowClocks(cast(Any, logs))
     stays, goes = Query("tumbling"), Query("alike")
     for query in (stays, goes):
         windows.enter(cast(Any, query), ends)

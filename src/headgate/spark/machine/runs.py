@@ -85,7 +85,7 @@ class Runs:
         active_run = self.active_runs[slot] = ActiveRun.of(run, self._context.lives)
         for life in active_run.members:
             life.under_way += 1
-        self._go_on(active_run)
+        self._next_step(active_run)
         return True
 
     def _ask_again(self) -> None:
@@ -94,7 +94,7 @@ class Runs:
 
     # -- one run -----------------------------------------------------------------------------------------------
 
-    def _go_on(self, active_run: ActiveRun) -> None:
+    def _next_step(self, active_run: ActiveRun) -> None:
         try:
             portions = active_run.portions()
         except HeadgateError as error:
@@ -127,7 +127,7 @@ class Runs:
                 self._commit(active_run.run, good), lambda answer: self._committed(active_run, good, answer)
             )
         else:
-            self._go_on(active_run)
+            self._next_step(active_run)
 
     def _commit(self, run: Run, results: list[PortionResult]) -> WriteCommit:
         """The commit of the results of one step."""
@@ -175,15 +175,11 @@ class Runs:
                     life.fragment_log_ends[name] += result.intermediate_count
         self.put_letters(written)
         active_run.committed += results
+        error = "" if written.error is None else self._context.explain(written.error)
         for life in active_run.members:
             if life.unappended:
-                self.suspend(
-                    life,
-                    self._context.explain(written.error)
-                    if written.error is not None
-                    else "rows could not be appended to a fragment log",
-                )
-        self._go_on(active_run)
+                self.suspend(life, error or "rows could not be appended to a fragment log")
+        self._next_step(active_run)
 
     def note(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
         """Count what was committed and put results into the outbox. Returns response times if the policy wants them."""
