@@ -1,4 +1,4 @@
-"""Hostile values at every entrance: each is refused in words, and the session is as it was."""
+"""Wrong values for every public argument: each is refused with an explanation, and the session is unchanged."""
 
 from __future__ import annotations
 

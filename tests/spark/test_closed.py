@@ -234,7 +234,7 @@ class Heard(logging.Handler):
 
 
 def test_failing_runs_print_nothing(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PySpark logs the errors of a program beside us as ever, and not those that we tell in our own words."""
+    """PySpark still logs errors of other code in the program, but not those that Headgate reports itself."""
     heard, loggers = Heard(), ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
     for name in loggers:
         monkeypatch.setattr(PySparkLogger.getLogger(name), "handlers", [heard])

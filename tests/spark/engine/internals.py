@@ -28,7 +28,7 @@ def prepare_query(session: Session, name: str) -> Any:
 
 
 def names(session: Session) -> list[str]:
-    """The queries that there are."""
+    """The names of all queries."""
     return [line.name for line in session.status().queries]
 
 

@@ -1,4 +1,4 @@
-"""One owner: whatever a callback or a policy does, every call is answered, and only what failed is taken out."""
+"""The owner thread: whatever a callback or a policy does, every call is answered, and only what failed is suspended."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def more(first: int, count: int = 5) -> Any:
 
 
 def answered(act: Callable[[], object]) -> object:
-    """What a call gives, made where it can be given up: a test that hangs would tell nobody why."""
+    """The result of a call in another thread, within a time limit: a test that hangs would not say why."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(act).result(PATIENCE)
 
@@ -44,7 +44,7 @@ def answered(act: Callable[[], object]) -> object:
 
 
 class Behaving:
-    """A callback that waits until it is let go, and then raises, appends, commands, or just returns."""
+    """A callback that waits for the test, and then raises, appends, gives commands, or just returns."""
 
     def __init__(self, session: Session, kind: str) -> None:
         self.session, self.kind = session, kind
@@ -83,7 +83,7 @@ COMMANDS: dict[str, Callable[[Session], object]] = {
 
 @pytest.mark.parametrize("kind", ["raises", "appends", "commands", "blocks"])
 def test_every_call_is_answered_while_a_callback_is_busy(opened: Open, kind: str) -> None:
-    """Each command while the callback of another query is inside it, and again while it ends."""
+    """Each command while the callback of another query is running, and again while it ends."""
     session = opened()
     declare(session, ("a", "b"))
     for number, (name, command) in enumerate(COMMANDS.items()):
@@ -126,7 +126,7 @@ def check_goes_on(session: Session, behaving: Behaving, kind: str, command: str,
 
 
 def test_a_one_time_query_whose_callback_raised_says_so_and_delivers_once_resumed(opened: Open) -> None:
-    """It has read all before its sink is called: the failure must not get lost with its end."""
+    """It has read everything before its sink is called: the failure must not get lost when it ends."""
     session = opened()
     declare(session, ("a", "b"))
     session.append("a", rows(0))
@@ -236,7 +236,7 @@ def test_a_refused_policy_leaves_everything_as_it_was(opened: Open, policy: str)
 
 @pytest.mark.parametrize("state", ["paused", "suspended", "cutting"])
 def test_a_policy_that_a_query_outside_the_scheduler_lacks_something_for_is_refused(opened: Open, state: str) -> None:
-    """Otherwise it would be suspended when it comes back, long after the command that was to blame."""
+    """Otherwise the query would be suspended at its return, long after the command that is to blame."""
     session = opened(policy="fcfs")
     declare(session, ("a", "b"))
     behaving = Behaving(session, "raises")
@@ -268,7 +268,7 @@ CALLS = ("score", "choose", "ready", "changed", "finished", "regroup", "grown", 
 
 @contextmanager
 def failing(where: str, after: int) -> Iterator[list[int]]:
-    """A policy one of whose methods raises from some call on, as long as it is needed. Gives the calls."""
+    """Registers a policy that raises in one of its methods from some call on; gives the counter of calls."""
     calls = [0]
 
     class Failing(Scored):
@@ -297,7 +297,7 @@ def failing(where: str, after: int) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize(("former", "after"), [("", 5), ("hnr", 0), ("chain", 2)])
 def test_a_policy_that_raises_is_replaced_and_named(opened: Open, former: str, after: int) -> None:
-    """By the one before it, or by fcfs if it was the first; nothing is lost whichever of its methods raises."""
+    """It is replaced by the policy before it, or by fcfs if it was the first; no result is lost."""
     for number, where in enumerate(CALLS):
         with failing(where, after) as calls:
             session = opened(policy=former or "failing", directory=None)

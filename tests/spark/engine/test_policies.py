@@ -38,7 +38,7 @@ ORDER = [Level.QUERY, Level.PATH, Level.SEGMENT, Level.OPERATOR]  # whole querie
 
 @pytest.mark.usefixtures("small_logs")
 def test_one_engine_goes_through_every_policy(opened: Open) -> None:
-    """All kinds run at once; logs are dropped all the time, so what a policy leaves behind is missed."""
+    """All kinds of queries run at once; logs are dropped all the time, so that tuples a policy forgets are missing."""
     session = opened(policy="fcfs", workers=2)
     declare(session)
     handles = start(session, [CASES[name] for name in sorted(KINDS - LIKE_OTHERS)])

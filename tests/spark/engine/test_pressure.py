@@ -35,7 +35,7 @@ EXPECTED = (
 
 
 class Sink:
-    """A callback with bad days. What it returns from counts as taken."""
+    """A callback that sometimes raises or blocks. Results count as taken if it returns."""
 
     def __init__(self, session: Session, kind: str, seed: int) -> None:
         self.session, self.kind, self.random = session, kind, Random(seed)
@@ -147,7 +147,7 @@ def test_every_call_answers_under_pressure(opened: Open) -> None:
 
 
 def check_all_is_there(session: Session, sinks: dict[str, Sink], count: int) -> None:
-    """Once sinks are well and everything is resumed, each query has every result once."""
+    """Once sinks work again and everything is resumed, each query has every result once."""
     for sink in sinks.values():
         sink.calm = True
     for line in session.status().queries:
@@ -181,8 +181,8 @@ def test_a_query_whose_sink_has_too_much_to_take_waits_alone(
     opened: Open, monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> None:
     full = 2_000
-    monkeypatch.setattr("headgate.spark.machine.outbox.Outlet.is_full", property(lambda self: self.size > full))
-    monkeypatch.setattr("headgate.spark.machine.outbox.Outlet.has_room", property(lambda self: self.size <= full // 2))
+    monkeypatch.setattr("headgate.spark.machine.outbox.Outbox.is_full", property(lambda self: self.size > full))
+    monkeypatch.setattr("headgate.spark.machine.outbox.Outbox.has_room", property(lambda self: self.size <= full // 2))
     session = opened(policy=policy)
     declare(session, ("a", "b"))
     go, taken = threading.Event(), list[int]()

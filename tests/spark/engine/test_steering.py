@@ -47,7 +47,7 @@ def session(opened: Open) -> Session:
 
 
 class Slow:
-    """Makes runs of one query wait until they are let go, or fail."""
+    """Makes runs of one query wait for the test, or fail."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, handle: Handle) -> None:
         self.entered, self.go = threading.Event(), threading.Event()

@@ -111,7 +111,7 @@ def expected(session: Session, case: Case, taken: Mapping[str, pa.Table] | None 
 
 
 class Taken(dict[str, pa.Table]):
-    """What streams have taken, also where their logs have dropped it."""
+    """The rows that streams have accepted, including those dropped from their logs."""
 
     def append(self, session: Session, stream: str, rows: pa.Table) -> None:
         log = session.engine.logs[stream]
@@ -123,7 +123,7 @@ class Taken(dict[str, pa.Table]):
 
 @pytest.fixture
 def small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Logs are sealed every few appends and dropped every few runs: what somebody still needs is missed at once."""
+    """Logs are sealed every few appends and dropped every few runs, so that one dropped too early is missed at once."""
     monkeypatch.setattr("headgate.spark.store.log.stream_log.SEAL_APPENDS", 2)
     monkeypatch.setattr("headgate.spark.machine.maintenance.EVERY", 3)
 

@@ -127,7 +127,7 @@ def opened(folder: Path, seed: int) -> Session:
 
 
 def feed(session: Session, folder: Path, batches: int) -> None:
-    """Send what comes next; what was acknowledged is noted, and held against the next life."""
+    """Send the next batches, and write down which were acknowledged, to be checked after the next kill."""
     log, noted = session.engine.logs["a"], folder / "acknowledged"
     acknowledged = int(noted.read_text() or 0) if noted.exists() else 0
     if acknowledged and f"b{acknowledged - 1}" not in log.batches:
@@ -141,7 +141,7 @@ def feed(session: Session, folder: Path, batches: int) -> None:
 
 
 def live(folder: Path, seed: int) -> None:
-    """A life that waits for its end."""
+    """A process that works until it is killed."""
     print(READY, flush=True)
     session = opened(folder, seed)
     print(READY, flush=True)
@@ -203,7 +203,7 @@ def child(folder: Path, *arguments: str, kill: str = "") -> subprocess.Popen[str
 
 
 def life(folder: Path, chance: random.Random, point: str) -> str:
-    """One life from start to death; how it died."""
+    """Run one process until it is killed; returns how it ended."""
     kill = f"{point}:{chance.randint(1, 6 if '.append' in point or 'forward' in point else 2)}" if point else ""
     process = child(folder, "--live", str(chance.getrandbits(30)), kill=kill)
     early = not point and chance.random() < 0.2  # while it recovers

@@ -1,4 +1,4 @@
-"""Recovery: what is committed gets to where it belongs, what is not is removed, what cannot be taken is told."""
+"""Recovery: committed results are delivered, uncommitted files are deleted, what sinks refuse is returned."""
 
 from __future__ import annotations
 

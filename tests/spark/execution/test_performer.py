@@ -1,4 +1,4 @@
-"""Every kind of task is carried out by someone, and errors come back in words."""
+"""Every kind of task has a handler, and errors come back as text."""
 
 from __future__ import annotations
 

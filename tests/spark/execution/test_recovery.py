@@ -1,4 +1,4 @@
-"""A directory that is opened again goes on exactly where it was."""
+"""A session on a directory that was used before continues exactly where the former one ended."""
 
 from __future__ import annotations
 

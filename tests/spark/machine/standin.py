@@ -235,9 +235,9 @@ class StandIn:
             "steering": (machine.policy_changes.failed, machine.policy_changes._policy, machine.policy_changes._former),
             "streams": (dict(machine.scheduling.ends), dict(machine.commands._relations)),
             "commits": (dict(self.descriptions), dict(self.positions)),
-            "known": dict(machine.commands.remembered),
+            "remembered": dict(machine.commands.remembered),
             "sinks": {name: sorted(rows) for name, rows in self.sinks.items()},
-            "outlets": sorted(outbox.query for outbox in machine.delivery.outboxes.values()),
+            "outboxes": sorted(outbox.query for outbox in machine.delivery.outboxes.values()),
             "under way": (
                 len(machine.runs.active_runs),
                 list(machine.context._then),
@@ -255,7 +255,7 @@ def _of(engine: StandIn, name: str) -> Iterator[tuple[str, Any]]:
     yield "place", (life.positions, life.starts, life.until, life.fragment_log_ends, life.skipped)
     yield "waits", scheduling.backlog_size(life)
     yield "tally", (life.tally.tuples_in, life.tally.tuples_out)
-    yield "outlet", (life.outbox is None or (life.outbox.size, life.outbox.error, life.outbox.query_gone))
+    yield "outbox", (life.outbox is None or (life.outbox.size, life.outbox.error, life.outbox.query_gone))
 
 
 def _of_a_run(task: t.Task) -> bool:

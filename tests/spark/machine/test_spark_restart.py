@@ -80,7 +80,7 @@ class FakeFacts:
 
 @dataclass
 class World:
-    """The machine, what it has asked for, and a Spark that can be killed."""
+    """The machine, its pending tasks, and a Spark that can be killed."""
 
     seed: int
     revivable: bool = True

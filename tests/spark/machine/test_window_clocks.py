@@ -1,4 +1,4 @@
-"""Windows that are asked about once for many queries, and not at every append: none is told late, without Spark."""
+"""Windows are checked once for many queries and not at every append: no query is late to learn that one can close."""
 
 from __future__ import annotations
 

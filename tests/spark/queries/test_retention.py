@@ -1,4 +1,4 @@
-"""Logs keep what is needed; where something is missing all the same, a query says so and gives nothing."""
+"""Logs keep the tuples that queries need; if some are missing all the same, a query is suspended and gives nothing."""
 
 from __future__ import annotations
 
