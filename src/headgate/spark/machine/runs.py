@@ -167,7 +167,7 @@ class Runs:
             life.positions.update({place: last for place, (_, last) in result.portion.offsets.items()})
             life.report({failure.key for failure in result.failures})
             life.failures = 0
-            active_run.response_times[life.name] = self.note(life, result, written)
+            active_run.response_times[life.name] = self.add_result(life, result, written)
             if (name := result.portion.fragment.feeds_name) is not None and result.intermediate is not None:
                 if name in written.unappended:
                     life.unappended.append((name, *written.unappended[name]))
@@ -181,7 +181,7 @@ class Runs:
                 self.suspend(life, error or "rows could not be appended to a fragment log")
         self._next_step(active_run)
 
-    def note(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
+    def add_result(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
         """Count what was committed and put results into the outbox. Returns response times if the policy wants them."""
         tally, gives = life.tally, result.portion.fragment.feeds_name is None
         times = np.maximum(0.0, written.at - np.asarray(result.arrivals, dtype=float))
