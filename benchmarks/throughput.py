@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
-from tests.spark.engine.inside import still
+from tests.spark.engine.internals import still
 
 from headgate.spark.compile.executor_reads import located
 from headgate.spark.jvm.settings import builder, for_many_rows

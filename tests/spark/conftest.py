@@ -15,14 +15,14 @@ Open = Callable[..., Session]
 @pytest.fixture
 def opened(spark: SparkSession, tmp_path: Path) -> Iterator[Open]:
     """Opens sessions on one directory, and closes what a test leaves open."""
-    found: list[Session] = []
+    sessions: list[Session] = []
 
     def open_session(**settings: Any) -> Session:
-        found.append(
+        sessions.append(
             Session(spark=spark, **{"directory": tmp_path / "data", "policy": "fcfs", "fuse": "off", **settings})
         )
-        return found[-1]
+        return sessions[-1]
 
     yield open_session
-    for session in found:
+    for session in sessions:
         session.close()

@@ -1,4 +1,4 @@
-"""Hostile values at every entrance: each is refused in words, and the session is as it was."""
+"""Wrong values for every public argument: each is refused with an explanation, and the session is unchanged."""
 
 from __future__ import annotations
 
@@ -164,13 +164,13 @@ SESSIONS: dict[str, tuple[Any, ...]] = {
 
 @pytest.fixture(scope="module")
 def session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    with Session(spark=spark, directory=tmp_path_factory.mktemp("entrances"), policy="fcfs") as made:
-        made.stream("s", "id bigint")
-        made.table("t", spark.range(3))
-        made.create_class("low", 1)
-        made.query("probe", COPY)
-        made.query("twice", "SELECT id * 2 AS id FROM s", query_class="low")
-        yield made
+    with Session(spark=spark, directory=tmp_path_factory.mktemp("entrances"), policy="fcfs") as session:
+        session.stream("s", "id bigint")
+        session.table("t", spark.range(3))
+        session.create_class("low", 1)
+        session.query("probe", COPY)
+        session.query("twice", "SELECT id * 2 AS id FROM s", query_class="low")
+        yield session
 
 
 def state(session: Session) -> Any:
@@ -316,8 +316,8 @@ def test_a_folder_is_read_as_what_it_holds(session: Session, tmp_path: Path) -> 
             (folder / name).write_text(text)
         place = folder / "deep" if kind == "json" else folder
         session.table(kind, place)
-        found = session.engine.tables[kind].select("room", "floor").collect()
-        assert sorted(map(tuple, found)) == [("r1", "1"), ("r2", "2")]
+        rows = session.engine.tables[kind].select("room", "floor").collect()
+        assert sorted(map(tuple, rows)) == [("r1", "1"), ("r2", "2")]
 
 
 def test_the_error_is_exported() -> None:

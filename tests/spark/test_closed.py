@@ -54,15 +54,15 @@ CLOSED = "^the session is closed; open another one, on the same directory to go 
 
 def public(kind: type) -> set[str]:
     """The methods and properties that users may call."""
-    calls = {name for name, each in vars(kind).items() if callable(each) or isinstance(each, property)}
+    calls = {name for name, member in vars(kind).items() if callable(member) or isinstance(member, property)}
     return {name for name in calls if not name.startswith("_") or name == "__getitem__"}
 
 
 @pytest.fixture
 def session(opened: Open) -> Session:
-    made = opened()
-    declare(made, ("a",))
-    return made
+    session = opened()
+    declare(session, ("a",))
+    return session
 
 
 def test_every_call_on_a_closed_session_is_refused(session: Session) -> None:
@@ -109,14 +109,14 @@ def test_nobody_hangs_when_a_session_is_closed(session: Session) -> None:
     query = session.query("q", COPY, query_class="low", lag="wait, tuples=5")
     query.pause()
     session.append("a", rows(0))
-    told: dict[str, object] = {}
+    answers: dict[str, object] = {}
 
     def noted(name: str, act: Callable[[], object]) -> threading.Thread:
         def run() -> None:
             try:
-                told[name] = act()
+                answers[name] = act()
             except HeadgateError as error:
-                told[name] = str(error)
+                answers[name] = str(error)
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
@@ -140,10 +140,10 @@ def test_nobody_hangs_when_a_session_is_closed(session: Session) -> None:
     for thread in (*waiting, *closing):
         thread.join(PATIENCE)
         assert not thread.is_alive()
-    assert isinstance(told["results"], list)
-    assert told["append"] == 5 or "the session is closed" in str(told["append"])
-    assert told["drain"] is True or "the session is closed" in str(told["drain"])
-    assert len({id(told[f"close {n}"]) for n in range(3)}) == 1
+    assert isinstance(answers["results"], list)
+    assert answers["append"] == 5 or "the session is closed" in str(answers["append"])
+    assert answers["drain"] is True or "the session is closed" in str(answers["drain"])
+    assert len({id(answers[f"close {n}"]) for n in range(3)}) == 1
 
 
 @pytest.fixture
@@ -183,9 +183,11 @@ def test_a_full_disk_is_told_with_its_file_and_takes_nothing_that_was_acknowledg
     ):
         with pytest.raises(HeadgateError, match=r"No space left on device"):
             act()
-    with pytest.raises(HeadgateError, match=rf"{tmp_path}.*: the session is closed, but not all of it: cannot") as told:
+    with pytest.raises(
+        HeadgateError, match=rf"{tmp_path}.*: the session is closed, but not all of it: cannot"
+    ) as raised:
         session.close()
-    assert "what was acknowledged is safe; free space on the disk and open the directory again" in str(told.value)
+    assert "what was acknowledged is safe; free space on the disk and open the directory again" in str(raised.value)
     full(False)
     again = opened()
     declare(again, ("a",))
@@ -232,7 +234,7 @@ class Heard(logging.Handler):
 
 
 def test_failing_runs_print_nothing(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PySpark logs the errors of a program beside us as ever, and not those that we tell in our own words."""
+    """PySpark still logs errors of other code in the program, but not those that Headgate reports itself."""
     heard, loggers = Heard(), ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
     for name in loggers:
         monkeypatch.setattr(PySparkLogger.getLogger(name), "handlers", [heard])

@@ -93,17 +93,13 @@ class Session:
         self._spark = SessionSpark(given, url, self.directory / SPARK_LOG)
         try:
             restart = self._restart_spark if self._spark.owned else None
-            self.engine = Engine(self._spark.start(), self.directory, restart_spark=restart, **settings)
+            self.spark = self._spark.start()
+            self.engine = Engine(self.spark, self.directory, restart_spark=restart, **settings)
         except BaseException:
             self._release()
             raise
         self.source_thread = SourceThread(self.engine)
         self._began = self.engine.now()
-
-    @property
-    def spark(self) -> SparkSession:
-        """The Spark session that queries run on."""
-        return self._spark.session
 
     # -- streams, tables, classes and queries ------------------------------------------------------------------
 
@@ -354,7 +350,8 @@ class Session:
     def _restart_spark(self) -> SparkSession:
         if self.gate.closed:
             raise closed()
-        return self._spark.restart()
+        self.spark = self._spark.restart()
+        return self.spark
 
     def _release(self) -> None:
         self._spark.stop()

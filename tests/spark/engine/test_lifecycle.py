@@ -9,9 +9,9 @@ from random import Random
 import pyarrow as pa
 import pytest
 from tests.spark.conftest import Open
-from tests.spark.engine.inside import names
+from tests.spark.engine.internals import names
 from tests.spark.engine.test_steering import COPY, ids, rows
-from tests.spark.engine.workload import CASES, PATIENCE, batches, declare, expected, found
+from tests.spark.engine.workload import CASES, PATIENCE, batches, declare, expected, results_of
 
 from headgate.model import HeadgateError
 from headgate.spark.session import Session
@@ -19,9 +19,9 @@ from headgate.spark.session import Session
 
 @pytest.fixture
 def session(opened: Open) -> Session:
-    made = opened(policy="fcfs", workers=2)
-    declare(made, ("a", "b"))
-    return made
+    session = opened(policy="fcfs", workers=2)
+    declare(session, ("a", "b"))
+    return session
 
 
 def eventually(holds: Callable[[], bool]) -> None:
@@ -45,7 +45,7 @@ def test_once_reads_what_is_there_and_ends(opened: Open, policy: str) -> None:
         session.append(stream, batch)
     eventually(lambda: all(line.state == "done" for line in session.status().queries))
     for case, handle, rest in zip(cases, handles, wanted, strict=True):
-        assert found(handle) == rest, case.name
+        assert results_of(handle) == rest, case.name
     session.close()
     session = opened(policy=policy)
     declare(session, ("a", "b"))
@@ -54,7 +54,7 @@ def test_once_reads_what_is_there_and_ends(opened: Open, policy: str) -> None:
     again = [session.query(case.name, case.sql, once=True) for case in cases]
     assert [handle.status.state for handle in again] == ["done"] * len(cases)
     for handle, rest in zip(again, wanted, strict=True):
-        assert found(handle) == rest
+        assert results_of(handle) == rest
 
 
 def test_once_over_nothing_ends_at_once(session: Session) -> None:

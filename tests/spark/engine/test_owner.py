@@ -1,4 +1,4 @@
-"""One owner: whatever a callback or a policy does, every call is answered, and only what failed is taken out."""
+"""The owner thread: whatever a callback or a policy does, every call is answered, and only what failed is suspended."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ JOIN = (
 
 def more(first: int, count: int = 5) -> Any:
     """Rows of the second stream."""
-    return table("b", [(each, each, BASE + each * SECONDS) for each in range(first, first + count)])
+    return table("b", [(number, number, BASE + number * SECONDS) for number in range(first, first + count)])
 
 
 def answered(act: Callable[[], object]) -> object:
-    """What a call gives, made where it can be given up: a test that hangs would tell nobody why."""
+    """The result of a call in another thread, within a time limit: a test that hangs would not say why."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(act).result(PATIENCE)
 
@@ -44,7 +44,7 @@ def answered(act: Callable[[], object]) -> object:
 
 
 class Behaving:
-    """A callback that waits until it is let go, and then raises, appends, commands, or just returns."""
+    """A callback that waits for the test, and then raises, appends, gives commands, or just returns."""
 
     def __init__(self, session: Session, kind: str) -> None:
         self.session, self.kind = session, kind
@@ -83,7 +83,7 @@ COMMANDS: dict[str, Callable[[Session], object]] = {
 
 @pytest.mark.parametrize("kind", ["raises", "appends", "commands", "blocks"])
 def test_every_call_is_answered_while_a_callback_is_busy(opened: Open, kind: str) -> None:
-    """Each command while the callback of another query is inside it, and again while it ends."""
+    """Each command while the callback of another query is running, and again while it ends."""
     session = opened()
     declare(session, ("a", "b"))
     for number, (name, command) in enumerate(COMMANDS.items()):
@@ -126,7 +126,7 @@ def check_goes_on(session: Session, behaving: Behaving, kind: str, command: str,
 
 
 def test_a_one_time_query_whose_callback_raised_says_so_and_delivers_once_resumed(opened: Open) -> None:
-    """It has read all before its sink is called: the failure must not get lost with its end."""
+    """It has read everything before its sink is called: the failure must not get lost when it ends."""
     session = opened()
     declare(session, ("a", "b"))
     session.append("a", rows(0))
@@ -150,30 +150,32 @@ def test_a_stopped_query_whose_callback_raised_leaves_nothing_behind(opened: Ope
         session.append("a", rows(5 * number))
         assert eventually(lambda query=query: query.status.state == "suspended")  # type: ignore[misc]
         query.stop()
-    assert eventually(lambda: not [one for one in threading.enumerate() if one.name.startswith("headgate-sink-q")])
+    assert eventually(
+        lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("headgate-sink-q")]
+    )
 
 
 def test_a_callback_can_neither_close_nor_drain_its_session(opened: Open) -> None:
     """Both would wait for the callback itself."""
     session = opened()
     declare(session, ("a", "b"))
-    told: list[str] = []
+    answers: list[str] = []
 
     def callback(results: Any) -> None:
         for act in (session.close, lambda: session.drain(5.0), lambda: session.drain(0.1)):
             try:
-                told.append(str(act()))
+                answers.append(str(act()))
             except HeadgateError as error:
-                told.append(error.message)
+                answers.append(error.message)
 
     session.query("q", COPY, query_class="low", callback=callback)
     session.append("a", rows(0))
     assert session.drain(PATIENCE)
-    assert told == ["a callback cannot close its session"] + 2 * ["a callback cannot wait until all is done"]
+    assert answers == ["a callback cannot close its session"] + 2 * ["a callback cannot wait until all is done"]
     assert session.status().queries[0].state == "running"
 
 
-# -- pieces ----------------------------------------------------------------------------------------------------
+# -- fragments -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("policy", PIECES)
@@ -196,7 +198,7 @@ def test_pausing_queries_in_pieces_loses_and_doubles_nothing(opened: Open, polic
     assert [(line.state, line.error) for line in session.status().queries] == [("running", "")] * 3
     for query in queries:
         assert ids(query) == list(range(0, 32, 2))
-    assert ids(filtered) == [each for each in range(32) if each % 4 > 0]
+    assert ids(filtered) == [number for number in range(32) if number % 4 > 0]
 
 
 # -- policies --------------------------------------------------------------------------------------------------
@@ -234,7 +236,7 @@ def test_a_refused_policy_leaves_everything_as_it_was(opened: Open, policy: str)
 
 @pytest.mark.parametrize("state", ["paused", "suspended", "cutting"])
 def test_a_policy_that_a_query_outside_the_scheduler_lacks_something_for_is_refused(opened: Open, state: str) -> None:
-    """Otherwise it would be suspended when it comes back, long after the command that was to blame."""
+    """Otherwise the query would be suspended at its return, long after the command that is to blame."""
     session = opened(policy="fcfs")
     declare(session, ("a", "b"))
     behaving = Behaving(session, "raises")
@@ -249,12 +251,12 @@ def test_a_policy_that_a_query_outside_the_scheduler_lacks_something_for_is_refu
     if state == "suspended":
         assert eventually(lambda: query.status.state == "suspended")
     with ThreadPoolExecutor(1) as pool:
-        switching = [pool.submit(session.set_policy, each) for each in ("chain", "hnr") if state == "cutting"]
+        switching = [pool.submit(session.set_policy, policy) for policy in ("chain", "hnr") if state == "cutting"]
         for _ in range(3):
             with pytest.raises(HeadgateError, match="QoS"):
                 session.set_policy("slope-slack")
-        for each in switching:
-            each.result(PATIENCE)
+        for change in switching:
+            change.result(PATIENCE)
     query.resume()
     session.append("a", rows(5))
     assert session.drain(PATIENCE)
@@ -266,7 +268,7 @@ CALLS = ("score", "choose", "ready", "changed", "finished", "regroup", "grown", 
 
 @contextmanager
 def failing(where: str, after: int) -> Iterator[list[int]]:
-    """A policy one of whose methods raises from some call on, as long as it is needed. Gives the calls."""
+    """Registers a policy that raises in one of its methods from some call on; gives the counter of calls."""
     calls = [0]
 
     class Failing(Scored):
@@ -277,13 +279,13 @@ def failing(where: str, after: int) -> Iterator[list[int]]:
         def score(self, unit: Unit, view: View) -> Score:
             return (float(unit.id),)
 
-    known = getattr(Failing, where)
+    method = getattr(Failing, where)
 
     def raising(self: Failing, *given: Any) -> Any:
         calls[0] += 1
         if calls[0] > after:
             raise ZeroDivisionError("a fault of its own")
-        return known(self, *given)
+        return method(self, *given)
 
     setattr(Failing, where, raising)
     registry.register("failing")(Failing)
@@ -295,7 +297,7 @@ def failing(where: str, after: int) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize(("former", "after"), [("", 5), ("hnr", 0), ("chain", 2)])
 def test_a_policy_that_raises_is_replaced_and_named(opened: Open, former: str, after: int) -> None:
-    """By the one before it, or by fcfs if it was the first; nothing is lost whichever of its methods raises."""
+    """It is replaced by the policy before it, or by fcfs if it was the first; no result is lost."""
     for number, where in enumerate(CALLS):
         with failing(where, after) as calls:
             session = opened(policy=former or "failing", directory=None)

@@ -14,7 +14,7 @@ from tests.spark.engine.workload import (
     Taken,
     declare,
     expected,
-    found,
+    results_of,
     small_logs,
     start,
     table,
@@ -33,12 +33,12 @@ EVERY = [
     "bsd, level=path, clusters=3, batch=cluster, train=2",
 ]
 LIKE_OTHERS = {"expressions", "except of sliding windows", "aggregate over a union", "join of aggregates"}
-ORDER = [Level.QUERY, Level.PATH, Level.SEGMENT, Level.OPERATOR]  # whole queries, then those in pieces
+ORDER = [Level.QUERY, Level.PATH, Level.SEGMENT, Level.OPERATOR]  # whole queries, then fragmented ones
 
 
 @pytest.mark.usefixtures("small_logs")
 def test_one_engine_goes_through_every_policy(opened: Open) -> None:
-    """All kinds run at once; logs are dropped all the time, so what a policy leaves behind is missed."""
+    """All kinds of queries run at once; logs are dropped all the time, so that tuples a policy forgets are missing."""
     session = opened(policy="fcfs", workers=2)
     declare(session)
     handles = start(session, [CASES[name] for name in sorted(KINDS - LIKE_OTHERS)])
@@ -57,7 +57,7 @@ def test_one_engine_goes_through_every_policy(opened: Open) -> None:
     assert session.drain(PATIENCE)
     assert all(log.start for log in session.engine.logs.values())
     for name, handle in handles.items():
-        assert found(handle) == expected(session, CASES[name], taken), name
+        assert results_of(handle) == expected(session, CASES[name], taken), name
 
 
 def test_a_refused_change_of_policy_leaves_the_old_one(opened: Open) -> None:

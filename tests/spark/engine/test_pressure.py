@@ -35,7 +35,7 @@ EXPECTED = (
 
 
 class Sink:
-    """A callback with bad days. What it returns from counts as taken."""
+    """A callback that sometimes raises or blocks. Results count as taken if it returns."""
 
     def __init__(self, session: Session, kind: str, seed: int) -> None:
         self.session, self.kind, self.random = session, kind, Random(seed)
@@ -80,7 +80,7 @@ class Callers:
         try:
             act()
         except HeadgateError as error:
-            if not any(each in error.message for each in EXPECTED):
+            if not any(text in error.message for text in EXPECTED):
                 self.wrong.append(f"{name}: {error}")
         self.calls[name] += 1
         self.slowest[name] = max(self.slowest.get(name, 0.0), time.monotonic() - began)
@@ -137,15 +137,17 @@ def test_every_call_answers_under_pressure(opened: Open) -> None:
         callers.loop(step, seed)
     time.sleep(SECONDS)
     assert callers.end() == []
-    told = ", ".join(f"{name} {callers.calls[name]}× ≤ {most:.2f} s" for name, most in sorted(callers.slowest.items()))
-    print(f"\nslowest calls: {told}")
+    slowest = ", ".join(
+        f"{name} {callers.calls[name]}× ≤ {most:.2f} s" for name, most in sorted(callers.slowest.items())
+    )
+    print(f"\nslowest calls: {slowest}")
     assert callers.wrong == []
     assert max(callers.slowest.values()) < HANGS
     check_all_is_there(session, sinks, appended[0])
 
 
 def check_all_is_there(session: Session, sinks: dict[str, Sink], count: int) -> None:
-    """Once sinks are well and everything is resumed, each query has every result once."""
+    """Once sinks work again and everything is resumed, each query has every result once."""
     for sink in sinks.values():
         sink.calm = True
     for line in session.status().queries:
@@ -179,8 +181,8 @@ def test_a_query_whose_sink_has_too_much_to_take_waits_alone(
     opened: Open, monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> None:
     full = 2_000
-    monkeypatch.setattr("headgate.spark.machine.outbox.Outlet.is_full", property(lambda self: self.size > full))
-    monkeypatch.setattr("headgate.spark.machine.outbox.Outlet.has_room", property(lambda self: self.size <= full // 2))
+    monkeypatch.setattr("headgate.spark.machine.outbox.Outbox.is_full", property(lambda self: self.size > full))
+    monkeypatch.setattr("headgate.spark.machine.outbox.Outbox.has_room", property(lambda self: self.size <= full // 2))
     session = opened(policy=policy)
     declare(session, ("a", "b"))
     go, taken = threading.Event(), list[int]()
@@ -198,12 +200,12 @@ def test_a_query_whose_sink_has_too_much_to_take_waits_alone(
         assert eventually(partial(_has_taken, free, count))
         assert eventually(partial(_has_taken, held, count))
         assert count < 1_000, "it never waits"
-    inside = held.status.tuples_in
+    tuples_in = held.status.tuples_in
     for _ in range(4):
         session.append("a", rows(count))
         count += 5
     assert eventually(lambda: free.status.tuples_in == count)
-    assert (held.status.state, held.status.tuples_in, free.status.state) == ("waiting", inside, "running")
+    assert (held.status.state, held.status.tuples_in, free.status.state) == ("waiting", tuples_in, "running")
     assert full < held.status.undelivered < 10 * full
     assert not session.drain(0.1)
     go.set()

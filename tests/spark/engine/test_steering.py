@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.spark.conftest import Open
-from tests.spark.engine.inside import prepare_query
+from tests.spark.engine.internals import prepare_query
 from tests.spark.engine.workload import BASE, PATIENCE, STREAMS, declare, table
 
 from headgate.model import HeadgateError
@@ -25,7 +25,7 @@ SECONDS = 1_000_000
 
 
 def rows(first: int, count: int = 5) -> pa.Table:
-    return table("a", [(each, each % 4, "s", BASE + each * SECONDS) for each in range(first, first + count)])
+    return table("a", [(number, number % 4, "s", BASE + number * SECONDS) for number in range(first, first + count)])
 
 
 def ids(handle: Handle) -> list[int]:
@@ -41,27 +41,27 @@ def eventually(holds: Callable[[], bool]) -> bool:
 
 @pytest.fixture
 def session(opened: Open) -> Session:
-    made = opened(policy="fcfs, train=3", workers=2)
-    declare(made, ("a", "b"))
-    return made
+    session = opened(policy="fcfs, train=3", workers=2)
+    declare(session, ("a", "b"))
+    return session
 
 
 class Slow:
-    """Makes runs of one query wait until they are let go, or fail."""
+    """Makes runs of one query wait for the test, or fail."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, handle: Handle) -> None:
         self.entered, self.go = threading.Event(), threading.Event()
         self.failures = 0
         plan, run = prepare_query(handle._session, handle.name), PreparedQuery.run
 
-        def slowly(found: PreparedQuery, *read: Any) -> Result:
-            if found is plan:
+        def slowly(prepared: PreparedQuery, *read: Any) -> Result:
+            if prepared is plan:
                 self.entered.set()
                 assert self.go.wait(PATIENCE)
                 if self.failures:
                     self.failures -= 1
                     raise RuntimeError("the disk is on fire")
-            return run(found, *read)
+            return run(prepared, *read)
 
         monkeypatch.setattr(PreparedQuery, "run", slowly)
 
@@ -176,7 +176,7 @@ def test_old_rows_are_read_on_demand(session: Session) -> None:
 
 def test_results_come_to_callbacks_memory_and_followers(session: Session) -> None:
     called: list[int] = []
-    session.query("call", COPY, callback=lambda found: called.extend(found["id"].to_pylist()))
+    session.query("call", COPY, callback=lambda results: called.extend(results["id"].to_pylist()))
     session.query("ring", COPY, sink="memory, rows=4")
     followed = session.query("followed", COPY, sink="blackhole")
     results = followed.results(timeout=PATIENCE)
@@ -189,7 +189,7 @@ def test_results_come_to_callbacks_memory_and_followers(session: Session) -> Non
     assert newest["id"].to_pylist() == [5, 6, 7, 8]
     assert called == list(range(9))
     followed.stop()
-    assert [each for batch in results for each in batch["id"].to_pylist()] == list(range(9))
+    assert [number for batch in results for number in batch["id"].to_pylist()] == list(range(9))
 
 
 def test_a_failing_query_is_suspended_while_the_others_go_on(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,10 +218,10 @@ def test_a_failing_callback_suspends_its_query_alone(session: Session) -> None:
     wrong = [True]
     called: list[int] = []
 
-    def call(found: pa.Table) -> None:
+    def call(results: pa.Table) -> None:
         if wrong[0]:
             raise RuntimeError("nobody is at home")
-        called.extend(found["id"].to_pylist())
+        called.extend(results["id"].to_pylist())
 
     good = session.query("good", COPY)
     bad = session.query("bad", COPY, callback=call)
@@ -269,9 +269,9 @@ def test_threads_append_to_one_stream(session: Session) -> None:
     taken: list[int] = []
 
     def append(first: int) -> None:
-        for each in range(first, first + 10):
+        for number in range(first, first + 10):
             late = rows(0, 1)
-            taken.append(session.append("a", pa.concat_tables([rows(1000 + each, 2), late])))
+            taken.append(session.append("a", pa.concat_tables([rows(1000 + number, 2), late])))
 
     threads = [threading.Thread(target=append, args=(first,)) for first in (100, 200, 300)]
     for thread in threads:
@@ -355,10 +355,10 @@ def test_of_a_group_only_the_culprit_is_suspended(opened: Open, monkeypatch: pyt
     monkeypatch.setattr(FusedFilters, "run", fail)
     plan, alone = prepare_query(session, "s"), PreparedQuery.run
 
-    def fail_alone(found: PreparedQuery, *read: Any) -> Result:
-        if found is plan:
+    def fail_alone(prepared: PreparedQuery, *read: Any) -> Result:
+        if prepared is plan:
             raise RuntimeError("not even alone")
-        return alone(found, *read)
+        return alone(prepared, *read)
 
     monkeypatch.setattr(PreparedQuery, "run", fail_alone)
     session.append("a", rows(0))

@@ -38,7 +38,7 @@ __all__ = [
     "counted",
     "declare",
     "expected",
-    "found",
+    "results_of",
     "small_logs",
     "start",
     "table",
@@ -58,12 +58,12 @@ def table(stream: str, rows: Sequence[Row]) -> pa.Table:
 
 def cut(random: Random, rows: Sequence[Row], most: int = 12) -> list[list[Row]]:
     """Rows in batches of random sizes."""
-    made, at = [], 0
+    batches, at = [], 0
     while at < len(rows):
         size = random.randint(1, most)
-        made.append(list(rows[at : at + size]))
+        batches.append(list(rows[at : at + size]))
         at += size
-    return made
+    return batches
 
 
 def batches(random: Random, streams: Iterable[str]) -> list[tuple[str, pa.Table]]:
@@ -73,7 +73,7 @@ def batches(random: Random, streams: Iterable[str]) -> list[tuple[str, pa.Table]
         rows = drawn_rows(random, name)
         late = [(*row[:-1], BASE - 10_000_000) for row in rows[:2]]
         fragments[name] = [table(name, fragment) for fragment in (*cut(random, rows), late)]
-    turns = [name for name, made in fragments.items() for _ in made]
+    turns = [name for name, parts in fragments.items() for _ in parts]
     random.shuffle(turns)
     return [(name, fragments[name].pop(0)) for name in turns]
 
@@ -111,7 +111,7 @@ def expected(session: Session, case: Case, taken: Mapping[str, pa.Table] | None 
 
 
 class Taken(dict[str, pa.Table]):
-    """What streams have taken, also where their logs have dropped it."""
+    """The rows that streams have accepted, including those dropped from their logs."""
 
     def append(self, session: Session, stream: str, rows: pa.Table) -> None:
         log = session.engine.logs[stream]
@@ -123,11 +123,11 @@ class Taken(dict[str, pa.Table]):
 
 @pytest.fixture
 def small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Logs are sealed every few appends and dropped every few runs: what somebody still needs is missed at once."""
+    """Logs are sealed every few appends and dropped every few runs, so that one dropped too early is missed at once."""
     monkeypatch.setattr("headgate.spark.store.log.stream_log.SEAL_APPENDS", 2)
     monkeypatch.setattr("headgate.spark.machine.maintenance.EVERY", 3)
 
 
-def found(handle: Handle) -> Counter[Row]:
+def results_of(handle: Handle) -> Counter[Row]:
     """A query's results with their multiplicity."""
     return counted(handle.read())

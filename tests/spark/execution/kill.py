@@ -106,11 +106,11 @@ def batch(index: int) -> list[Row]:
 def late(batches: int) -> list[Row]:
     """The rows of so many batches that are late."""
     delay = round(STREAMS["a"].watermark * 1_000_000)
-    frontier, found = BASE - 10**9, list[Row]()
+    frontier, late = BASE - 10**9, list[Row]()
     for index in range(batches):
-        found += [row for row in batch(index) if row[-1] < frontier]
+        late += [row for row in batch(index) if row[-1] < frontier]
         frontier = max(frontier, *(row[-1] - delay for row in batch(index)))
-    return found
+    return late
 
 
 def opened(folder: Path, seed: int) -> Session:
@@ -127,7 +127,7 @@ def opened(folder: Path, seed: int) -> Session:
 
 
 def feed(session: Session, folder: Path, batches: int) -> None:
-    """Send what comes next; what was acknowledged is noted, and held against the next life."""
+    """Send the next batches, and write down which were acknowledged, to be checked after the next kill."""
     log, noted = session.engine.logs["a"], folder / "acknowledged"
     acknowledged = int(noted.read_text() or 0) if noted.exists() else 0
     if acknowledged and f"b{acknowledged - 1}" not in log.batches:
@@ -141,7 +141,7 @@ def feed(session: Session, folder: Path, batches: int) -> None:
 
 
 def live(folder: Path, seed: int) -> None:
-    """A life that waits for its end."""
+    """A process that works until it is killed."""
     print(READY, flush=True)
     session = opened(folder, seed)
     print(READY, flush=True)
@@ -171,8 +171,8 @@ def last_life(folder: Path) -> dict[str, object]:
         wrong += differences(case.name, counted(session[case.name].read()), wanted)
         results += wanted.total()
     letters = session.engine.ingest.letters["a"].letters()
-    told = Counter((letter.query, letter.offset) for letter in letters)
-    wrong += differences("dead letters", told, expected_letters(rows))
+    reported = Counter((letter.query, letter.offset) for letter in letters)
+    wrong += differences("dead letters", reported, expected_letters(rows))
     session.close()
     session.spark.stop()
     return {"tuples": rows.num_rows, "results": results, "late": len(late(sent)), "dead": len(letters), "wrong": wrong}
@@ -180,16 +180,16 @@ def last_life(folder: Path) -> dict[str, object]:
 
 def expected_letters(rows: pa.Table) -> Counter[Row]:
     """One of every late tuple, and one of every tuple that a query fails on: late ones come into no window."""
-    found: Counter[Row] = Counter()
+    expected: Counter[Row] = Counter()
     for offset, v, late in zip(*(rows[name].to_pylist() for name in ("_offset", "v", "_late")), strict=True):
-        found[None, offset] += late
+        expected[None, offset] += late
         for case in CASES:
-            found[case.name, offset] += case.name in _FAILING and v == 0 and not (late and "window" in case.sql)
-    return +found
+            expected[case.name, offset] += case.name in _FAILING and v == 0 and not (late and "window" in case.sql)
+    return +expected
 
 
-def differences(name: str, found: Counter[Row], wanted: Counter[Row]) -> list[str]:
-    lost, doubled = (wanted - found).total(), (found - wanted).total()
+def differences(name: str, actual: Counter[Row], wanted: Counter[Row]) -> list[str]:
+    lost, doubled = (wanted - actual).total(), (actual - wanted).total()
     return [f"{name}: {lost} lost, {doubled} doubled or not asked for"] if lost or doubled else []
 
 
@@ -203,7 +203,7 @@ def child(folder: Path, *arguments: str, kill: str = "") -> subprocess.Popen[str
 
 
 def life(folder: Path, chance: random.Random, point: str) -> str:
-    """One life from start to death; how it died."""
+    """Run one process until it is killed; returns how it ended."""
     kill = f"{point}:{chance.randint(1, 6 if '.append' in point or 'forward' in point else 2)}" if point else ""
     process = child(folder, "--live", str(chance.getrandbits(30)), kill=kill)
     early = not point and chance.random() < 0.2  # while it recovers
@@ -256,15 +256,15 @@ def campaign(kills: int, seed: int) -> int:
         if process.returncode:
             print((folder / "errors").read_text()[-3000:], file=sys.stderr)
             return 1
-        told = json.loads(output.splitlines()[-1])
+        account = json.loads(output.splitlines()[-1])
     named = deaths.total() - deaths["random"] - deaths["random, early"]
     print(
-        f"{deaths.total()} kills, {named} of them at named points; {len(CASES)} queries, {told['tuples']} tuples, "
-        f"{told['late']} late, {told['dead']} dead letters, "
-        f"{told['results']} results, {time.monotonic() - began:.0f} s: "
-        f"{'; '.join(told['wrong']) or 'none lost, none doubled'}"
+        f"{deaths.total()} kills, {named} of them at named points; {len(CASES)} queries, {account['tuples']} tuples, "
+        f"{account['late']} late, {account['dead']} dead letters, "
+        f"{account['results']} results, {time.monotonic() - began:.0f} s: "
+        f"{'; '.join(account['wrong']) or 'none lost, none doubled'}"
     )
-    return 1 if told["wrong"] else 0
+    return 1 if account["wrong"] else 0
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Recovery: what is committed gets to where it belongs, what is not is removed, what cannot be taken is told."""
+"""Recovery: committed results are delivered, uncommitted files are deleted, what sinks refuse is returned."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class OpenSinks:
         self.open: list[Sink] = []
         self.called: list[int] = []
 
-    def __call__(self, query: str, told: Mapping[str, Any]) -> Sink:
+    def __call__(self, query: str, description: Mapping[str, Any]) -> Sink:
         if self.broken.get(query) == 0:
             raise FULL
         if "#" in query:
             sink: Sink = FragmentLogSink(query, self.directory.waiting / query)
         else:
-            text = told.get("sink", "parquet")
+            text = description.get("sink", "parquet")
             sink = open_sink(text, self.directory.result(query), lambda rows: self.called.extend(rows["x"].to_pylist()))
         watched = Watched(sink, self, query)
         self.open.append(watched)
@@ -103,14 +103,14 @@ def commits(directory: DataDirectory) -> CommitLog:
 
 
 def values(directory: DataDirectory, query: str) -> list[int]:
-    found: list[int] = read(directory.result(query))["x"].to_pylist()
-    return found
+    values: list[int] = read(directory.result(query))["x"].to_pylist()
+    return values
 
 
 def test_everything_goes_to_its_place_once(directory: DataDirectory, commits: CommitLog, sinks: OpenSinks) -> None:
     letter = {"reason": "query q: division by zero", "arrival": 1.0, "query": "q", "offset": 7}
-    told = {"lines": {"sink": "jsonl"}, "called": {"sink": "callback"}, "ring": {"sink": "memory"}}
-    commits.append(Commit(queries=told))
+    descriptions = {"lines": {"sink": "jsonl"}, "called": {"sink": "callback"}, "ring": {"sink": "memory"}}
+    commits.append(Commit(queries=descriptions))
     everywhere = {name: Output.inline(table(1)) for name in ("q", "lines", "called", "ring", "q#3.0")}
     commits.append(Commit(outputs=everywhere, letters={"s": [letter]}))
     commits.append(Commit(outputs={"q": aside(directory.aside, "run", table(2), table(3)), "q#3.0": Output(0)}))
@@ -124,7 +124,7 @@ def test_everything_goes_to_its_place_once(directory: DataDirectory, commits: Co
         log = StreamLog.open(directory.waiting / "q#3.0", Stream(name="q#3.0"), table().schema)
         assert log.read(0, log.end)["x"].to_pylist() == [1]
         log.close()
-        assert [each.offset for each in DeadLetters(directory.letters("s")).letters()] == [7]
+        assert [letter.offset for letter in DeadLetters(directory.letters("s")).letters()] == [7]
         assert list(directory.aside.iterdir()) == []
 
 

@@ -14,8 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.spark.compile.logs import counted
 from tests.spark.conftest import Open
-from tests.spark.engine.inside import still
-from tests.spark.engine.workload import CASES, PATIENCE, STREAMS, batches, declare, expected, found, start
+from tests.spark.engine.internals import still
+from tests.spark.engine.workload import CASES, PATIENCE, STREAMS, batches, declare, expected, results_of, start
 
 from headgate.model import Stream
 from headgate.spark.compile import executor_reads as sealed
@@ -66,7 +66,7 @@ def log_of_everything(folder: Path, rows: int, behind: int = 0) -> StreamLog:
     log = StreamLog.open(folder, EVERY, arrow_schema(EVERY))
     for first in range(0, rows, 10):
         ids = range(first, first + 10)
-        made: dict[str, list[Any]] = {
+        columns: dict[str, list[Any]] = {
             **{name: [n % 5 if n % 7 else None for n in ids] for name in ("i", "s", "n", "l", "f", "d")},
             **{name: [Decimal(n) / 4 for n in ids] for name in ("p", "q")},
             "b": [n % 2 == 0 for n in ids],
@@ -78,7 +78,7 @@ def log_of_everything(folder: Path, rows: int, behind: int = 0) -> StreamLog:
             "r": [{"u": n, "v": None} if n % 5 else None for n in ids],
             "ts": [n * 1_000 - behind * (n % 10 > 6) for n in ids],
         }
-        arrays = [pa.array(made[one.name], one.type) for one in log.schema]
+        arrays = [pa.array(columns[column.name], column.type) for column in log.schema]
         log.append(pa.Table.from_arrays(arrays, schema=log.schema), first / 10)
         if first in (30, 70):
             log.seal()
@@ -143,7 +143,7 @@ def test_results_from_sealed_segments_equal_the_batch(opened: Open, monkeypatch:
     assert session.drain(PATIENCE)
     assert not seen
     for case in cases:
-        assert found(handles[case.name]) == expected(session, case), case.name
+        assert results_of(handles[case.name]) == expected(session, case), case.name
     assert sum(counted(handle.read()).total() for handle in handles.values())
 
 
@@ -167,9 +167,9 @@ def test_executors_write_what_the_driver_would(opened: Open, tmp_path: Path, mon
     assert session.drain(PATIENCE)
     wanted = rows.filter(pa.compute.greater(rows["l"], 0))
     folder = session.engine.directory.result("large")
-    (commit,) = (one for _, one in session.engine.commits.commits() if "large" in one.outputs)
+    (commit,) = (commit for _, commit in session.engine.commits.commits() if "large" in commit.outputs)
     assert commit.outputs["large"].files
-    (inline,) = (one for _, one in session.engine.commits.commits() if "lines" in one.outputs)
+    (inline,) = (commit for _, commit in session.engine.commits.commits() if "lines" in commit.outputs)
     assert not inline.outputs["lines"].files
     assert large.read().schema.equals(large.schema)
     assert large.read().sort_by("ts").equals(wanted)
@@ -235,8 +235,8 @@ def test_a_group_reads_and_writes_large_trains_in_one_job(
         session.engine.logs["s"].seal()
         session.append("s", pa.table({"id": [7], "v": pa.array([7], pa.int32())}))
     assert session.drain(PATIENCE)
-    commits = [one for _, one in session.engine.commits.commits() if one.outputs]
-    assert [sorted(one.outputs) for one in commits] == [["all", "late", "odd", "share"]]
+    commits = [commit for _, commit in session.engine.commits.commits() if commit.outputs]
+    assert [sorted(commit.outputs) for commit in commits] == [["all", "late", "odd", "share"]]
     assert {bool(output.files) for output in commits[0].outputs.values()} == {many == 1}
     assert queries["all"].read().sort_by("id")["id"].to_pylist() == [1, 2, 3, 4, 5, 6, 7]
     assert sorted(queries["odd"].read()["ten"].to_pylist()) == [10, 30, 50, 70]

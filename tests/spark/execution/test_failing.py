@@ -1,4 +1,4 @@
-"""What expressions fail on, in the engine: pieces, groups, windows that overlap, changes of level and restarts."""
+"""What expressions fail on, in the engine: fragments, groups, windows that overlap, changes of level and restarts."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_letters_and_results_whatever_happens_in_between(opened: Open, small_log
         for name in "ab"
         for letter in session.engine.ingest.letters[name].letters()
     ]
-    assert {one.error for one in session.status().queries} == {""}
+    assert {line.error for line in session.status().queries} == {""}
     for name, query in QUERIES.items():
         assert counted(session[name].read()) == batch(session, query.good), name
-        told = Counter(origins for owner, origins in letters if owner == name)
+        reported = Counter(origins for owner, origins in letters if owner == name)
         pairs = session.spark.sql(query.dead).toArrow().to_pylist()
         joined = name == "pairs"
-        wanted = {(("a", one["x"]), ("b", one["y"])) if joined else (("a", one["x"]),) for one in pairs}
-        assert told == Counter(wanted), name
+        wanted = {(("a", pair["x"]), ("b", pair["y"])) if joined else (("a", pair["x"]),) for pair in pairs}
+        assert reported == Counter(wanted), name
 
 
 def batch(session: Session, sql: str) -> Counter[Row]:

@@ -22,7 +22,7 @@ def test_a_killed_engine_goes_on_exactly(capsys: pytest.CaptureFixture[str]) -> 
     with capsys.disabled():
         print(f"\n{done.stdout}", end="")
     assert done.returncode == 0, done.stdout + done.stderr
-    found = re.match(r"(\d+) kills, \d+ of them at named points; 4 queries, (\d+) tuples", done.stdout)
-    assert found is not None
-    assert int(found[1]) == 2
-    assert int(found[2]) > 0
+    counts = re.match(r"(\d+) kills, \d+ of them at named points; 4 queries, (\d+) tuples", done.stdout)
+    assert counts is not None
+    assert int(counts[1]) == 2
+    assert int(counts[2]) > 0

@@ -11,8 +11,8 @@ from random import Random
 import pytest
 from tests.spark.compile.test_fused import GROUPS
 from tests.spark.conftest import Open
-from tests.spark.engine.inside import life
-from tests.spark.engine.workload import CASES, PATIENCE, STREAMS, Case, batches, declare, expected, found, start
+from tests.spark.engine.internals import life
+from tests.spark.engine.workload import CASES, PATIENCE, STREAMS, Case, batches, declare, expected, results_of, start
 
 from headgate.plan.sharing import below_window
 from headgate.spark.compile.read_sets import sources
@@ -86,7 +86,7 @@ def check(session: Session, cases: Sequence[Case], seed: int) -> None:
     produced = 0
     for case in cases:
         wanted = expected(session, case)
-        assert found(handles[case.name]) == wanted, case.name
+        assert results_of(handles[case.name]) == wanted, case.name
         produced += wanted.total()
     assert produced
     for line in session.status().queries:
@@ -99,8 +99,8 @@ def passed_over(session: Session, query: str, late: Mapping[str, int]) -> int:
     """How many late tuples a query's windows have not seen: each counts where it is taken, once in each queue."""
     running = life(session, query)
     plan = running.query.plan
-    found = {running.queues[place]: source.stream for place, source in sources(plan) if below_window(plan, place)}
-    return sum(late[stream] for stream in found.values())
+    results_of = {running.queues[place]: source.stream for place, source in sources(plan) if below_window(plan, place)}
+    return sum(late[stream] for stream in results_of.values())
 
 
 def test_every_run_with_results_is_spark_work(opened: Open) -> None:
@@ -126,5 +126,5 @@ def test_every_run_with_results_is_spark_work(opened: Open) -> None:
     assert session.status().spark_jobs == sum(tally.jobs for tally in runs)
     newest = f"headgate-{session.engine.overview().decided}-"
     groups = [tracker.getJobIdsForGroup(newest + name) for name in handles]
-    known = [tracker.getJobInfo(job) for group in groups for job in group]
-    assert all(info is None or info.status == "SUCCEEDED" for info in known)
+    infos = [tracker.getJobInfo(job) for group in groups for job in group]
+    assert all(info is None or info.status == "SUCCEEDED" for info in infos)

@@ -1,4 +1,4 @@
-"""A directory that is opened again goes on exactly where it was."""
+"""A session on a directory that was used before continues exactly where the former one ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.spark.conftest import Open
 from tests.spark.engine.test_steering import COPY, ids, rows
-from tests.spark.engine.workload import CASES, PATIENCE, batches, declare, expected, found, start
+from tests.spark.engine.workload import CASES, PATIENCE, batches, declare, expected, results_of, start
 
 from headgate.model import HeadgateError
 from headgate.spark.store.log.stream_log import Appended
@@ -33,7 +33,7 @@ def test_the_same_queries_go_on_exactly(opened: Open) -> None:
         session.finish(stream)
     assert session.drain(PATIENCE)
     for case in cases:
-        assert found(handles[case.name]) == expected(session, case), case.name
+        assert results_of(handles[case.name]) == expected(session, case), case.name
     late = {stream: log.late(0, log.end) for stream, log in session.engine.logs.items()}
     assert session.status().dead_letters == late
     assert all(late.values())
@@ -136,4 +136,4 @@ def test_a_finished_stream_is_finished_after_the_next_start(opened: Open) -> Non
     handles = start(session, [*cases, CASES["sliding"]], since="start")
     assert session.drain(PATIENCE)
     for name, handle in handles.items():
-        assert found(handle) == expected(session, CASES[name]), name
+        assert results_of(handle) == expected(session, CASES[name]), name

@@ -1,4 +1,4 @@
-"""The engine's state machine without threads, disks and Spark: tasks are answered by hand, in memory."""
+"""The engine's state machine without threads, disk and Spark: tasks are answered in memory."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class OnePiece:
-    """A query as one piece, also where a level asks for more."""
+class OneFragment:
+    """A query as one fragment, even if a level demands more."""
 
     leaves: Mapping[Place, Source]
     level: Level | None = None
@@ -50,7 +50,7 @@ class OnePiece:
     feeds_name: str | None = None
 
     @property
-    def fragments(self) -> tuple[OnePiece, ...]:
+    def fragments(self) -> tuple[OneFragment, ...]:
         return (self,)
 
     @property
@@ -103,12 +103,12 @@ def query(name: str, sql: str, query_class: str = "low", *, qos: bool = False, o
 
 @dataclass
 class StandIn:
-    """A machine, what it has handed out, and what commits and sinks have been told."""
+    """A machine, the tasks that it has submitted, and what commits and sinks hold."""
 
     machine: Machine = field(init=False)
     pending: list[t.Task] = field(default_factory=list)
     replies: dict[int, t.Reply] = field(default_factory=dict)
-    told: dict[str, Any] = field(default_factory=dict)  # what commits say of queries
+    descriptions: dict[str, Any] = field(default_factory=dict)  # of queries, in commits
     positions: dict[str, dict[str, int]] = field(default_factory=dict)
     sinks: dict[str, list[Any]] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, 0))
@@ -173,7 +173,7 @@ class StandIn:
             case t.CheckQuery():
                 named = str(task.query.sql).removeprefix("SELECT ").split(" FROM ")[0]
                 columns = tuple(Column(name.strip()) for name in named.split(","))
-                return t.CheckedQuery(OnePiece(dict(sources(task.query.plan))), columns=columns)
+                return t.CheckedQuery(OneFragment(dict(sources(task.query.plan))), columns=columns)
             case t.FindUndelivered() | t.CheckWindows():
                 return []
             case t.FindPositions():
@@ -190,10 +190,10 @@ class StandIn:
 
     def _prepare(self, task: t.Prepare) -> t.Prepared:
         resume_point = task.resume_point
-        layout = OnePiece(resume_point.layout.leaves, task.level)
+        layout = OneFragment(resume_point.layout.leaves, task.level)
         if task.commit_description or task.level != resume_point.layout.level:
-            told = query_description(resume_point) | ({} if layout.whole else {"cut": layout.cut()})
-            self._tell({resume_point.name: told}, {resume_point.name: keyed(resume_point.positions)})
+            description = query_description(resume_point) | ({} if layout.whole else {"cut": layout.cut()})
+            self._commit({resume_point.name: description}, {resume_point.name: keyed(resume_point.positions)})
         backlog: dict[Place, Chunks] = {
             place: ((1.0, behind),)
             for place, source in layout.leaves.items()
@@ -208,19 +208,19 @@ class StandIn:
         )
 
     def _write(self, task: t.WriteCommit) -> t.WrittenCommit:
-        self._tell(task.queries, task.positions)
+        self._commit(task.queries, task.positions)
         self.number += 1
         return t.WrittenCommit(self.number, 1.0)
 
-    def _tell(self, queries: Mapping[str, Any], positions: Mapping[str, Mapping[str, int]]) -> None:
+    def _commit(self, queries: Mapping[str, Any], positions: Mapping[str, Mapping[str, int]]) -> None:
         for name, offsets in positions.items():
             self.positions[name] = {**self.positions.get(name, {}), **offsets}
-        for name, told in queries.items():
-            if told is None:
-                self.told.pop(name, None)
+        for name, description in queries.items():
+            if description is None:
+                self.descriptions.pop(name, None)
                 self.positions.pop(name, None)
             else:
-                self.told[name] = told
+                self.descriptions[name] = description
 
     # -- what can be seen --------------------------------------------------------------------------------------
 
@@ -234,10 +234,10 @@ class StandIn:
             "policy": (str(scheduler.policy), scheduler.fuse, machine.preparation.level),
             "steering": (machine.policy_changes.failed, machine.policy_changes._policy, machine.policy_changes._former),
             "streams": (dict(machine.scheduling.ends), dict(machine.commands._relations)),
-            "commits": (dict(self.told), dict(self.positions)),
-            "known": dict(machine.commands.remembered),
+            "commits": (dict(self.descriptions), dict(self.positions)),
+            "remembered": dict(machine.commands.remembered),
             "sinks": {name: sorted(rows) for name, rows in self.sinks.items()},
-            "outlets": sorted(outbox.query for outbox in machine.delivery.outboxes.values()),
+            "outboxes": sorted(outbox.query for outbox in machine.delivery.outboxes.values()),
             "under way": (
                 len(machine.runs.active_runs),
                 list(machine.context._then),
@@ -255,11 +255,11 @@ def _of(engine: StandIn, name: str) -> Iterator[tuple[str, Any]]:
     yield "place", (life.positions, life.starts, life.until, life.fragment_log_ends, life.skipped)
     yield "waits", scheduling.backlog_size(life)
     yield "tally", (life.tally.tuples_in, life.tally.tuples_out)
-    yield "outlet", (life.outbox is None or (life.outbox.size, life.outbox.error, life.outbox.query_gone))
+    yield "outbox", (life.outbox is None or (life.outbox.size, life.outbox.error, life.outbox.query_gone))
 
 
 def _of_a_run(task: t.Task) -> bool:
     """Tasks that no command waits for."""
     if isinstance(task, t.WriteCommit):
-        return bool(task.run) or any(told and told.get("done") for told in task.queries.values())
+        return bool(task.run) or any(description and description.get("done") for description in task.queries.values())
     return isinstance(task, OF_RUNS)

@@ -175,7 +175,7 @@ def test_a_command_that_does_not_fit_a_state_names_the_state_and_what_is_possibl
         ticket = engine.ask(*GIVEN[command])
         engine.answer_all()
         replies.append(engine.replies[ticket].error)
-    fitting = sorted(each for each, states in POSSIBLE.items() if state in states)
+    fitting = sorted(name for name, states in POSSIBLE.items() if state in states)
     if command in fitting:
         assert replies[0] is None
         assert replies[1] is None or command == "stop"
@@ -215,8 +215,8 @@ def test_a_command_after_close_is_refused(command: tuple[Any, ...]) -> None:
     engine.answer_all()
     tickets += [engine.ask(*command), engine.ask(m.Close, 1.0), engine.ask(m.DescribeAll)]
     closed = "the session is closed; open another one, on the same directory to go on there"
-    found = [engine.replies[ticket].error for ticket in tickets]
-    assert list(map(str, found)) == ["None", closed, closed, "None", "None"]
+    errors = [engine.replies[ticket].error for ticket in tickets]
+    assert list(map(str, errors)) == ["None", closed, closed, "None", "None"]
 
 
 def test_transitions_that_commands_need_are_possible() -> None:
@@ -233,9 +233,9 @@ def test_transitions_that_commands_need_are_possible() -> None:
 
 @pytest.fixture
 def session(opened: Open) -> Session:
-    made = opened()
-    declare(made, ("a", "b"))
-    return made
+    session = opened()
+    declare(session, ("a", "b"))
+    return session
 
 
 REFUSED: dict[str, tuple[Callable[[Session], object], str]] = {
@@ -257,12 +257,12 @@ def test_refused_calls_change_nothing(session: Session, monkeypatch: pytest.Monk
     for number, (name, (call, why)) in enumerate(REFUSED.items()):
         session.append("a", rows(5 * number))
         assert session.drain(PATIENCE)
-        before, told = session.status(), session.engine.commits.state.queries
+        before, descriptions = session.status(), session.engine.commits.state.queries
         with pytest.raises(HeadgateError, match=why):
             call(session)
         after = session.status()
         assert (after.queries, after.classes, after.policy) == (before.queries, before.classes, before.policy), name
-        assert session.engine.commits.state.queries == told, name
+        assert session.engine.commits.state.queries == descriptions, name
     assert ids(handle) == list(range(5 * len(REFUSED)))
 
 
@@ -271,14 +271,14 @@ def test_commands_while_a_query_is_stopped_are_answered(session: Session, monkey
     slow = Slow(monkeypatch, handle)
     session.append("a", rows(0))
     assert slow.entered.wait(PATIENCE)
-    told: list[str] = []
+    answers: list[str] = []
 
     def call(act: Callable[[], object]) -> threading.Thread:
         def run() -> None:
             try:
-                told.append(str(act()))
+                answers.append(str(act()))
             except HeadgateError as error:
-                told.append(error.message)
+                answers.append(error.message)
 
         thread = threading.Thread(target=run)
         thread.start()
@@ -288,8 +288,8 @@ def test_commands_while_a_query_is_stopped_are_answered(session: Session, monkey
     slow.go.set()
     for thread in threads:
         thread.join(PATIENCE)
-    assert told.count("None") in (1, 2)  # the resume may have come before both
-    assert set(told) == {"None", "unknown query 'q'"}
+    assert answers.count("None") in (1, 2)  # the resume may have come before both
+    assert set(answers) == {"None", "unknown query 'q'"}
     assert ids(handle) == list(range(5))
 
 

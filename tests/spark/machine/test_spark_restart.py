@@ -1,4 +1,4 @@
-"""Spark dies and comes back at any moment, as the state machine sees it: no Spark, no threads, a drawn order."""
+"""Spark dies and is restarted at any moment, as the state machine sees it: no Spark, no threads, random order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SQL = "SELECT v FROM a WHERE v > {}"
 
 
 @dataclass(frozen=True, eq=False)
-class FakePiece:
+class FakeFragment:
     leaves: Mapping[Place, Any]
     place: Place = ()
     held: tuple[Place, ...] = ()
@@ -37,10 +37,10 @@ class FakePiece:
 
 
 @dataclass(frozen=True, eq=False)
-class FakeShape:
-    """A whole query, made ready for one of the Sparks that there have been."""
+class FakeLayout:
+    """The layout of a whole query, prepared for one of the Spark processes."""
 
-    fragments: tuple[FakePiece, ...]
+    fragments: tuple[FakeFragment, ...]
     spark: int
     level: None = None
     whole: bool = True
@@ -80,7 +80,7 @@ class FakeFacts:
 
 @dataclass
 class World:
-    """The machine, what it has asked for, and a Spark that can be killed."""
+    """The machine, its pending tasks, and a Spark that can be killed."""
 
     seed: int
     revivable: bool = True
@@ -93,7 +93,7 @@ class World:
     replies: dict[int, t.Reply] = field(default_factory=dict)
     taken: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # offsets committed, by query
     delivered: dict[str, list[int]] = field(default_factory=dict)  # commits, by query
-    told: list[str] = field(default_factory=list)
+    log_texts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
@@ -109,7 +109,7 @@ class World:
             elif isinstance(out, t.Reply):
                 self.replies[out.ticket] = out
             elif isinstance(out, Notice):
-                self.told.append(out.text)
+                self.log_texts.append(out.text)
 
     def ask(self, kind: Any, *given: Any) -> int:
         self.tickets += 1
@@ -158,7 +158,7 @@ class World:
             return self.revive()
         if isinstance(task, t.CheckQuery):
             self.needs_spark(spark)
-            return t.CheckedQuery(FakeShape((FakePiece(dict(sources(task.query.plan))),), self.spark))
+            return t.CheckedQuery(FakeLayout((FakeFragment(dict(sources(task.query.plan))),), self.spark))
         if isinstance(task, t.Prepare):
             place, at = next(iter(task.resume_point.positions.items()))
             end = task.ends["a"]
@@ -167,7 +167,7 @@ class World:
         if isinstance(task, t.Evaluate):
             portions = [portion for group in task.groups for portion in group]
             for portion in portions:
-                assert isinstance(portion.resume_point.layout, FakeShape)
+                assert isinstance(portion.resume_point.layout, FakeLayout)
                 self.needs_spark(portion.resume_point.layout.spark)
             self.needs_spark(spark)
             return [t.PortionResult(portion, output="rows", count=1, tuples=1) for portion in portions]
@@ -260,7 +260,7 @@ def test_without_a_spark_everything_that_runs_is_suspended(seed: int) -> None:
     assert {state for name, state in world.states.items() if name != "paused"} == {QueryState.SUSPENDED}
     assert all("nobody starts it" in life.error for life in world.machine.context.lives.values() if life.error)
     assert world.machine.views.overview().spark_error == "Spark died, and nobody starts it"
-    assert world.told.count("Spark does not come back") >= 1
+    assert world.log_texts.count("Spark does not come back") >= 1
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -1,4 +1,4 @@
-"""Windows that are asked about once for many queries, and not at every append: none is told late, without Spark."""
+"""Windows are checked once for many queries and not at every append: no query is late to learn that one can close."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headgate.plan.template import template
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Survey, sources
 from headgate.spark.compile.time_spans import ALWAYS
-from headgate.spark.machine.window_clocks import AHEAD, Windows
+from headgate.spark.machine.window_clocks import AHEAD, WindowClocks
 
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}
@@ -68,8 +68,8 @@ class Logs:
         return self.frontiers[stream][offset]
 
     def window_key(self, query: Query) -> Any:
-        found = template(query.query.plan)
-        return query.name if found is None else found.form
+        query_template = template(query.query.plan)
+        return query.name if query_template is None else query_template.form
 
     def closed(self, query: Query, frontiers: dict[str, EventTime]) -> tuple[EventTime, ...]:
         return query.closed(frontiers)
@@ -82,26 +82,26 @@ STEPS = (0, 30_000, 70_000, 99_999, 150_000, 950_000)  # most are shorter than w
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(STEPS)), min_size=20, max_size=60))
 def test_a_query_hears_of_its_windows_exactly_when_they_close(appends: list[tuple[str, int]]) -> None:
     logs, ends = Logs(), dict.fromkeys("ab", 0)
-    windows = Windows(cast(Any, logs))
+    windows = WindowClocks(cast(Any, logs))
     queries = [Query(name) for name in TEXTS]
     for query in queries:
         windows.enter(cast(Any, query), ends)
-    told = {query.name: dict.fromkeys("ab") for query in queries}  # the frontiers when each heard last
+    last_due = {query.name: dict.fromkeys("ab") for query in queries}  # the frontiers when each heard last
     for stream, step in appends:
         mine = logs.frontiers[stream]
         mine.append(max(mine[-1], 0) + step)
         ends[stream] += 1
-        now = {name: None if each[-1] == -inf else each[-1] for name, each in logs.frontiers.items()}
+        now = {name: None if reached[-1] == -inf else reached[-1] for name, reached in logs.frontiers.items()}
         heard = {running.name for running in windows.due(stream, ends)}
         for query in queries:
-            assert (query.name in heard) == query.closes(cast(Any, told[query.name]), cast(Any, now)), query.name
+            assert (query.name in heard) == query.closes(cast(Any, last_due[query.name]), cast(Any, now)), query.name
             if query.name in heard:
-                told[query.name] = cast(Any, now)
+                last_due[query.name] = cast(Any, now)
 
 
 def test_queries_that_left_hear_nothing() -> None:
     logs, ends = Logs(), dict.fromkeys("ab", 0)
-    windows = Windows(cast(Any, logs))
+    windows = WindowClocks(cast(Any, logs))
     stays, goes = Query("tumbling"), Query("alike")
     for query in (stays, goes):
         windows.enter(cast(Any, query), ends)

@@ -1,4 +1,4 @@
-"""Queries in pieces: cut and put together again while they run, and over restarts, with the same results."""
+"""Fragmented queries: cut and joined while they run, and over restarts, with the same results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.spark.engine.workload import (
     batches,
     declare,
     expected,
-    found,
+    results_of,
     small_logs,
     start,
 )
@@ -66,7 +66,7 @@ def test_levels_change_while_queries_run_and_over_restarts(opened: Open, tmp_pat
     assert session.drain(PATIENCE)
     assert [line.error for line in session.status().queries] == [""] * len(CHOSEN)
     for name in CHOSEN:
-        assert found(handles[name]) == expected(session, CASES[name], taken), name
+        assert results_of(handles[name]) == expected(session, CASES[name], taken), name
     assert not [log for query in (tmp_path / "data" / "waiting").iterdir() for log in query.iterdir()]
 
 

@@ -1,4 +1,4 @@
-"""Logs keep what is needed; where something is missing all the same, a query says so and gives nothing."""
+"""Logs keep the tuples that queries need; if some are missing all the same, a query is suspended and gives nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.spark.engine.workload import (
     Taken,
     declare,
     expected,
-    found,
+    results_of,
     small_logs,
     start,
     table,
@@ -69,13 +69,13 @@ def test_a_run_that_misses_tuples_suspends_its_query(opened: Open, policy: str, 
     for name, handle in handles.items():
         assert handle.status.state == "suspended", name
         assert "dropped" in handle.status.error or "its log holds" in handle.status.error, handle.status.error
-        assert not found(handle), name
+        assert not results_of(handle), name
     assert (copy.status.state, copy.read().num_rows) == ("running", 4)
 
 
 @pytest.mark.usefixtures("small_logs")
 def test_a_query_that_goes_on_later_finds_what_it_has_not_read(opened: Open) -> None:
-    """In its second life it waits for its time; the other one lets nothing be dropped that it does not know."""
+    """After a restart it waits for its start time; meanwhile nothing is dropped that it may need."""
     case, other = CASES["join of windows"], CASES["filter"]
     taken = Taken()
     session = opened()
@@ -95,8 +95,8 @@ def test_a_query_that_goes_on_later_finds_what_it_has_not_read(opened: Open) -> 
     handle.resume()
     taken.append(session, "b", table("b", [at(1, 5)]))
     assert session.drain(PATIENCE)
-    assert found(handle) == expected(session, case, taken)
-    assert found(handle)
+    assert results_of(handle) == expected(session, case, taken)
+    assert results_of(handle)
 
 
 @pytest.mark.usefixtures("small_logs")
@@ -111,9 +111,9 @@ def test_what_no_query_needs_is_dropped(opened: Open) -> None:
         assert session.drain(PATIENCE)
     assert min(log.start for log in session.engine.logs.values()) > 3
     for case in cases:
-        assert found(handles[case.name]), case.name
+        assert results_of(handles[case.name]), case.name
     for stream in ("a", "b"):
         session.finish(stream)
     assert session.drain(PATIENCE)
     for case in cases:
-        assert found(handles[case.name]) == expected(session, case, taken), case.name
+        assert results_of(handles[case.name]) == expected(session, case, taken), case.name

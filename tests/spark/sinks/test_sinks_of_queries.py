@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tests.spark.conftest import Open
-from tests.spark.engine.inside import names
+from tests.spark.engine.internals import names
 from tests.spark.engine.test_steering import COPY, eventually, ids, rows
 from tests.spark.engine.workload import PATIENCE, declare
 

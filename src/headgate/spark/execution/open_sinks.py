@@ -86,9 +86,8 @@ class OpenSinks:
                 try:
                     step()
                 except Exception as error:
-                    if query in self.files and os.path.isdir(
-                        sink.folder
-                    ):  # otherwise it was removed meanwhile, with its files
+                    removed = query not in self.files or not os.path.isdir(sink.folder)
+                    if not removed:  # meanwhile, with its files
                         errors.append(error)
         if errors:
             raise errors[0]

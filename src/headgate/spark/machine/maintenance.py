@@ -56,7 +56,7 @@ class Maintenance:
     def _maintained(self, answer: Answer, placements: int) -> None:
         self.busy = False
         if answer.error is not None:
-            self._context.log("error", "tidying up failed", why=self._context.explain(answer.error))
+            self._context.log("error", "maintenance failed", why=self._context.explain(answer.error))
             return
         if answer.value and placements == self._preparation.placements:
             # A query that starts from now on must not read tuples that are about to be dropped.

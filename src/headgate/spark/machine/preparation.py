@@ -134,7 +134,7 @@ class Preparation:
         life.description_committed = life.description_committed or prepared.description_committed
         life.report(prepared.keys)
         for result, commit in prepared.steps:
-            self._runs.note(life, result, commit)
+            self._runs.add_result(life, result, commit)
         for commit in [*(commit for _, commit in prepared.steps), *prepared.letters]:
             self._runs.put_letters(commit)
         life.unappended = prepared.unappended

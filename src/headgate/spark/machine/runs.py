@@ -85,7 +85,7 @@ class Runs:
         active_run = self.active_runs[slot] = ActiveRun.of(run, self._context.lives)
         for life in active_run.members:
             life.under_way += 1
-        self._go_on(active_run)
+        self._next_step(active_run)
         return True
 
     def _ask_again(self) -> None:
@@ -94,7 +94,7 @@ class Runs:
 
     # -- one run -----------------------------------------------------------------------------------------------
 
-    def _go_on(self, active_run: ActiveRun) -> None:
+    def _next_step(self, active_run: ActiveRun) -> None:
         try:
             portions = active_run.portions()
         except HeadgateError as error:
@@ -127,7 +127,7 @@ class Runs:
                 self._commit(active_run.run, good), lambda answer: self._committed(active_run, good, answer)
             )
         else:
-            self._go_on(active_run)
+            self._next_step(active_run)
 
     def _commit(self, run: Run, results: list[PortionResult]) -> WriteCommit:
         """The commit of the results of one step."""
@@ -167,7 +167,7 @@ class Runs:
             life.positions.update({place: last for place, (_, last) in result.portion.offsets.items()})
             life.report({failure.key for failure in result.failures})
             life.failures = 0
-            active_run.response_times[life.name] = self.note(life, result, written)
+            active_run.response_times[life.name] = self.add_result(life, result, written)
             if (name := result.portion.fragment.feeds_name) is not None and result.intermediate is not None:
                 if name in written.unappended:
                     life.unappended.append((name, *written.unappended[name]))
@@ -175,17 +175,13 @@ class Runs:
                     life.fragment_log_ends[name] += result.intermediate_count
         self.put_letters(written)
         active_run.committed += results
+        error = "" if written.error is None else self._context.explain(written.error)
         for life in active_run.members:
             if life.unappended:
-                self.suspend(
-                    life,
-                    self._context.explain(written.error)
-                    if written.error is not None
-                    else "rows could not be appended to a fragment log",
-                )
-        self._go_on(active_run)
+                self.suspend(life, error or "rows could not be appended to a fragment log")
+        self._next_step(active_run)
 
-    def note(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
+    def add_result(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
         """Count what was committed and put results into the outbox. Returns response times if the policy wants them."""
         tally, gives = life.tally, result.portion.fragment.feeds_name is None
         times = np.maximum(0.0, written.at - np.asarray(result.arrivals, dtype=float))

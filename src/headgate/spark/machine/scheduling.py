@@ -19,7 +19,7 @@ from headgate.spark.machine.fragments import Chunks, FragmentView, StreamFacts
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.tasks import CheckWindows
-from headgate.spark.machine.window_clocks import Windows
+from headgate.spark.machine.window_clocks import WindowClocks
 from headgate.stats.average import ExponentialAverage
 
 RATES = 1.0  # seconds over which a stream's rate is measured
@@ -42,7 +42,7 @@ class Scheduling:
         self.ends: dict[str, int] = {}  # the end of each stream's log as far as the scheduler has been told
         self.context = self._context = context
         self._facts = facts
-        self._windows = Windows(facts)
+        self._windows = WindowClocks(facts)
         self._meters: dict[str, _RateMeter] = {}
 
     def tell(self, event: Event) -> None:

@@ -80,10 +80,8 @@ class SparkRestart:
         for life in list(self._context.lives.values()):
             if life.state is QueryState.SUSPENDED and life.awaits_spark:
                 life.error = error  # so far its error said that Spark is being restarted
-            elif life.state not in (QueryState.PAUSED, QueryState.DONE) or _has_undelivered(
-                life
-            ):  # those need no Spark
-                self._runs.suspend(life, error)
+            elif life.state not in (QueryState.PAUSED, QueryState.DONE) or _has_undelivered(life):
+                self._runs.suspend(life, error)  # paused and done queries need no Spark, except for a sink
         self._leave_unchecked(error)
 
     def _leave_unchecked(self, error: str) -> None:

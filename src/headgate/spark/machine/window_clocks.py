@@ -22,7 +22,7 @@ class _Clock:
     lives: dict[str, Life] = field(default_factory=dict)
 
 
-class Windows:
+class WindowClocks:
     """The queries that wait for windows, by the streams that they read.
 
     Which windows have closed depends only on the windows and the frontiers of the streams. So it is computed once for

@@ -1,4 +1,4 @@
-"""What tests see of an engine's inside, where callers see messages and answers only."""
+"""Access to the internal state of an engine, which callers cannot see."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def life(session: Session, name: str) -> Life:
 
 
 def prepare_query(session: Session, name: str) -> Any:
-    """What runs of a query in one piece evaluate."""
+    """The prepared plan of a query as one fragment."""
     whole = life(session, name).unfragmented
     assert whole is not None
     return whole.fragments[0].prepared
 
 
 def names(session: Session) -> list[str]:
-    """The queries that there are."""
+    """The names of all queries."""
     return [line.name for line in session.status().queries]
 
 
 @contextmanager
 def still(session: Session) -> Iterator[None]:
-    """Nothing is begun meanwhile."""
+    """No run is started meanwhile."""
     running = machine(session).runs
     running.closing = True
     try:

@@ -1,0 +1,87 @@
+"""Maintenance: when it is due, which commits it may drop, and which tuples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.spark.machine.standin import StandIn, query
+
+from headgate.spark.machine import maintenance
+from headgate.spark.machine import messages as m
+from headgate.spark.machine import tasks as t
+
+EVERY = 3
+SQL = "SELECT id FROM a"
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "EVERY", EVERY)
+
+
+@dataclass
+class Recording(StandIn):
+    """Remembers maintenance tasks, and answers them with `needed`; before that it may add a query."""
+
+    performed: list[t.Task] = field(default_factory=list)
+    needed: dict[str, int] = field(default_factory=dict)
+    add_meanwhile: bool = False
+
+    def _perform(self, task: t.Task) -> Any:
+        if isinstance(task, t.Maintain | t.DropTuples):
+            self.performed.append(task)
+        if isinstance(task, t.Maintain):
+            if self.add_meanwhile:
+                self.ask(m.AddQuery, query("meanwhile", SQL))
+                check = self.pending.pop()
+                self._handle(m.Answer(check, self._perform(check)))  # it gets its positions
+            return self.needed
+        return super()._perform(task)
+
+    def runs(self, count: int) -> None:
+        for _ in range(count):
+            self.append("a", 1)
+            self.answer_all()
+
+
+def engine(**settings: Any) -> Recording:
+    engine = Recording(**settings)
+    engine.ask(m.AddQuery, query("q", SQL))
+    engine.answer_all()
+    return engine
+
+
+def test_maintenance_is_due_after_every_so_many_runs() -> None:
+    recording = engine()
+    recording.runs(EVERY - 1)
+    assert recording.performed == []
+    recording.runs(1)
+    assert len(recording.performed) == 1
+    recording.runs(2 * EVERY)
+    assert len(recording.performed) == 3
+
+
+def test_only_commits_that_every_sink_has_are_dropped() -> None:
+    recording = engine()
+    recording.runs(EVERY)
+    (task,) = recording.performed
+    assert isinstance(task, t.Maintain)
+    assert task.upto == recording.number - 1  # the results of the newest commit were being delivered
+    assert [point.name for point in task.resume_points or ()] == ["q"]
+
+
+def test_tuples_that_no_query_needs_are_dropped_and_no_new_query_starts_before_them() -> None:
+    recording = engine(needed={"a": 2})
+    recording.runs(EVERY)
+    assert [type(task) for task in recording.performed] == [t.Maintain, t.DropTuples]
+    assert recording.machine.preparation.start("a") == 2
+
+
+def test_nothing_is_dropped_if_a_query_was_added_meanwhile() -> None:
+    recording = engine(needed={"a": 2}, add_meanwhile=True)
+    recording.runs(EVERY)
+    assert recording.machine.context.lives["meanwhile"].state == "running"
+    assert [type(task) for task in recording.performed] == [t.Maintain]
+    assert recording.machine.preparation.start("a") == 0
