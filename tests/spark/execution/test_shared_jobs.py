@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.errors import ArithmeticException
 
 from headgate.spark.compile.executor_writes import Written
-from headgate.spark.compile.prepared_query import Care, Result
+from headgate.spark.compile.prepared_query import Isolation, Result
 from headgate.spark.execution.shared_jobs import SharedJobs
 from headgate.spark.jvm.gone import SparkGoneError
 
@@ -28,7 +28,7 @@ class Run:
     name: str
     fails: Exception | None = None
     whole: bool = True
-    care: Care = Care.NONE
+    isolation: Isolation = Isolation.NONE
     executors_write: bool = False
     error: str = ""
     jobs: int = 0
@@ -39,7 +39,9 @@ class Run:
         self.leaves = self.name
         self.running = SimpleNamespace(layout=SimpleNamespace(whole=self.whole))
         self.fragment = SimpleNamespace(
-            prepared=SimpleNamespace(care=self.care, careful=self.care is not Care.NONE, hidden_schema=schema)
+            prepared=SimpleNamespace(
+                isolation=self.isolation, isolating=self.isolation is not Isolation.NONE, hidden_schema=schema
+            )
         )
 
     def evaluate(self, logs: object, aside: object) -> Result:
@@ -78,7 +80,7 @@ class Group:
     def write(self, leaves: Sequence[str], logs: object, aside: object) -> list[Written] | None:
         return [Written((f"{name}.parquet",), 1) for name in leaves]
 
-    def run_careful(self, leaves: Sequence[str], logs: object) -> list[tuple[pa.Table, tuple[str, ...]]]:
+    def run_isolating(self, leaves: Sequence[str], logs: object) -> list[tuple[pa.Table, tuple[str, ...]]]:
         return [(rows(m.name), (f"failure of {m.name}",) if m.fails is not None else ()) for m in self.members]
 
 
@@ -137,7 +139,7 @@ def test_a_dead_spark_is_no_query_s_fault() -> None:
     assert [(run.result, run.error) for run in runs] == [(None, "")] * 3
 
 
-@pytest.mark.parametrize("changed", [{"whole": False}, {"care": Care.JOIN_KEYS}])
+@pytest.mark.parametrize("changed", [{"whole": False}, {"isolation": Isolation.JOIN_KEYS}])
 def test_fragmented_queries_and_those_with_failing_join_keys_stay_alone(changed: dict[str, Any]) -> None:
     runs = [Run("p"), Run("alone", **changed), Run("q")]
     assert evaluated(runs) == ["2 queries", "alone"]
@@ -165,4 +167,4 @@ def test_an_expression_that_fails_on_a_value_is_isolated_within_the_shared_job()
     assert evaluated(runs) == ["2 queries"]
     failures: list[tuple[Any, ...]] = [run.result.failures for run in runs if run.result is not None]
     assert failures == [(), ("failure of q",)]
-    assert [run.fragment.prepared.care for run in runs] == [Care.NONE, Care.EXPRESSIONS]
+    assert [run.fragment.prepared.isolation for run in runs] == [Isolation.NONE, Isolation.EXPRESSIONS]
