@@ -8,7 +8,7 @@ from tests.core.builders import arrive, chains
 from headgate.core import Scheduler, StatisticsChanged
 from headgate.core.unit_formation import REGROUP_INTERVAL
 from headgate.model import WHOLE_QUEUE, Idle, OperatorOutcome, Outcome, Run
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.stats.measured import WARM, Measured
 
 

@@ -10,7 +10,7 @@ from tests.core.course import POLICIES, WORKERS, Course
 
 from headgate.core import Arrived, Frontier, PolicyChanged, QueryAdded, QueryRemoved, Scheduler
 from headgate.model import WHOLE_QUEUE, HeadgateError, Idle, Outcome, Produced, Train
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 
 Seeds = st.integers(0, 10**6)
 Fused = st.sampled_from(list(Fuse))

@@ -7,7 +7,7 @@ from tests.core.builders import arrive, chains, finish, must_run, order_of_runs,
 
 from headgate.core import PolicyChanged, Scheduler
 from headgate.model import ONE_TUPLE, WHOLE_QUEUE, Choice, Idle, Level, Outcome, Produced, Train, WorkerId
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.policies.contract import Policy, View
 from headgate.stats import Measured
 

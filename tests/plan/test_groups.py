@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.model import Level, Query, QueryClass, Stream
-from headgate.plan.grouping import FULL, MOST, Fuse
+from headgate.plan.fusion import FULL, MOST, Fuse
+from headgate.plan.fusion_template import template
 from headgate.plan.network import Network
 from headgate.plan.sql import plan_sql
-from headgate.plan.template import template
 from headgate.plan.units import units
 
 STREAMS = {

@@ -27,7 +27,7 @@ from headgate.model import (
     Window,
 )
 from headgate.model import Union as Merge
-from headgate.plan.grouping import STATELESS, Fuse
+from headgate.plan.fusion import STATELESS, Fuse
 from headgate.plan.network import Network
 from headgate.plan.units import units
 

@@ -12,7 +12,7 @@ from tests.sim.builders import EXAMPLES, counts, emissions, intervals, results, 
 
 from headgate.core.trace import replay_trace
 from headgate.model import Level
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.units import units
 from headgate.policies.registry import policies
 from headgate.sim import offered_load, scaled, simulate

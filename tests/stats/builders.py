@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headgate.model import Level, Query, QueryClass, Stream, Unit, streams
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 from headgate.plan.units import units
 from headgate.policies.checks.short_plans import ShortPlan, build_plan

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.stats.builders import of_queries, scene
 
 from headgate.model import Aggregate, Except, Given, Level, Query, Select, Source, Union, Window
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.stats import STATISTICS, CostModel, Measured, Stats
 
 Operators = st.lists(st.tuples(st.floats(0.001, 10.0), st.floats(0.0, 2.0)), min_size=1, max_size=6)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headgate.model import Given, Kind, Operator, Train, walk
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.workload import Workload, read_workload
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))

@@ -24,7 +24,7 @@ from headgate.model import (
     Union,
     Window,
 )
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.tree import render
 from headgate.workload import Change, Workload, parse_workload, read_workload
 

@@ -11,7 +11,7 @@ from headgate.cli import explain_costs, explain_json, options
 from headgate.cli.console import examples, show_json
 from headgate.model import HeadgateError, Level
 from headgate.plan import explain as text
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 from headgate.model import Level, Operator, Query, Source, Unit
 from headgate.plan.explain import settings, sql_text
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network, Node
 from headgate.plan.units import units
 

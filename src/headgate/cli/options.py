@@ -13,7 +13,7 @@ import typer
 
 from headgate.cli.number_format import read_duration
 from headgate.model import HeadgateError, unknown
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 
 if TYPE_CHECKING:
     from headgate.workload import Workload

@@ -23,7 +23,7 @@ from headgate.cli.console import INTERRUPTED, examples, note, show, show_json
 from headgate.cli.number_format import duration as duration_text
 from headgate.cli.number_format import read_duration
 from headgate.cli.status_table import judged, status_table
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

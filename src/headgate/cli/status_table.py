@@ -11,7 +11,7 @@ from headgate.cli.number_format import NOTHING
 from headgate.cli.tables import plain_table
 
 if TYPE_CHECKING:
-    from headgate.spark.status import Line, Status
+    from headgate.spark.status import Status, StatusLine
 
 DEADLINES = ("missed\ndeadline",)
 
@@ -59,7 +59,7 @@ def judged(status: Status) -> str:
     return f"inverted: {', '.join(inverted)}" if inverted else "no class inverted"
 
 
-def _status_cells(line: Line, names: list[str], deadlines: bool) -> list[Text]:
+def _status_cells(line: StatusLine, names: list[str], deadlines: bool) -> list[Text]:
     times = (line.oldest_wait, line.response_time.p50, line.response_time.p95)
     counts = (line.runs, line.tuples_in, line.tuples_out, line.dead_letters)
     shown = [*names, f"{line.waiting:,}", *(NOTHING if seconds is None else f"{seconds:.2f}" for seconds in times)]

@@ -17,7 +17,7 @@ class Arrived(NamedTuple):
 
 
 class Frontier(NamedTuple):
-    """Of the tuples before an operator, those up to an offset may be taken; beyond it they are held.
+    """A queue may be read up to this offset; later tuples are held. Not to be confused with the frontier of event time.
 
     Tuples of a window that is still open are held: they do not wait, and do not look starved.
     """

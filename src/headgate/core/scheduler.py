@@ -39,7 +39,7 @@ from headgate.model import (
     WorkerId,
     unknown,
 )
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.registry import create

@@ -17,7 +17,7 @@ from headgate.core.events import Arrived, Event, Frontier
 from headgate.core.scheduler import Scheduler
 from headgate.model import Answered, HeadgateError, Idle, OperatorOutcome, Outcome, Produced, Run, Train, Why, WorkerId
 from headgate.model.codec import from_plain, to_plain
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 from headgate.stats import Measured, OperatorStatistics
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headgate.model import Level, Unit
-from headgate.plan.grouping import FULL, Fuse
+from headgate.plan.fusion import FULL, Fuse
 from headgate.plan.network import Network
 from headgate.plan.units import units
 from headgate.policies.contract import Policy

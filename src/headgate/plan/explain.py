@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from headgate.model import Given, Level, Operator, OperatorId, Query, QueryId, QueueId, Source, Unit
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network, Node
 from headgate.plan.tree import render
 from headgate.plan.units import units

@@ -26,7 +26,8 @@ from headgate.model import (
     Table,
     unknown,
 )
-from headgate.plan.sharing import Place, check_same, signature
+from headgate.plan.places import Place
+from headgate.plan.shared_operators import check_same, signature
 
 
 @dataclass(frozen=True, slots=True)

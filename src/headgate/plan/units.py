@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from headgate.model import Level, OperatorId, QueryId, QueueId, Unit, UnitId
-from headgate.plan.grouping import Fuse, Load, group, unknown
+from headgate.plan.fusion import Fuse, Load, group, unknown
 from headgate.plan.network import Network, Node
 from headgate.plan.segments import chains
 from headgate.plan.unit_draft import UnitDraft

@@ -1,4 +1,4 @@
-"""Policies whose priority depends on what waits, but whose order time does not change at every moment.
+"""Policies whose scores stay valid until a queue changes or a known time comes.
 
 Such a policy says which queues a unit's score counts and until when it stands; so the order is kept, and a decision
 looks only at units that something has happened to.

@@ -1,4 +1,8 @@
-"""One string names a policy everywhere, with its settings: `"bsd, clusters=12"`."""
+"""One string names a policy everywhere, with its settings: `"bsd, clusters=12"`.
+
+To add one, write a module in a family's folder whose class has the decorator `@register("name")`; nothing else needs to
+change. A new folder must be added to `FAMILIES`.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from headgate.model import HeadgateError, QoS, check_name, unknown
 from headgate.model.values import as_text, located, text, whole
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.workload.fields import check_columns, read_ahead, read_columns, read_qos, read_span
 
 MOST_WORKERS = 100  # each is a thread that runs a Spark job

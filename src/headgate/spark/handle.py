@@ -12,10 +12,10 @@ from headgate.model import HeadgateError
 from headgate.model.values import located, whole
 from headgate.spark import arguments
 from headgate.spark.machine.views import QueryView
-from headgate.spark.public_calls import Gate, gated
+from headgate.spark.session_gate import Gate, gated
 from headgate.spark.sinks.committed_results import read_committed
 from headgate.spark.sinks.followers import BUFFER
-from headgate.spark.status import Line, query_line
+from headgate.spark.status import StatusLine, query_line
 from headgate.spark.store.atomic_files import disk_error
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Handle:
 
     @property
     @gated
-    def status(self) -> Line:
+    def status(self) -> StatusLine:
         return query_line(self._session.engine.query(self.name))
 
     @gated

@@ -20,7 +20,7 @@ from headgate.logs import configure_from_environment
 from headgate.metrics.report.run_report import Report
 from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known, closed
 from headgate.model.values import located, text
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.sql import plan_sql
 from headgate.policies.registry import create
 from headgate.spark import arguments
@@ -32,8 +32,8 @@ from headgate.spark.ingest.source_thread import SourceThread
 from headgate.spark.ingest.sources import open_source
 from headgate.spark.jvm.session_spark import SessionSpark
 from headgate.spark.jvm.spark_logs import THREADS, quiet_python, quietly
-from headgate.spark.public_calls import Gate, gated
 from headgate.spark.report import report
+from headgate.spark.session_gate import Gate, gated
 from headgate.spark.status import Status, status
 from headgate.workload.arrivals import usual_ahead
 

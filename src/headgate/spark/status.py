@@ -23,8 +23,8 @@ NO_QUALITY = Quality()
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What there is to say of a query, or of a class of queries."""
+class StatusLine:
+    """The status of one query, or the totals of a class: state, backlog, response times, counts."""
 
     name: str
     query_class: str
@@ -62,8 +62,8 @@ class Status:
     seconds: float
     runs: int
     spark_jobs: int
-    classes: tuple[Line, ...]  # by falling priority
-    queries: tuple[Line, ...]
+    classes: tuple[StatusLine, ...]  # by falling priority
+    queries: tuple[StatusLine, ...]
     doing: tuple[str, ...]  # what each worker runs now, "" for nothing
     dead_letters: dict[str, int]  # by stream
     source_errors: dict[str, str] = field(default_factory=dict)  # by stream: why its source was given up
@@ -140,10 +140,10 @@ def status(engine: Engine, began: float) -> Status:
     )
 
 
-def query_line(view: QueryView) -> Line:
+def query_line(view: QueryView) -> StatusLine:
     """What there is to say of a query."""
     response_times = view.results.took
-    return Line(
+    return StatusLine(
         name=view.query.name,
         query_class=view.query.query_class,
         state=view.state,
@@ -163,9 +163,9 @@ def query_line(view: QueryView) -> Line:
     )
 
 
-def _class_line(name: str, members: Sequence[QueryView], response_time: Distribution, quality: Quality) -> Line:
+def _class_line(name: str, members: Sequence[QueryView], response_time: Distribution, quality: Quality) -> StatusLine:
     """What there is to say of a class: its queries together, and the results that they had while they were in it."""
-    return Line(
+    return StatusLine(
         name=name,
         query_class=name,
         state="running",

@@ -10,7 +10,7 @@ from typing import Any
 from headgate.model import HeadgateError, Query, Stream, Table
 from headgate.spark.arguments import check_callback
 from headgate.spark.ingest.sources import open_source
-from headgate.spark.machine.lag import parse_lag
+from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.session import Session
 from headgate.spark.sinks.registry import is_file, parse_sink
 from headgate.workload import Change, Workload

@@ -1,4 +1,4 @@
-"""The numbers of one operator inside a superbox."""
+"""Cost and selectivity of one operator (Aurora: a box), for policies that run a whole query (a superbox) at once."""
 
 from __future__ import annotations
 

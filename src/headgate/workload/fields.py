@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from headgate.model import HeadgateError, QoS, Train, Value, check_name, folded, seconds, unknown
 from headgate.model.values import as_text, not_negative, priority
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.workload.settings import bare
 
 T = TypeVar("T")

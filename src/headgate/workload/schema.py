@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from headgate.model import ONE_TUPLE, QoS, Train
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.workload.fields import (
     Ahead,
     Columns,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headgate.model import ONE_TUPLE, Query, QueryClass, Stream, Table, Train
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from tests.spark.chaos.queries import Rows, Span, Text, leaves_of
 from tests.spark.chaos.streams import RememberedQuery
 
-from headgate.spark.machine.fragments import key
+from headgate.spark.machine.interfaces import key
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit
 

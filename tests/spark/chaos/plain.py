@@ -15,7 +15,7 @@ import pyarrow as pa
 from tests.spark.chaos.expressions import Ref, Values, fold, scalar
 
 from headgate.model import Aggregate, Join, Operator, Project, Select, Source, Stream, Union
-from headgate.spark.compile.event_times import END, START, is_reference, reference
+from headgate.spark.compile.event_time_columns import END, START, is_reference, reference
 from headgate.spark.compile.fragment_rows import OutputColumns, scope
 from headgate.spark.compile.fragment_stream import FragmentStream
 from headgate.spark.compile.frames import Catalog, RowsOf, WholeQuery, survey_of

@@ -22,7 +22,7 @@ from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, Output
 from headgate.spark.store.dead_letters import DeadLetters
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.log.event_time import NO_EVENT_TIME
+from headgate.spark.store.log.late_rows import NO_EVENT_TIME
 from headgate.spark.store.log.stream_log import Appended, StreamLog
 
 Step = Callable[[], object]

@@ -16,8 +16,8 @@ from headgate.policies.contract import View
 from headgate.policies.registry import policies, register
 from headgate.spark.compile.prepared_query import Result
 from headgate.spark.execution.evaluator import SparkEvaluator
+from headgate.spark.execution.fused_jobs import FusedJobs
 from headgate.spark.execution.query_run import QueryRun
-from headgate.spark.execution.shared_jobs import SharedJobs
 
 TYPES: Mapping[str, DataType] = {"bigint": LongType(), "timestamp": TimestampType()}
 RAISES = "raises after a while"
@@ -45,7 +45,7 @@ class Jobs:
         return evaluate(), 1
 
 
-class Singles(SharedJobs):
+class Singles(FusedJobs):
     """Groups are run one by one: a job for several queries is Spark's own."""
 
     def _results(self, shares: Sequence[QueryRun]) -> list[Result] | None:
@@ -59,7 +59,7 @@ class PlainEvaluator(SparkEvaluator):
     def __init__(self, jobs: Jobs, logs: Any, streams: Any, directory: Any, followers: Any, now: Any) -> None:
         no_spark, runner = cast(Any, None), cast(Any, jobs)
         super().__init__(no_spark, runner, logs, streams, {}, directory.waiting, directory.aside, followers, now)
-        self._shared_jobs = Singles(runner, logs, directory.aside, now)
+        self._fused_jobs = Singles(runner, logs, directory.aside, now)
 
 
 def _raising() -> None:

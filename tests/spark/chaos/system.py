@@ -18,7 +18,7 @@ from tests.spark.chaos.queries import leaves_of
 from tests.spark.chaos.standins import Jobs, PlainEvaluator
 
 from headgate.model import HeadgateError
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.spark.engine.initial_state import new_machine, new_scheduler
 from headgate.spark.engine.owner import BACKGROUND_THREADS, SINK
 from headgate.spark.execution.committer import Committer
@@ -30,7 +30,7 @@ from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.context import Notice, Out
-from headgate.spark.machine.fragments import key
+from headgate.spark.machine.interfaces import key
 from headgate.spark.machine.lifecycle import Transition
 from headgate.spark.machine.tasks import (
     BACKGROUND,

@@ -20,7 +20,7 @@ from tests.spark.chaos.system import System
 from tests.spark.chaos.telling import told
 
 from headgate.model import HeadgateError, Query
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.spark.engine.owner import SINK
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
@@ -182,7 +182,7 @@ class World:
     def append(self) -> None:
         """Some rows for a stream, or its end."""
         name = self.chance.choice(list(self.system.ingest.logs) or [""])
-        if not name or self.system.machine.backpressure.lagging_query(name) is not None:
+        if not name or self.system.machine.lag_limits.lagging_query(name) is not None:
             return
         rows = () if self.chance.random() < 0.01 else tuple(self._row() for _ in range(self.chance.randint(1, 5)))
         self.give(name, Given(rows, self.time))

@@ -13,7 +13,7 @@ from headgate.cli.run import _picture
 from headgate.cli.status_table import status_table
 from headgate.metrics.measures.response import Distribution
 from headgate.spark.session import Session
-from headgate.spark.status import Line, Status
+from headgate.spark.status import Status, StatusLine
 from headgate.spark.workload import Schedule, left_out
 from headgate.workload.reader import parse_workload
 
@@ -63,8 +63,8 @@ def test_changes_come_when_they_are_due() -> None:
     assert left_out(workload.changes) == 1
 
 
-def line(name: str, query_class: str) -> Line:
-    return Line(
+def line(name: str, query_class: str) -> StatusLine:
+    return StatusLine(
         name,
         query_class,
         "running",

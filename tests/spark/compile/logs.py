@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.model import Operator, Stream
-from headgate.plan.sharing import Place, below_window
+from headgate.plan.places import Place, below_window
 from headgate.spark.compile.leaf_rows import Leaf, Range, ReadableLog, ReadableSegment
 from headgate.spark.compile.prepared_query import PreparedQuery
 from headgate.spark.compile.read_sets import sources

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from tests.spark.compile.logs import MemoryLog, Row, counted, run_leaves
 
 from headgate.model import Stream
+from headgate.plan.fusion_template import template
 from headgate.plan.sql import plan_sql
-from headgate.plan.template import template
 from headgate.spark.compile.fused import Member, fuse
 from headgate.spark.compile.prepared_query import Failure, Isolation, PreparedQuery, Result, prepare_query
 from headgate.spark.compile.schemas import arrow_schema

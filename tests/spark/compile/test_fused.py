@@ -15,8 +15,8 @@ from tests.spark.compile.logs import MemoryLog, counted, of_stream, run_leaves
 from tests.spark.compile.test_oracle import STREAMS, drawn_rows
 
 from headgate.model import Union
+from headgate.plan.fusion_template import Core, template
 from headgate.plan.sql import plan_sql
-from headgate.plan.template import Core, template
 from headgate.spark.compile.fused import Member, MemberResult, fuse, register, registry
 from headgate.spark.compile.fused.registry import forms
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query

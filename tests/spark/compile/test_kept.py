@@ -13,7 +13,7 @@ import pytest
 from tests.spark.compile.drawn import drawn_queries
 
 from headgate.model import Aggregate, EventTime, Except, Operator, Source, Stream
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.leaf_rows import Leaf, Range

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tests.spark.compile.logs import MemoryLog
 
 from headgate.model import HeadgateError, Stream, Table
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query

@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from headgate.model import EventTime, HeadgateError, Operator, Stream
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Reading, Survey, check_leaves, sources

@@ -14,7 +14,7 @@ from tests.spark.conftest import Open
 from tests.spark.engine.internals import life
 from tests.spark.engine.workload import CASES, PATIENCE, STREAMS, Case, batches, declare, expected, results_of, start
 
-from headgate.plan.sharing import below_window
+from headgate.plan.places import below_window
 from headgate.spark.compile.read_sets import sources
 from headgate.spark.session import Session
 

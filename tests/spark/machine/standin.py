@@ -9,15 +9,15 @@ from random import Random
 from typing import Any
 
 from headgate.model import HeadgateError, Level, Query, QueryClass, Source, Stream
-from headgate.plan.grouping import Fuse
-from headgate.plan.sharing import Place
+from headgate.plan.fusion import Fuse
+from headgate.plan.places import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.arguments import quality
 from headgate.spark.compile.read_sets import sources
 from headgate.spark.engine.initial_state import new_scheduler
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
-from headgate.spark.machine.fragments import Chunks, keyed, query_description
+from headgate.spark.machine.interfaces import Chunks, keyed, query_description
 from headgate.spark.machine.machine import Machine
 
 STREAMS = {name: Stream(name=name, schema=(("id", "bigint"), ("v", "int"))) for name in "ab"}

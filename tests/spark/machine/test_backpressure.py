@@ -24,14 +24,14 @@ def engine(**lags: str) -> StandIn:
 
 def test_a_source_waits_for_the_query_that_is_at_its_limit() -> None:
     standin = engine(patient="wait, tuples=10", strict="wait, tuples=3")
-    backpressure = standin.machine.backpressure
-    assert backpressure.sources_may_wait
+    lag_limits = standin.machine.lag_limits
+    assert lag_limits.sources_may_wait
     standin.append("a", 2)
-    assert backpressure.lagging_query("a") is None
+    assert lag_limits.lagging_query("a") is None
     ticket = standin.ask(m.WaitForRoom, "a")
     assert ticket in standin.replies
     standin.append("a", 1)
-    assert backpressure.lagging_query("a") == "strict"
+    assert lag_limits.lagging_query("a") == "strict"
     waiting = standin.ask(m.WaitForRoom, "a")
     standin.answer_all()
     assert waiting not in standin.replies
@@ -52,7 +52,7 @@ def test_a_caller_that_no_longer_waits_gets_no_reply() -> None:
 
 def test_a_query_that_skips_jumps_to_the_end_and_counts_the_skipped_tuples() -> None:
     standin = engine(hasty="skip, tuples=3")
-    assert not standin.machine.backpressure.sources_may_wait
+    assert not standin.machine.lag_limits.sources_may_wait
     life = standin.machine.context.lives["hasty"]
     standin.append("a", 3)
     standin.answer_all()
@@ -70,6 +70,6 @@ def test_the_limit_of_a_class_holds_for_its_queries() -> None:
     standin.answer_all()
     standin.ask(m.Pause, "q")
     standin.append("a", 2)
-    assert standin.machine.backpressure.lagging_query("a") == "q"
+    assert standin.machine.lag_limits.lagging_query("a") == "q"
     standin.ask(m.Move, "q", "low")
-    assert standin.machine.backpressure.lagging_query("a") is None
+    assert standin.machine.lag_limits.lagging_query("a") is None

@@ -11,12 +11,12 @@ from tests.spark.machine.standin import STREAMS, NoFacts, OneFragment, query
 
 from headgate.core import Declared
 from headgate.model import HeadgateError, Level, Outcome, QueryClass, Run
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.spark.compile.read_sets import sources
 from headgate.spark.engine.initial_state import new_scheduler
 from headgate.spark.machine.active_run import ActiveRun
 from headgate.spark.machine.context import MachineContext
-from headgate.spark.machine.fragments import Chunks
+from headgate.spark.machine.interfaces import Chunks
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.scheduling import Scheduling

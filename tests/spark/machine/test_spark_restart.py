@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from headgate.model import HeadgateError, Query, QueryClass, Stream
-from headgate.plan.grouping import Fuse
-from headgate.plan.sharing import Place
+from headgate.plan.fusion import Fuse
+from headgate.plan.places import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.read_sets import sources
 from headgate.spark.engine.initial_state import new_scheduler
@@ -20,7 +20,7 @@ from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
 from headgate.spark.machine.context import Notice
-from headgate.spark.machine.fragments import Chunks
+from headgate.spark.machine.interfaces import Chunks
 from headgate.spark.machine.lifecycle import QueryState
 from headgate.spark.machine.machine import Machine
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.model import EventTime, Stream
+from headgate.plan.fusion_template import template
 from headgate.plan.sql import plan_sql
-from headgate.plan.template import template
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Survey, sources
 from headgate.spark.compile.time_spans import ALWAYS
-from headgate.spark.machine.window_clocks import AHEAD, WindowClocks
+from headgate.spark.machine.window_clocks import LOOK_AHEAD, WindowClocks
 
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}
@@ -106,6 +106,6 @@ def test_queries_that_left_hear_nothing() -> None:
     for query in (stays, goes):
         windows.enter(cast(Any, query), ends)
     windows.leave(cast(Any, goes))
-    logs.frontiers["a"].append(AHEAD + 5_000_000)
+    logs.frontiers["a"].append(LOOK_AHEAD + 5_000_000)
     ends["a"] = 1
     assert [running.name for running in windows.due("a", ends)] == ["tumbling"]

@@ -16,7 +16,7 @@ from tests.spark.chaos.standins import TYPES
 
 from headgate.model import Level, Query, QueryClass, Stream
 from headgate.plan.network import Network
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.leaf_rows import Range

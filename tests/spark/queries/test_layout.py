@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.spark.queries.plain_query import SQL, PlainQuery, without_spark
 
 from headgate.model import HeadgateError, Level
-from headgate.spark.machine.fragments import keyed
+from headgate.spark.machine.interfaces import keyed
 from headgate.spark.queries.fragment_logs import is_fragment_log, query_of
 from headgate.spark.queries.layout import fragment_log_folder, fragment_log_name, sweep
 from headgate.spark.queries.resume import reopen_fragments

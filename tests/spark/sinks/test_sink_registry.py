@@ -10,7 +10,7 @@ import pytest
 
 from headgate.model import HeadgateError, Spec
 from headgate.spark.sinks import registry
-from headgate.spark.sinks.base import BestEffortSink, Call, Sink
+from headgate.spark.sinks.base import Call, FunctionSink, Sink
 from headgate.spark.sinks.registry import behind_of, is_file, needs_function, needs_own_thread, open_sink, parse_sink
 
 SINKS = {"parquet", "jsonl", "memory", "console", "blackhole", "table", "callback"}
@@ -34,7 +34,7 @@ def test_a_new_sink_needs_no_more_than_to_be_registered(tmp_path: Path, kinds: d
 
     @registry.register("queue", settings=("topic",), check=check, may_lag=True)
     def open_queue(spec: Spec, folder: Path, call: Call) -> Sink:
-        return BestEffortSink(lambda table: rows.extend(table["x"].to_pylist()))
+        return FunctionSink(lambda table: rows.extend(table["x"].to_pylist()))
 
     text = "queue, topic=alerts, behind=2s"
     open_sink(text, tmp_path).roll_forward(1, pa.table({"x": [1, 2]}))

@@ -16,7 +16,7 @@ from tests.spark.store.kills import ended, fork
 from headgate.spark.ingest.dead_letter_replay import LetterReplay, replay
 from headgate.spark.store.dead_letters import DeadLetters, Letter
 from headgate.spark.store.kill_points import POINTS, VARIABLE
-from headgate.spark.store.log.event_time import NO_EVENT_TIME
+from headgate.spark.store.log.late_rows import NO_EVENT_TIME
 from headgate.spark.store.log.stream_log import StreamLog
 
 PASSED = [point for point in POINTS if point.startswith(("log.append", "letters"))]

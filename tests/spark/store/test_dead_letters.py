@@ -8,7 +8,7 @@ from tests.spark.store.builders import SCHEMA, ids, opened, rows
 from headgate.model import HeadgateError
 from headgate.spark.store import dead_letters
 from headgate.spark.store.dead_letters import DeadLetters, Letter
-from headgate.spark.store.log.event_time import NO_EVENT_TIME
+from headgate.spark.store.log.late_rows import NO_EVENT_TIME
 
 LATE = "late by 89 us"
 

@@ -15,7 +15,7 @@ from headgate.model import HeadgateError
 from headgate.spark.ingest.dead_letter_replay import EARLIER, IN_THE_LOG, LATE, complete, replay
 from headgate.spark.store.atomic_files import read_json, write_json
 from headgate.spark.store.dead_letters import Letter
-from headgate.spark.store.log.event_time import NO_EVENT_TIME
+from headgate.spark.store.log.late_rows import NO_EVENT_TIME
 from headgate.spark.store.log.stream_log import StreamLog
 
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,7 @@ import pytest
 from tests.spark.store.builders import DELAY, PLAIN, SCHEMA, STREAM, ids, opened, rows
 
 from headgate.model import HeadgateError, Stream
-from headgate.spark.store.log.event_time import AFTER_THE_END, NO_EVENT_TIME
+from headgate.spark.store.log.late_rows import AFTER_THE_END, NO_EVENT_TIME
 from headgate.spark.store.log.stream_log import StreamLog
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from headgate.spark.compile.event_times import quoted
+from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.leaf_rows import ReadableLog, ReadableSegment
 from headgate.spark.compile.schemas import LATE, OFFSET
 from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span

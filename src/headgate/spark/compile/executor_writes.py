@@ -11,7 +11,7 @@ from uuid import uuid4
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from headgate.spark.compile.event_times import quoted
+from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.executor_reads import located
 
 

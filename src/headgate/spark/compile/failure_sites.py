@@ -21,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
-from headgate.spark.compile.event_times import quoted
+from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.safe_expressions import try_eval
 from headgate.spark.compile.sql_text import literal

@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from headgate.model import Join, Operator, Source, Stream, TableJoin
-from headgate.spark.compile.event_times import column_names, quoted
+from headgate.spark.compile.event_time_columns import column_names, quoted
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref
 from headgate.spark.compile.leaf_rows import ReadableLog
 from headgate.spark.compile.quick_frames import SqlColumn

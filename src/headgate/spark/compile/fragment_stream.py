@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from headgate.model import Stream, Window
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 
 # A reference to a column, or to a field of one, as its parts: `sensors.window.start` is ("sensors", "window", "start").
 Ref = tuple[str, ...]

@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import Aggregate, Except, Operator, Source, Stream
-from headgate.plan.sharing import Place
-from headgate.spark.compile.event_times import required_times, window_of
+from headgate.plan.places import Place
+from headgate.spark.compile.event_time_columns import required_times, window_of
 from headgate.spark.compile.fragment_rows import OutputColumns, scope
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query

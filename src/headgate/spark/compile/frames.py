@@ -35,9 +35,9 @@ from headgate.model import (
     TableJoin,
     Union,
 )
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.compile import fragment_rows
-from headgate.spark.compile.event_times import END, START, column_names, quoted, window_columns
+from headgate.spark.compile.event_time_columns import END, START, column_names, quoted, window_columns
 from headgate.spark.compile.executor_reads import SealedRows
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref
 from headgate.spark.compile.leaf_rows import Leaves, Logs

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 
 from headgate.model import EventTime, HeadgateError
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 
 T = TypeVar("T")
 

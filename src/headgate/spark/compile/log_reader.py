@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.model import Source, Stream
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.executor_reads import SealedRows, sealed_rows, train_span
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref

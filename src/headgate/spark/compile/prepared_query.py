@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from headgate.model import EventTime, Except, HeadgateError, Operator, Source, Stream, Union
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.admission.allowed_nodes import check
 from headgate.spark.compile.executor_writes import Written, write

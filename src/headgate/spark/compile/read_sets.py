@@ -23,8 +23,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from headgate.model import Aggregate, EventTime, Except, HeadgateError, Join, Operator, Source, Stream, Union
-from headgate.plan.sharing import Place, below_window
-from headgate.spark.compile.event_times import END, reference, steps, window_columns, window_of
+from headgate.plan.places import Place, below_window
+from headgate.spark.compile.event_time_columns import END, reference, steps, window_columns, window_of
 from headgate.spark.compile.fragment_stream import Ref, event_times
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.time_spans import (

@@ -24,8 +24,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
 
 from headgate.model import Aggregate, Except, Join, Operator, Project, Select, Source, TableJoin, Union
-from headgate.plan.template import join_conditions
-from headgate.spark.compile.event_times import quoted
+from headgate.plan.fusion_template import join_conditions
+from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.fragment_rows import scope
 from headgate.spark.compile.fragment_stream import Ref

@@ -22,7 +22,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from sqlglot import exp
 
 from headgate.plan.sql.aggregates import is_aggregate
-from headgate.spark.compile.event_times import is_reference
+from headgate.spark.compile.event_time_columns import is_reference
 from headgate.spark.compile.schemas import ARRIVAL
 
 ALIVE = f"{ARRIVAL} IS NOT NULL"

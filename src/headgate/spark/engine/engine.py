@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headgate.model import HeadgateError, Query, QueryClass, Stream, Table, check_name, check_relation
 from headgate.model.values import located
 from headgate.model.values import priority as priority_of
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.spark.compile.declared_tables import Tables
 from headgate.spark.engine.costs import costs_of
 from headgate.spark.engine.initial_state import new_machine, new_scheduler
@@ -33,7 +33,7 @@ from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.jvm.errors import one_line
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
-from headgate.spark.machine.lag import parse_lag
+from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.machine.machine import Machine
 from headgate.spark.machine.tasks import FILES
 from headgate.spark.machine.views import Overview, QueryView

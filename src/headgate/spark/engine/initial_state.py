@@ -7,13 +7,13 @@ from typing import Any
 
 from headgate.core import RecordingScheduler, Scheduler
 from headgate.model import WHOLE_QUEUE
-from headgate.plan.grouping import Fuse
+from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 from headgate.policies.guarded import Guarded
 from headgate.spark.execution.open_sinks import first_undelivered, sizes
 from headgate.spark.execution.recovery import UndeliveredResults
 from headgate.spark.jvm.errors import one_line
-from headgate.spark.machine.fragments import StreamFacts
+from headgate.spark.machine.interfaces import StreamFacts
 from headgate.spark.machine.machine import Machine
 from headgate.spark.machine.preparation import RememberedQuery
 from headgate.spark.queries.fragment_logs import is_fragment_log, query_of

@@ -136,7 +136,7 @@ class Owner:
                 outputs = self._machine.failed(message, error)
             for output in outputs:
                 self._send(output)
-            self.sources_may_wait = self._machine.backpressure.sources_may_wait
+            self.sources_may_wait = self._machine.lag_limits.sources_may_wait
         self._ended.set()
         self._refuse_all()
 

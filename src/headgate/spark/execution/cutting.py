@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headgate.model import Level
 from headgate.plan.network import Network
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.frames import WholeQuery

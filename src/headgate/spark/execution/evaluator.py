@@ -13,11 +13,11 @@ from headgate.model import Query, Stream
 from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.leaf_rows import Range
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
+from headgate.spark.execution.fused_jobs import FusedJobs
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.open_sinks import size_of
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train
-from headgate.spark.execution.shared_jobs import SharedJobs
 from headgate.spark.execution.unexpected_errors import explain
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.jvm.process import Java
@@ -51,7 +51,7 @@ class SparkEvaluator:
     def use(self, spark: SparkSession) -> None:
         """Use another Spark from now on; what was prepared for the former one is dropped."""
         self.spark = spark
-        self._shared_jobs = SharedJobs(self.runner, self._logs, self._aside, self._now)
+        self._fused_jobs = FusedJobs(self.runner, self._logs, self._aside, self._now)
 
     @property
     def java(self) -> Java:
@@ -90,7 +90,7 @@ class SparkEvaluator:
                 raise
             except Exception as error:  # for example, its log lacks tuples that it was to read
                 yield PortionResult(portion, explain(error, f"run {portion.name}"))
-        self._shared_jobs.evaluate(list(query_runs.values()), label)
+        self._fused_jobs.evaluate(list(query_runs.values()), label)
         # Members of a group read the same tuples, and looking up their arrivals in a long train takes a while.
         arrivals = cache(lambda stream, first, last: self._logs[stream].arrivals(first, last))
         for portion, query_run in query_runs.items():

@@ -7,9 +7,9 @@ from math import inf
 from typing import cast
 
 from headgate.model import EventTime
-from headgate.plan.template import template
+from headgate.plan.fusion_template import template
 from headgate.spark.compile.fragments import Fragment
-from headgate.spark.machine.fragments import FragmentView, ResumePoint
+from headgate.spark.machine.interfaces import FragmentView, ResumePoint
 from headgate.spark.queries.running_query import Logs, RunningQuery
 
 

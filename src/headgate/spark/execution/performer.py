@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from headgate.model import HeadgateError
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.open_sinks import OpenSinks, sizes

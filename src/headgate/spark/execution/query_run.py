@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.compile import executor_reads, fragment_rows
 from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.frames import WholeQuery

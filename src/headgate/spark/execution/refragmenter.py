@@ -8,13 +8,13 @@ from typing import Any, cast
 
 from headgate.model import HeadgateError, QueryClass
 from headgate.plan.network import Network
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.compile import fragment_rows
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.cutting import cut_up, remaining_ranges, whole_positions
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.ingest.streams import StreamIngest
-from headgate.spark.machine.fragments import Chunks, ResumePoint, key, keyed, query_description
+from headgate.spark.machine.interfaces import Chunks, ResumePoint, key, keyed, query_description
 from headgate.spark.machine.tasks import Evaluate, Portion, Prepare, Prepared, WriteCommit
 from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.queries.layout import Layout

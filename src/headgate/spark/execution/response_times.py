@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.compile.leaf_rows import Leaf
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES
 from headgate.spark.store.log.stream_log import StreamLog

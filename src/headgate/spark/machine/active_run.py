@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from headgate.model import Answered, HeadgateError, OperatorOutcome, Outcome, Produced, QueueId, Run
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.machine.cost_split import split
-from headgate.spark.machine.fragments import FragmentView, Offsets
+from headgate.spark.machine.interfaces import FragmentView, Offsets
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.tasks import Portion, PortionResult
 

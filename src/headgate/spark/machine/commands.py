@@ -9,9 +9,9 @@ from typing import Any
 from headgate.core import Declared, PriorityChanged, QueryMoved
 from headgate.model import HeadgateError, Query, check_known, check_relation, folded, relation
 from headgate.spark.machine import messages as m
-from headgate.spark.machine.backpressure import BackPressure
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.fragments import StreamFacts, keyed, query_description
+from headgate.spark.machine.interfaces import StreamFacts, keyed, query_description
+from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState, check_possible
 from headgate.spark.machine.preparation import Preparation, RememberedQuery
 from headgate.spark.machine.repositioning import Repositioning
@@ -34,14 +34,14 @@ class Commands:
         scheduling: Scheduling,
         preparation: Preparation,
         delivery: Delivery,
-        backpressure: BackPressure,
+        lag_limits: LagLimits,
         repositioning: Repositioning,
         facts: StreamFacts,
     ) -> None:
         self.remembered: dict[str, RememberedQuery] = {}  # known from commits, not added again since the start
         self._context = scheduling.context
         self._scheduling, self._preparation = scheduling, preparation
-        self._delivery, self._backpressure, self._facts = delivery, backpressure, facts
+        self._delivery, self._lag_limits, self._facts = delivery, lag_limits, facts
         self._repositioning = repositioning
         self._relations: dict[str, str] = {}  # streams and tables, by their names as SQL reads them
         self.handlers: Mapping[type, Callable[[Any], None]] = {
@@ -90,7 +90,7 @@ class Commands:
             )
         if former is None:
             self._scheduling.tell(Declared(query_class=query_class))
-            self._backpressure.limits_changed()
+            self._lag_limits.limits_changed()
         self._context.reply(command.ticket)
 
     def _set_priority(self, command: m.SetPriority) -> None:
@@ -117,7 +117,7 @@ class Commands:
                 self._refused(life, command.ticket, answer.error)
                 return
             self._put(life, answer.value)
-            self._backpressure.limits_changed()
+            self._lag_limits.limits_changed()
             self._delivery.open(life, query.sink or "parquet", command.lane, command.behind, command.call)
             self._delivery.take_over_undelivered(life)
             if remembered is not None and command.call is not None:
@@ -158,7 +158,7 @@ class Commands:
         if life.outbox is not None:
             self._delivery.close(life)
         self._context.remove(life, "refused")
-        self._backpressure.limits_changed()
+        self._lag_limits.limits_changed()
         self._context.reply(ticket, error=error)
 
     def _begin(self, life: Life, ticket: int | None = None) -> None:
@@ -282,7 +282,7 @@ class Commands:
                 self._scheduling.tell(QueryMoved(life.name, command.query_class))
             life.query = replace(life.query, query_class=command.query_class)
             life.tally.classes.append((self._context.now, command.query_class))
-            self._backpressure.limits_changed()
+            self._lag_limits.limits_changed()
             self._context.reply(command.ticket)
 
         life = self._context.life(command.name)
@@ -365,7 +365,7 @@ class Commands:
             self.remembered.pop(life.name, None)
             self._delivery.close(life)
             self._context.remove(life, "stopped" if refused is None else "refused")
-            self._backpressure.limits_changed()
+            self._lag_limits.limits_changed()
             self._context.reply(ticket, error=refused)
 
         self._context.submit(WriteCommit(queries={life.name: None}, ended_queries=(life.name,)), written)

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
-from headgate.plan.sharing import Place
-from headgate.spark.machine.fragments import Chunks, FragmentView, LayoutView, ResumePoint
+from headgate.plan.places import Place
+from headgate.spark.machine.interfaces import Chunks, FragmentView, LayoutView, ResumePoint
 from headgate.spark.machine.recent_results import RecentResults
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import Any
 from headgate.core import Scheduler
 from headgate.model import HeadgateError, closed
 from headgate.spark.machine import messages as m
-from headgate.spark.machine.backpressure import BackPressure
 from headgate.spark.machine.commands import Commands
 from headgate.spark.machine.context import MachineContext, Out
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.fragments import StreamFacts
+from headgate.spark.machine.interfaces import StreamFacts
+from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.maintenance import Maintenance
 from headgate.spark.machine.policy_changes import PolicyChanges
@@ -48,16 +48,16 @@ class Machine:
         self.context.newest_commit = commits
         self.runs = Runs(self.context, self.scheduling, self.delivery, workers)
         self.preparation = Preparation(self.context, self.scheduling, self.runs, facts)
-        self.backpressure = BackPressure(self.context, self.scheduling)
+        self.lag_limits = LagLimits(self.context, self.scheduling)
         self.maintenance = Maintenance(self.context, self.runs, self.delivery, self.preparation)
         self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparation)
         self.repositioning = Repositioning(self.scheduling, self.preparation)
         self.commands = Commands(
-            self.scheduling, self.preparation, self.delivery, self.backpressure, self.repositioning, facts
+            self.scheduling, self.preparation, self.delivery, self.lag_limits, self.repositioning, facts
         )
         self.commands.remembered = self.maintenance.remembered = dict(remembered or {})
         self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparation, self.delivery)
-        self.views = Views(self.scheduling, self.runs, self.delivery, self.backpressure, self.policy_changes)
+        self.views = Views(self.scheduling, self.runs, self.delivery, self.lag_limits, self.policy_changes)
         self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views)
         self._connect()
         self._handlers = self._all_handlers()
@@ -115,7 +115,7 @@ class Machine:
 
     def _appended(self, message: m.Appended) -> None:
         self.scheduling.appended(message.stream, message.end, message.chunks)
-        for life in self.backpressure.must_skip(message.stream):
+        for life in self.lag_limits.must_skip(message.stream):
             if life.settled and not life.deferred:  # otherwise the next append asks again
                 self.repositioning.skip(life)
 

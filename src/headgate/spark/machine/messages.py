@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.model import Query, QueryClass, Stream
-from headgate.spark.machine.fragments import Chunks
+from headgate.spark.machine.interfaces import Chunks
 from headgate.spark.machine.tasks import Task
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from headgate.model import HeadgateError, Level
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.context import MachineContext
-from headgate.spark.machine.fragments import LayoutView, StreamFacts, key
+from headgate.spark.machine.interfaces import LayoutView, StreamFacts, key
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.runs import Runs

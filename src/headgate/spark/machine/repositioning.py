@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from headgate.model import Query
-from headgate.plan.sharing import Place
-from headgate.spark.machine.fragments import LayoutView, keyed, query_description
+from headgate.plan.places import Place
+from headgate.spark.machine.interfaces import LayoutView, keyed, query_description
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.preparation import Preparation

@@ -14,7 +14,7 @@ from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.active_run import ActiveRun
 from headgate.spark.machine.context import MachineContext, Then
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.fragments import key, keyed, query_description
+from headgate.spark.machine.interfaces import key, keyed, query_description
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.scheduling import Scheduling

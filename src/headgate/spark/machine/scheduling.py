@@ -13,9 +13,9 @@ from math import inf
 from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler, StatisticsChanged
 from headgate.model import HeadgateError, Produced, QueueId
 from headgate.plan.network import Network
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.machine.context import MachineContext
-from headgate.spark.machine.fragments import Chunks, FragmentView, StreamFacts
+from headgate.spark.machine.interfaces import Chunks, FragmentView, StreamFacts
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.tasks import CheckWindows

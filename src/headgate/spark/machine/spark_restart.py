@@ -5,7 +5,7 @@ from __future__ import annotations
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.fragments import keyed, query_description
+from headgate.spark.machine.interfaces import keyed, query_description
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer, SparkDied
 from headgate.spark.machine.preparation import Preparation, RememberedQuery

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from headgate.model import Level, Query, Stream
-from headgate.plan.sharing import Place
-from headgate.spark.machine.fragments import Chunks, FragmentView, LayoutView, Offsets, ResumePoint
+from headgate.plan.places import Place
+from headgate.spark.machine.interfaces import Chunks, FragmentView, LayoutView, Offsets, ResumePoint
 
 # The lanes: each is a queue of tasks with threads of its own.
 WORKER, BACKGROUND, COMMIT, MAINTENANCE, FILES = "worker", "background", "commit", "maintenance", "files"

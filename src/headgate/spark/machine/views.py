@@ -8,8 +8,8 @@ from typing import Any
 
 from headgate.model import Query, QueryClass, unknown
 from headgate.spark.machine import messages as m
-from headgate.spark.machine.backpressure import BackPressure
 from headgate.spark.machine.delivery import Delivery
+from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState, Transition
 from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.recent_results import Committed
@@ -82,12 +82,12 @@ class Views:
         scheduling: Scheduling,
         runs: Runs,
         delivery: Delivery,
-        backpressure: BackPressure,
+        lag_limits: LagLimits,
         policy_changes: PolicyChanges,
     ) -> None:
         self._context = scheduling.context
         self._scheduling, self._runs, self._delivery = scheduling, runs, delivery
-        self._backpressure, self._policy_changes = backpressure, policy_changes
+        self._lag_limits, self._policy_changes = lag_limits, policy_changes
         self._waiting = _Waiting()
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.Describe: self._describe,
@@ -96,7 +96,7 @@ class Views:
             m.IsDrained: lambda command: self._context.reply(command.ticket, self.drained),
             m.WaitForRoom: self._wait_for_room,
             m.FindLaggingQuery: lambda command: self._context.reply(
-                command.ticket, self._backpressure.lagging_query(command.stream)
+                command.ticket, self._lag_limits.lagging_query(command.stream)
             ),
             m.CancelWait: self._cancel_wait,
         }
@@ -121,7 +121,7 @@ class Views:
                 self._context.reply(ticket, True)
             self._waiting.for_drain.clear()
         for ticket, stream in list(self._waiting.for_room):
-            if self._backpressure.lagging_query(stream) is None:
+            if self._lag_limits.lagging_query(stream) is None:
                 self._waiting.for_room.remove((ticket, stream))
                 self._context.reply(ticket)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from math import inf
 
 from headgate.model import EventTime
-from headgate.spark.machine.fragments import StreamFacts
+from headgate.spark.machine.interfaces import StreamFacts
 from headgate.spark.machine.lifecycle import Life
 
-AHEAD = 100_000  # microseconds of event time for which a check may find that no window will close
+LOOK_AHEAD = 100_000  # microseconds of event time for which a check may find that no window will close
 
 
 @dataclass(slots=True)
@@ -76,9 +76,9 @@ class WindowClocks:
                 clock.closed = closed
                 due += clock.lives.values()
             # The frontiers of other streams are taken as infinite, since they can only hold windows back.
-            ahead = {**dict.fromkeys(streams_of(life), inf), stream: frontier + AHEAD}
+            ahead = {**dict.fromkeys(streams_of(life), inf), stream: frontier + LOOK_AHEAD}
             quiet = self._facts.closed(life.resume_point(), ahead) == closed
-            clock.quiet[stream] = frontier + AHEAD if quiet else -inf
+            clock.quiet[stream] = frontier + LOOK_AHEAD if quiet else -inf
         return due
 
     def _closed(self, life: Life, ends: Mapping[str, int]) -> tuple[EventTime, ...]:

@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import Level, Query, QueryClass, Source, Stream
 from headgate.plan.network import Network
+from headgate.plan.places import Place
 from headgate.plan.segments import chains
-from headgate.plan.sharing import Place
 from headgate.spark.compile.fragment_rows import log_schema
 from headgate.spark.compile.fragment_stream import FragmentStream
 from headgate.spark.compile.fragments import Fragment, PlanCutter
 from headgate.spark.compile.schemas import FROM
-from headgate.spark.machine.fragments import keyed
+from headgate.spark.machine.interfaces import keyed
 from headgate.spark.machine.policy_changes import FINE
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import safe_name

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from headgate.model import HeadgateError, Level
-from headgate.plan.sharing import Place
-from headgate.spark.machine.fragments import key
+from headgate.plan.places import Place
+from headgate.spark.machine.interfaces import key
 from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.running_query import RunningQuery
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from headgate.model import Stream
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 from headgate.spark.compile.fragment_rows import time_column
 from headgate.spark.compile.fragment_stream import FragmentStream
 from headgate.spark.compile.fragments import Fragment

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from headgate.model import EventTime, Query, QueueId, Source
-from headgate.plan.sharing import Place, below_window
+from headgate.plan.places import Place, below_window
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.fragment_stream import FragmentStream
 from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.frames import WholeQuery
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import node_at, sources
-from headgate.spark.machine.fragments import ResumePoint
+from headgate.spark.machine.interfaces import ResumePoint
 from headgate.spark.queries.layout import Layout
 from headgate.spark.store.log.stream_log import StreamLog
 

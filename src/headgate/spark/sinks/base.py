@@ -61,8 +61,11 @@ def deliver(sink: Sink, outputs: Sequence[tuple[int, Output]], aside: Path) -> N
     sink.roll_forward_all(inline)
 
 
-class BestEffortSink:
-    """Calls a function with results and forgets them: what a crash interrupts is lost."""
+class FunctionSink:
+    """Base of sinks that pass results to a function.
+
+    Best effort as it is, since what a crash interrupts is lost; `CallbackSink` keeps progress on disk: at least once.
+    """
 
     durable = False
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from headgate.model import Spec
-from headgate.spark.sinks.base import BestEffortSink, Call, ignore
+from headgate.spark.sinks.base import Call, FunctionSink, ignore
 from headgate.spark.sinks.registry import register
 
 
 @register("blackhole", own_thread=False)
-def open_blackhole(spec: Spec, folder: Path, call: Call) -> BestEffortSink:
+def open_blackhole(spec: Spec, folder: Path, call: Call) -> FunctionSink:
     """Open the sink that drops everything."""
-    return BestEffortSink(ignore)
+    return FunctionSink(ignore)

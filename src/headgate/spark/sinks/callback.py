@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from headgate.model import Spec
-from headgate.spark.sinks.base import BestEffortSink, Call
+from headgate.spark.sinks.base import Call, FunctionSink
 from headgate.spark.sinks.registry import register
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import read_json, remove_temporary, write_json
@@ -20,7 +20,7 @@ from headgate.spark.store.atomic_files import read_json, remove_temporary, write
 _PROGRESS = "progress.json"
 
 
-class CallbackSink(BestEffortSink):
+class CallbackSink(FunctionSink):
     """Calls a function with every result, and then writes down how far it has got."""
 
     durable = True

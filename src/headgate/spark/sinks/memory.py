@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from headgate.model import HeadgateError, Spec
-from headgate.spark.sinks.base import BestEffortSink, Call, ignore
+from headgate.spark.sinks.base import Call, FunctionSink, ignore
 from headgate.spark.sinks.registry import register
 
 ROWS = 10_000  # unless the setting `rows` says otherwise
 
 
-class MemorySink(BestEffortSink):
+class MemorySink(FunctionSink):
     """A ring of the newest results: it has at least `rows` rows once there were so many; older ones are dropped.
 
     >>> ring = MemorySink(rows=3)

@@ -1,8 +1,8 @@
 """One Spark job for the runs of many queries that differ only in predicates, aggregate functions and outputs.
 
-Which queries can share a job is decided in `headgate.plan.template`: it takes a plan apart into a core (a stream, an
-aggregate or a join), the predicates below and above it, and the outputs. Queries whose templates have an equal `form`
-are a group. Here each kind of core has a *form*, a class that runs such a group as one job:
+Which queries can share a job is decided in `headgate.plan.fusion_template`: it takes a plan apart into a core (a
+stream, an aggregate or a join), the predicates below and above it, and the outputs. Queries whose templates have an
+equal `form` are a group. Here each kind of core has a *form*, a class that runs such a group as one job:
 
     filters      filters and projections of one stream
     aggregates   aggregates with equal window and keys
@@ -24,7 +24,7 @@ and register it for the class of its core:
         def write(self, leaves, logs, aside): return None    # large trains: None if each member runs on its own
 
 All modules of this package are imported when the first group is compiled, so nothing else here must be changed. If no
-template has this core yet, let `headgate.plan.template.template` give one.
+template has this core yet, let `headgate.plan.fusion_template.template` give one.
 """
 
 from headgate.spark.compile.fused.registry import FusedJob, Member, MemberResult, fuse, register

@@ -22,8 +22,8 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 
 from headgate.model import Aggregate
-from headgate.plan.template import Template
-from headgate.spark.compile.event_times import END, START, quoted
+from headgate.plan.fusion_template import Template
+from headgate.spark.compile.event_time_columns import END, START, quoted
 from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.frames import Catalog, survey_of
 from headgate.spark.compile.fused.input_rows import micros_of, ship_rows

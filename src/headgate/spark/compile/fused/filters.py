@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from headgate.model import Source
-from headgate.plan.sharing import Place
-from headgate.spark.compile.event_times import quoted
+from headgate.plan.places import Place
+from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.executor_reads import sealed_rows
 from headgate.spark.compile.executor_writes import Written
 from headgate.spark.compile.failure_sites import Sites

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from headgate.spark.compile.event_times import END, START, quoted, reference
+from headgate.spark.compile.event_time_columns import END, START, quoted, reference
 from headgate.spark.compile.failure_sites import row_as_json
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.fused.registry import MemberResult

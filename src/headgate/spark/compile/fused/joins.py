@@ -24,9 +24,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from headgate.model import Join
-from headgate.plan.sharing import Place
-from headgate.plan.template import Template
-from headgate.spark.compile.event_times import quoted
+from headgate.plan.fusion_template import Template
+from headgate.plan.places import Place
+from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.failure_sites import Sites, row_as_json
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.frames import Catalog

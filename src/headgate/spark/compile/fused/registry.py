@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, Self, TypeVar
 import pyarrow as pa
 
 from headgate.model import Operator, Source
-from headgate.plan.template import Template
+from headgate.plan.fusion_template import Template
 from headgate.spark.compile.executor_writes import Written
 from headgate.spark.compile.frames import Catalog
 from headgate.spark.compile.leaf_rows import Leaves, Logs

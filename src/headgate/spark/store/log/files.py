@@ -32,7 +32,7 @@ from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import read_json, remove_temporary, sync_folder, write_json
 from headgate.spark.store.frame_file import FrameFile
 from headgate.spark.store.log import segments
-from headgate.spark.store.log.event_time import Rejected, highest
+from headgate.spark.store.log.late_rows import Rejected, highest
 from headgate.spark.store.log.segments import LogSegment
 
 REMEMBERED = 1000  # batch ids of dropped log segments

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from headgate.model import EventTime, HeadgateError
 from headgate.spark.store.log import segments
 from headgate.spark.store.log.cache import TableCache
-from headgate.spark.store.log.event_time import between, bounds, highest
 from headgate.spark.store.log.files import Dropped
+from headgate.spark.store.log.late_rows import between, bounds, highest
 from headgate.spark.store.log.segments import ARRIVAL, LATE, LogSegment
 
 

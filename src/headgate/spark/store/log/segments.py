@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 from headgate.model import EventTime, HeadgateError
 from headgate.spark.store.atomic_files import damaged, write_atomic
 from headgate.spark.store.frame_file import FrameFile, FrameLocation
-from headgate.spark.store.log.event_time import Rejected, highest
+from headgate.spark.store.log.late_rows import Rejected, highest
 
 OFFSET, ARRIVAL, LATE = HIDDEN = ("_offset", "_arrival", "_late")
 _LENGTH = struct.Struct("<I")

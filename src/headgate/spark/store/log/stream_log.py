@@ -33,7 +33,8 @@ from headgate.spark.store import disk
 from headgate.spark.store.kill_points import at
 from headgate.spark.store.log import files as log_files
 from headgate.spark.store.log import segments
-from headgate.spark.store.log.event_time import (
+from headgate.spark.store.log.index import SegmentIndex
+from headgate.spark.store.log.late_rows import (
     Divided,
     Rejected,
     bounds,
@@ -42,7 +43,6 @@ from headgate.spark.store.log.event_time import (
     late_by,
     microseconds,
 )
-from headgate.spark.store.log.index import SegmentIndex
 from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, LogSegment
 
 MEMORY_BUDGET = 64 << 20  # bytes of the cache of one log

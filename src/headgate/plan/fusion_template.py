@@ -1,4 +1,4 @@
-"""What a query has in common with others, so that one job can do for all of them, and what is its own.
+"""Which queries one Spark job can do together: those whose templates have an equal `form`; `fusion` makes the groups.
 
 A template is a query of one of three forms, and nothing else between:
 
@@ -15,7 +15,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from headgate.model import Aggregate, Column, Join, Operator, Project, Select, Source
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 
 Core = Source | Aggregate | Join
 

@@ -1,4 +1,4 @@
-"""Fusion is grouping, before the policy sees anything: queries of one shape become one unit."""
+"""Fusion: which queries share one Spark job, and how large such a group may get. To the policy a group is one unit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Sequence
 from enum import StrEnum
 
 from headgate.model import Aggregate, Join, Kind
+from headgate.plan.fusion_template import template
 from headgate.plan.network import Network, Node
-from headgate.plan.template import template
 from headgate.plan.unit_draft import UnitDraft
 
 MOST = 60  # members of a group: each is a bit of a long
@@ -40,7 +40,7 @@ def group(network: Network, drafts: Sequence[UnitDraft], fuse: Fuse, load: Load 
     """
     groups: dict[Hashable, list[UnitDraft]] = {}
     for position, draft in enumerate(drafts):
-        form = shape(network, draft) if fuse is not Fuse.OFF else None
+        form = fusion_key(network, draft) if fuse is not Fuse.OFF else None
         payer = network.payer(draft.queries) if fuse is Fuse.CLASS else None
         key: Hashable = position if form is None else (form, payer)
         groups.setdefault(key, []).append(draft)
@@ -72,7 +72,7 @@ def _roughly(work: float) -> float:
     return 2.0 ** round(math.log2(work)) if work > 0 else 0.0
 
 
-def shape(network: Network, draft: UnitDraft) -> Hashable | None:
+def fusion_key(network: Network, draft: UnitDraft) -> Hashable | None:
     """What a draft must have in common with others to share a job with them; None: it stays alone.
 
     SQL says what is computed, so there a template decides. Of operators given by cost all that is known is their

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from headgate.model import EventTime, Level, Query, QueueId, Source
-from headgate.plan.sharing import Place
+from headgate.plan.places import Place
 
 Chunks = tuple[tuple[float, int], ...]  # (arrival time, number of tuples)
 Offsets = tuple[int, int]  # [first, last)

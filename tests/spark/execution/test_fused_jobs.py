@@ -17,7 +17,7 @@ from pyspark.errors import ArithmeticException
 
 from headgate.spark.compile.executor_writes import Written
 from headgate.spark.compile.prepared_query import Isolation, Result
-from headgate.spark.execution.shared_jobs import SharedJobs
+from headgate.spark.execution.fused_jobs import FusedJobs
 from headgate.spark.jvm.gone import SparkGoneError
 
 
@@ -84,7 +84,7 @@ class Group:
         return [(rows(m.name), (f"failure of {m.name}",) if m.fails is not None else ()) for m in self.members]
 
 
-class Jobs(SharedJobs):
+class Jobs(FusedJobs):
     """Shared jobs of stand-ins."""
 
     def __init__(self, *, alone: bool = False) -> None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from headgate.model import Aggregate, Except, HeadgateError, Join, Operator, Query, Source
-
-WINDOWED = (Aggregate, Join, Except)
-Place = tuple[int, ...]  # the way from a query's root to an operator: which input, at each step
+from headgate.model import HeadgateError, Operator, Query, Source
+from headgate.plan.places import WINDOWED, Place, below_window
 
 
 def signature(operator: Operator, place: Place, query: Query, share: bool = True) -> Hashable:
     """Equal signatures are one operator. Where queries share nothing, a query's name is part of all of its own.
 
-    There tuples are real, and some are late: an operator that gives its results to windows passes over them, and one
-    that gives them to nobody but the query takes them, so these two are not one.
+    With `share=False` (on Spark) an operator below a window passes over late tuples and one that no window is above
+    takes them, so the two stay apart.
 
     Operators from SQL are shared when their whole sub-plans are equal; operators given by cost say nothing of what
     they compute, so they are shared only when they carry the same name.
@@ -34,22 +32,6 @@ def signature(operator: Operator, place: Place, query: Query, share: bool = True
     if operator.name is not None:
         return ("name", operator.name, *alone)
     return ("place", query.name, place)
-
-
-def below_window(plan: Operator, place: Place) -> bool:
-    """Whether an operator with windows stands above a place.
-
-    >>> joined = Join(inputs=(Source("a"), Source("b")), lower=0.0, upper=0.0)
-    >>> below_window(joined, (1,)), below_window(joined, ())
-    (True, False)
-    """
-    node: Operator | Source = plan
-    for port in place:
-        assert isinstance(node, Operator)
-        if isinstance(node, WINDOWED):
-            return True
-        node = node.inputs[port]
-    return False
 
 
 def _takes_late(node: Operator | Source) -> bool:

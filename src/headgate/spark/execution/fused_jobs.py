@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from headgate.plan.template import template
+from headgate.plan.fusion_template import template
 from headgate.spark.compile.executor_writes import Written
 from headgate.spark.compile.fused import FusedJob, Member, fuse
 from headgate.spark.compile.prepared_query import Isolation, PreparedQuery, Result
@@ -23,7 +23,7 @@ KEPT = 200  # groups whose prepared jobs are cached
 Now = Callable[[], float]
 
 
-class SharedJobs:
+class FusedJobs:
     """Evaluates the query runs of a unit: as one job if possible, otherwise one by one.
 
     If a shared job fails, its halves are tried, down to the query run that fails alone and gets the error; the others
@@ -39,8 +39,8 @@ class SharedJobs:
         alone = [query_run for query_run in query_runs if self._stays_alone(query_run)]
         others = [query_run for query_run in query_runs if query_run not in alone]
         large = [query_run for query_run in others if query_run.executors_write]
-        self._run_shared([query_run for query_run in others if query_run not in large], label)
-        self._run_shared(large, label)
+        self._run_fused([query_run for query_run in others if query_run not in large], label)
+        self._run_fused(large, label)
         for query_run in alone:
             self._run_alone(query_run, label)
 
@@ -52,7 +52,7 @@ class SharedJobs:
         query_run.done(result, self._now())
         query_run.jobs = jobs
 
-    def _run_shared(self, query_runs: Sequence[QueryRun], label: str) -> None:
+    def _run_fused(self, query_runs: Sequence[QueryRun], label: str) -> None:
         """Evaluate query runs as one job; either all of them or none are written by executors."""
         if len(query_runs) < 2:
             for query_run in query_runs:
@@ -67,8 +67,8 @@ class SharedJobs:
             raise
         except Exception:
             half = len(query_runs) // 2
-            self._run_shared(query_runs[:half], label)
-            self._run_shared(query_runs[half:], label)
+            self._run_fused(query_runs[:half], label)
+            self._run_fused(query_runs[half:], label)
             return
         if results is None:
             for query_run in query_runs:
