@@ -26,7 +26,7 @@ Now = Callable[[], float]
 class FusedJobs:
     """Evaluates the query runs of a unit: as one job if possible, otherwise one by one.
 
-    If a shared job fails, its halves are tried, down to the query run that fails alone and gets the error; the others
+    If a fused job fails, its halves are tried, down to the query run that fails alone and gets the error; the others
     get their results.
     """
 
