@@ -25,20 +25,7 @@ from headgate.core.network_queues import NO_BACKLOG, Chunks, NetworkQueues
 from headgate.core.queues import TupleQueue
 from headgate.core.unit_formation import UnitFormation, same_units
 from headgate.core.units import CoreView, UnitState, shared_operators
-from headgate.model import (
-    ONE_TUPLE,
-    Choice,
-    Idle,
-    Outcome,
-    Produced,
-    Run,
-    Train,
-    Unit,
-    UnitId,
-    Why,
-    WorkerId,
-    unknown,
-)
+from headgate.model import ONE_TUPLE, Choice, Idle, Outcome, Produced, Run, Train, Unit, UnitId, Why, WorkerId, unknown
 from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy

@@ -16,14 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import cast
 
-from headgate.model import (
-    Level,
-    OperatorId,
-    QoS,
-    QueryId,
-    QueueId,
-    Unit,
-)
+from headgate.model import Level, OperatorId, QoS, QueryId, QueueId, Unit
 from headgate.plan.unit_draft import UnitDraft
 from headgate.stats.boxes import Box
 from headgate.stats.cost import CostModel

@@ -23,7 +23,7 @@ from headgate.spark.jvm.gone import SparkGoneError
 
 @dataclass(eq=False)
 class Run:
-    """As much of a query run as shared jobs need; `evaluate` runs it alone."""
+    """As much of a query run as fused jobs need; `evaluate` runs it alone."""
 
     name: str
     fails: Exception | None = None
@@ -85,7 +85,7 @@ class Group:
 
 
 class Jobs(FusedJobs):
-    """Shared jobs of stand-ins."""
+    """Fused jobs of stand-ins."""
 
     def __init__(self, *, alone: bool = False) -> None:
         self.runner = Runner()

@@ -27,16 +27,7 @@ from headgate.plan.places import Place, below_window
 from headgate.spark.compile.event_time_columns import END, reference, steps, window_columns, window_of
 from headgate.spark.compile.fragment_stream import Ref, event_times
 from headgate.spark.compile.leaf_rows import Leaf, Range
-from headgate.spark.compile.time_spans import (
-    ALWAYS,
-    NEVER,
-    Span,
-    ceiling,
-    first_end,
-    last_end,
-    micros,
-    snapped,
-)
+from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span, ceiling, first_end, last_end, micros, snapped
 
 Node = Operator | Source
 Within = Mapping[Ref, Span]  # asks of a node only rows whose event times lie inside these spans

@@ -34,15 +34,7 @@ from headgate.spark.store.kill_points import at
 from headgate.spark.store.log import files as log_files
 from headgate.spark.store.log import segments
 from headgate.spark.store.log.index import SegmentIndex
-from headgate.spark.store.log.late_rows import (
-    Divided,
-    Rejected,
-    bounds,
-    check_column,
-    divide,
-    late_by,
-    microseconds,
-)
+from headgate.spark.store.log.late_rows import Divided, Rejected, bounds, check_column, divide, late_by, microseconds
 from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, LogSegment
 
 MEMORY_BUDGET = 64 << 20  # bytes of the cache of one log
