@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.spark.chaos.queries import Rows, Span, Text, leaves_of
-from tests.spark.chaos.streams import RememberedQuery
+from tests.spark.chaos.streams import StreamModel
 
 from headgate.spark.machine.interfaces import key
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -39,7 +39,7 @@ class Epoch:
         places = [key(place) for place, _ in leaves_of(self.text.sql)]
         return tuple((self.starts[place], cut[place]) for place in places)
 
-    def results(self, known: Mapping[str, RememberedQuery], cut: Mapping[str, int]) -> Rows:
+    def results(self, known: Mapping[str, StreamModel], cut: Mapping[str, int]) -> Rows:
         return self.text.results(known, self.span(cut), ends=self.until is not None and cut == self.until)
 
 
@@ -162,7 +162,7 @@ class Ledger:
             known.positions = {}
 
     def expected(
-        self, name: str, known: Mapping[str, RememberedQuery], cut: Mapping[str, int] | None, *, living: bool = False
+        self, name: str, known: Mapping[str, StreamModel], cut: Mapping[str, int] | None, *, living: bool = False
     ) -> Rows:
         """All results of queries of a name, up to a cut in the streams of the one that goes on; or only those of it."""
         found: Rows = Counter()

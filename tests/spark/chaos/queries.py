@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tests.spark.chaos.streams import NAMES, RememberedQuery, Tuple, stream
+from tests.spark.chaos.streams import NAMES, StreamModel, Tuple, stream
 
 from headgate.model import Operator
 from headgate.plan.sql import plan_sql
@@ -50,7 +50,7 @@ class Text:
             f"WHERE x.v > {self.number}",
         }[self.kind]
 
-    def results(self, known: Mapping[str, RememberedQuery], span: Span, *, ends: bool = False) -> Rows:
+    def results(self, known: Mapping[str, StreamModel], span: Span, *, ends: bool = False) -> Rows:
         """All that it gives for these offsets; with `ends` its streams end there, as they do for a one-time query."""
         first, *rest = [_between(known[name], *each) for name, each in zip(self.leaves, span, strict=True)]
         match self.kind:
@@ -73,12 +73,12 @@ class Text:
             if x.v > self.number and x.k == y.k and abs(x.ts - y.ts) <= NEAR and not x.late and not y.late
         )
 
-    def _counts(self, known: RememberedQuery, rows: list[Tuple], span: Range, ends: bool) -> Rows:
+    def _counts(self, known: StreamModel, rows: list[Tuple], span: Range, ends: bool) -> Rows:
         old, new = known.frontier(span[0]), float("inf") if ends else known.frontier(span[1])
         found = Counter((row.ts // SIZE * SIZE, row.k) for row in rows if row.v > self.number and not row.late)
         return Counter((start, k, count) for (start, k), count in found.items() if old < start + SIZE <= new)
 
-    def failing(self, known: Mapping[str, RememberedQuery], span: Span) -> list[int]:
+    def failing(self, known: Mapping[str, StreamModel], span: Span) -> list[int]:
         """The offsets of tuples on which an expression fails."""
         if self.kind != "divide":
             return []
@@ -95,7 +95,7 @@ class Text:
         return plan_of(self.sql)
 
 
-def _between(known: RememberedQuery, first: int, last: int) -> list[Tuple]:
+def _between(known: StreamModel, first: int, last: int) -> list[Tuple]:
     return [each for each in known.tuples[first:last] if each is not None]
 
 

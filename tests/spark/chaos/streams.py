@@ -42,7 +42,7 @@ class Given(NamedTuple):
 
 
 @dataclass
-class RememberedQuery:
+class StreamModel:
     """A stream as those know it who have appended to it."""
 
     tuples: list[Tuple | None] = field(default_factory=list)  # None: the stream's end

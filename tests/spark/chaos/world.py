@@ -15,7 +15,7 @@ from tests.spark.chaos import checks
 from tests.spark.chaos.clients import CLASSES, Users
 from tests.spark.chaos.faultydisk import Crash, FaultyDisk
 from tests.spark.chaos.ledger import BrokenError, Ledger
-from tests.spark.chaos.streams import NAMES, Given, RememberedQuery, stream
+from tests.spark.chaos.streams import NAMES, Given, StreamModel, stream
 from tests.spark.chaos.system import System
 from tests.spark.chaos.telling import told
 
@@ -67,7 +67,7 @@ class World:
         self.path = root / "data"
         self.time = BEGIN
         self.figures, self.faults = Figures(), Faults()
-        self.known = {name: RememberedQuery() for name in NAMES}
+        self.known = {name: StreamModel() for name in NAMES}
         self.users = Users(self.chance, lambda: self.time, self.query)
         self.ledger = Ledger(self.users.texts.__getitem__)
         self.workers = self.chance.randint(1, 3)
