@@ -39,6 +39,7 @@ CALLS: dict[str, Callable[[Session], object]] = {
     "set_policy": lambda hg: hg.set_policy("hnr"),
     "set_priority": lambda hg: hg.set_priority("low", 5),
     "status": lambda hg: hg.status(),
+    "report": lambda hg: hg.report(),
 }
 OF_A_QUERY: dict[str, Callable[[Handle], object]] = {
     "status": lambda query: query.status,
