@@ -11,6 +11,11 @@ __all__ = ["HeadgateError", "Session", "__version__"]
 __version__ = "0.1.0"
 
 
+def __dir__() -> list[str]:
+    """What there is to use: for completion in a notebook or a shell."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """`headgate.Session` needs Spark, which takes a while to import: only when it is asked for."""
     if name == "Session":

@@ -65,7 +65,14 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
     "stream watermark": (lambda hg, bad: hg.stream("new", "id bigint", watermark=bad), (*TIMES, math.inf, None)),
     "stream source": (
         lambda hg, bad: hg.stream("new", "id bigint", source=bad),
-        (*TEXTS[1:], "poisson", "poisson, rate=x", "poisson, rate=" + "9" * 5000, "directory, path=/no/such", "a, [["),
+        (
+            *(bad for bad in TEXTS[1:] if bad != []),
+            "poisson",
+            "poisson, rate=x",
+            "poisson, rate=" + "9" * 5000,
+            "directory, path=/no/such",
+            "a, [[",
+        ),
     ),
     "table name": (lambda hg, bad: hg.table(bad, hg.spark.range(1)), (*NAMES, "s", "S", "t", "T")),
     "table source": (

@@ -38,12 +38,15 @@ CALLS: dict[str, Callable[[Session], object]] = {
     "drain": lambda hg: hg.drain(),
     "set_policy": lambda hg: hg.set_policy("hnr"),
     "set_priority": lambda hg: hg.set_priority("low", 5),
+    "queries": lambda hg: hg.queries,
+    "streams": lambda hg: hg.streams,
     "status": lambda hg: hg.status(),
     "report": lambda hg: hg.report(),
 }
 OF_A_QUERY: dict[str, Callable[[Handle], object]] = {
     "status": lambda query: query.status,
     "results": lambda query: query.results(),
+    "wait": lambda query: query.wait(),
     "pause": lambda query: query.pause(),
     "resume": lambda query: query.resume(),
     "stop": lambda query: query.stop(),
@@ -72,11 +75,13 @@ def test_every_call_on_a_closed_session_is_refused(session: Session) -> None:
     assert session.drain(PATIENCE)
     ended = session.close()
     assert public(Session) == CALLS.keys() | {"close"}
-    assert public(Handle) == OF_A_QUERY.keys() | {"gate", "name", "schema", "read"}
+    assert public(Handle) == OF_A_QUERY.keys() | {"gate", "name", "schema", "read", "show", "to_pandas", "to_polars"}
     for name, call in CALLS.items():
         with pytest.raises(HeadgateError, match=CLOSED):
             call(session)
-        assert inspect.unwrap(getattr(Session, name)) is not getattr(Session, name)
+        member = getattr(Session, name)
+        function: Any = member.fget if isinstance(member, property) else member
+        assert inspect.unwrap(function) is not function
     for act in OF_A_QUERY.values():
         with pytest.raises(HeadgateError, match=CLOSED):
             act(query)

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from headgate.model import HeadgateError
 from headgate.model.values import located, whole
 from headgate.spark import arguments
+from headgate.spark.display import first_rows, html_table, text_table
 from headgate.spark.machine.views import QueryView
 from headgate.spark.session_gate import Gate, gated
 from headgate.spark.sinks.committed_results import read_committed
 from headgate.spark.sinks.followers import BUFFER
+from headgate.spark.sinks.registry import is_file
 from headgate.spark.status import StatusLine, query_line
 from headgate.spark.store.atomic_files import disk_error
 
 if TYPE_CHECKING:
     from headgate.spark.session import Session
+
+
+SHOWN = 10  # results that a notebook shows of a query
+POLL = 0.05  # seconds between two looks at the results that somebody waits for
+NO_MORE = ("paused", "suspended", "done", "stopped")  # states in which a query gives no results by itself
 
 
 class Handle:
@@ -28,6 +38,20 @@ class Handle:
     def __init__(self, session: Session, view: QueryView) -> None:
         self._session = session
         self._view = view
+
+    def __repr__(self) -> str:
+        query = self._view.query
+        if self.gate.closed:
+            return f"<query {self.name!r} of a closed session>"
+        line = self.status
+        error = f": {line.error}" if line.error else ""
+        return f"<query {self.name!r}, class {query.query_class!r}, {line.state}, {line.tuples_out:,} results{error}>"
+
+    def _repr_html_(self) -> str:
+        if self.gate.closed:
+            return html_table(self.schema.names, [], repr(self))
+        results = self.read() if is_file(self._view.query.sink) else self.schema.empty_table()
+        return html_table(*first_rows(results, SHOWN), caption=f"{self!r}; the first rows of {results.num_rows:,}")
 
     @property
     def gate(self) -> Gate:
@@ -73,6 +97,50 @@ class Handle:
         except OSError as error:
             raise disk_error(error) from error
 
+    def show(self, rows: int = 20) -> None:
+        """Print the first results of a query with a file sink."""
+        results = self.read()
+        with located("rows"):
+            headings, cells = first_rows(results, whole(rows, 0))
+        print(text_table(headings, cells))
+        if results.num_rows > len(cells):
+            print(f"{results.num_rows - len(cells):,} more rows")
+
+    def to_pandas(self) -> Any:
+        """All committed results as a DataFrame of pandas, which must be installed."""
+        _need("pandas")
+        return self.read().to_pandas()
+
+    def to_polars(self) -> Any:
+        """All committed results as a DataFrame of polars, which must be installed."""
+        return _need("polars").from_arrow(self.read())
+
+    @gated
+    def wait(self, rows: int = 1, timeout: float | str | None = None) -> pa.Table:
+        """Wait until a query with a file sink has so many results, and read them all.
+
+        `HeadgateError` if there are fewer when the timeout is over, or when no more will come.
+        """
+        with located("rows"):
+            wanted = whole(rows, 0)
+        limit = arguments.timeout(timeout)
+        deadline = math.inf if limit is None else time.monotonic() + limit
+        while True:
+            status = self.status  # before the results are counted: what it has committed by then is among them
+            results = self.read()
+            if results.num_rows >= wanted:
+                return results
+            if status.state in NO_MORE or time.monotonic() >= deadline:
+                raise self._too_few(results.num_rows, wanted, status)
+            time.sleep(min(POLL, max(0.0, deadline - time.monotonic())))
+
+    def _too_few(self, rows: int, wanted: int, status: StatusLine) -> HeadgateError:
+        asked = f"query '{self.name}' has {rows} of {wanted} rows, and "
+        if status.state not in NO_MORE:
+            return HeadgateError(f"{asked}the timeout is over", hint="wait longer, or for fewer rows")
+        reason = f": {status.error}" if status.error else ""
+        return HeadgateError(f"{asked}it is {status.state}{reason}", hint="read() gives what is there")
+
     @gated
     def pause(self) -> None:
         self._session.engine.pause(self.name)
@@ -96,3 +164,12 @@ class Handle:
         """Give the query new SQL with the same columns; it continues at its positions in its streams."""
         query = self._session.engine.query(self.name).query
         self._session.engine.replace_query(replace(query, plan=self._session.plan(sql), sql=sql))
+
+
+def _need(package: str) -> Any:
+    """Import a package that Headgate does without."""
+    try:
+        return import_module(package)
+    except ImportError:
+        hint = f"pip install {package}, or use read(), which gives an Arrow table"
+        raise HeadgateError(f"{package} is not installed", hint=hint) from None

@@ -29,9 +29,10 @@ from headgate.spark.handle import Handle
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
 from headgate.spark.ingest.parsing.records import to_table
 from headgate.spark.ingest.source_thread import SourceThread
-from headgate.spark.ingest.sources import open_source
+from headgate.spark.ingest.sources import Reader, open_source
+from headgate.spark.ingest.sources.objects import opener_of
 from headgate.spark.jvm.session_spark import SessionSpark
-from headgate.spark.jvm.spark_logs import THREADS, quiet_python, quietly
+from headgate.spark.jvm.spark_logs import in_own_thread, quiet_python, quietly
 from headgate.spark.report import report
 from headgate.spark.session_gate import Gate, gated
 from headgate.spark.status import Status, status
@@ -109,26 +110,33 @@ class Session:
         name: str,
         schema: str | Sequence[tuple[str, str]],
         *,
-        source: str | None = None,
+        source: str | Iterable[Mapping[str, object] | str | pa.Table] | DataFrame | None = None,
         event_time: str | None = None,
         watermark: float | str = 0.0,
         ahead: float | str | None = None,
     ) -> None:
         """Declare a stream; with a source it is fed from there, else by `append`.
 
+        A source is text ("directory, path=incoming"), an iterable or generator of mappings, JSON texts or Arrow
+        tables, or a DataFrame of Structured Streaming (`spark.readStream`), whose checkpoint is kept in the directory.
+
         Event times may be `watermark` behind the largest so far, and `ahead` of their arrival: text such as "2 s", or
         seconds. Without `ahead` that is "1 h", for made-up rows "none".
         """
-        source = arguments.optional_text(source, "source", "poisson, rate=500")
+        open_reader = opener_of(source, self.engine.directory.checkpoint)
+        text = arguments.optional_text(source, "source", "poisson, rate=500") if open_reader is None else None
         stream = Stream(
             name=arguments.name(name, "stream"),
             schema=arguments.columns(schema),
             event_time=arguments.optional_text(event_time, "event_time", "ts"),
             watermark=arguments.delay(watermark, "watermark"),
-            ahead=usual_ahead(source) if ahead is None else arguments.ahead(ahead, "ahead"),
-            source=source,
+            ahead=usual_ahead(text) if ahead is None else arguments.ahead(ahead, "ahead"),
+            source=text,
         )
-        self.add_stream(stream)
+        if open_reader is None:
+            self.add_stream(stream)
+        else:
+            self._add_fed(stream, lambda: open_reader(stream))
 
     @gated
     def add_stream(self, stream: Stream) -> None:
@@ -136,7 +144,11 @@ class Session:
         if stream.source is None:
             self.engine.add_stream(stream)
             return
-        reader = open_source(stream.source, stream, Path(), self._seed, self.engine.now())
+        text = stream.source
+        self._add_fed(stream, lambda: open_source(text, stream, Path(), self._seed, self.engine.now()))
+
+    def _add_fed(self, stream: Stream, open_reader: Callable[[], Reader]) -> None:
+        reader = open_reader()
         try:
             self.engine.add_stream(stream)
         except BaseException:
@@ -229,7 +241,7 @@ class Session:
         """The plan of some SQL over the streams and tables of this session."""
         with located("sql"):
             text(sql, _SQL)
-        tables = {name: self._described(name) for name in self.engine.tables}
+        tables = {name: self.engine.tables.described(name) for name in self.engine.tables}
         return plan_sql(sql, self.engine.streams, tables)
 
     @gated
@@ -237,6 +249,25 @@ class Session:
         with located("query"):
             text(name, "fire")
         return Handle(self, self.engine.query(name))
+
+    @property
+    @gated
+    def queries(self) -> dict[str, Handle]:
+        """All queries by name."""
+        return {view.query.name: Handle(self, view) for view in self.engine.overview().queries}
+
+    @property
+    @gated
+    def streams(self) -> dict[str, Stream]:
+        """All streams by name."""
+        return dict(self.engine.streams)
+
+    def __repr__(self) -> str:
+        place = repr(str(self.directory))
+        return f"<closed session on {place}>" if self.gate.closed else f"<session on {place}: {str(self._status())[1:]}"
+
+    def _repr_html_(self) -> str:
+        return repr(self) if self.gate.closed else self._status()._repr_html_()
 
     # -- data --------------------------------------------------------------------------------------------------
 
@@ -284,7 +315,7 @@ class Session:
 
         Not possible in a callback, which would wait for itself.
         """
-        if _in_callback():
+        if in_own_thread():
             raise HeadgateError("a callback cannot wait until all is done", hint="drain the session in another thread")
         return self.engine.drain(arguments.timeout(timeout))
 
@@ -321,7 +352,7 @@ class Session:
 
         Acknowledged rows are safe even if this fails, as on a full disk; a second call does nothing more.
         """
-        if _in_callback():
+        if in_own_thread():
             raise HeadgateError("a callback cannot close its session", hint="close it where it was opened")
         self.gate.closed = True
         with self._closing:
@@ -366,12 +397,3 @@ class Session:
         if DEFAULT_CLASS not in self.engine.overview().classes:
             self.engine.add_class(QueryClass(DEFAULT_CLASS))
         return DEFAULT_CLASS
-
-    def _described(self, name: str) -> Table:
-        columns = self.engine.tables.schema(name)
-        return Table(name=name, schema=tuple((column.name, column.dataType.simpleString()) for column in columns))
-
-
-def _in_callback() -> bool:
-    """Whether this is a thread of the engine, which runs user code."""
-    return threading.current_thread().name.startswith(THREADS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +13,26 @@ from headgate.metrics.measures.response import Distribution
 from headgate.metrics.records.run_records import Records
 from headgate.metrics.report.json_tree import plain
 from headgate.metrics.report.run_report import Report, measure
+from headgate.spark.display import html_table
 from headgate.spark.engine.engine import Engine
 from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.report import BIN, records
 from headgate.spark.store.journal import Entry
 
 MEDIAN = "p50"
+HEADINGS = (
+    "",
+    "state",
+    "waiting",
+    "oldest wait s",
+    "p50 s",
+    "p95 s",
+    "runs",
+    "tuples in",
+    "tuples out",
+    "dead",
+    "error",
+)
 NO_QUALITY = Quality()
 
 
@@ -54,7 +68,7 @@ class StatusLine:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Status:
     """A snapshot of an engine."""
 
@@ -72,6 +86,22 @@ class Status:
     journal: tuple[Entry, ...] = ()  # the newest changes of queries' states
     inversion: tuple[Pair, ...] = ()  # between neighbouring classes, by their median response times
     results: Records = field(default_factory=lambda: Records([], {}))  # the newest, as measures take them
+
+    def __repr__(self) -> str:
+        queries = len(self.queries)
+        counted = f"{queries} {'query' if queries == 1 else 'queries'}, {self.runs:,} runs"
+        failed = [line.name for line in self.queries if line.error]
+        return f"<status after {self.seconds:.1f} s under {self.policy}: {counted}{_failed(failed)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [_cells(line, indent) for line, indent in self._in_order()]
+        return html_table(HEADINGS, rows, repr(self).strip("<>"))
+
+    def _in_order(self) -> Iterator[tuple[StatusLine, bool]]:
+        """Each class, and below it its queries."""
+        for class_line in self.classes:
+            yield class_line, False
+            yield from ((line, True) for line in self.queries if line.query_class == class_line.name)
 
     def report(self) -> Report:
         """All measures over the newest results, those of the simulator; computed when asked, since it takes a while."""
@@ -185,3 +215,15 @@ def _class_line(name: str, members: Sequence[QueryView], response_time: Distribu
 def _journal(overview: Overview) -> tuple[Entry, ...]:
     changes = overview.newest
     return tuple(Entry(change.at, change.query, change.before, change.after, change.reason) for change in changes)
+
+
+def _cells(line: StatusLine, indent: bool) -> list[object]:
+    """A line of the table in a notebook: a query, or a class."""
+    times = (line.oldest_wait, line.response_time.p50, line.response_time.p95)
+    counts = (line.runs, line.tuples_in, line.tuples_out, line.dead_letters)
+    name = f"\u2003{line.name}" if indent else line.name
+    return [name, line.state if indent else "", line.waiting, *times, *counts, line.error]
+
+
+def _failed(names: Sequence[str]) -> str:
+    return f"; failed: {', '.join(names)}" if names else ""

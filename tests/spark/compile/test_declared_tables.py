@@ -37,12 +37,13 @@ def test_tables_come_back_with_their_rows_or_say_why_not(
     assert set(tables.read_again(spark)) == {"gone", "many"}
     assert tables["rooms"].count() == 2
     assert tables["few"].collect() == few.collect()
-    assert tables["few"].schema == tables.schema("few") == few.schema
+    assert tables["few"].schema == few.schema
+    assert [name for name, _ in tables.described("few").schema] == few.columns
     for name in ("gone", "many"):
         assert tables.lost(name)
         with pytest.raises(HeadgateError, match=r"was lost when Spark died.*declare it again"):
             tables[name]
-    assert tables.schema("many").names == ["id"]
+    assert tables.described("many").schema == (("id", "bigint"),)
     tables.put("many", tables.read(spark, Table(name="many"), spark.range(2)))
     assert not tables.lost("many")
 

@@ -52,9 +52,10 @@ class Tables(Mapping[str, DataFrame]):
     def __len__(self) -> int:
         return len(self._declared)
 
-    def schema(self, name: str) -> StructType:
-        """The columns of a table, even of a lost one."""
-        return self._declared[name].schema
+    def described(self, name: str) -> Table:
+        """A table, even a lost one, with its columns and their types."""
+        columns = self._declared[name].schema
+        return Table(name=name, schema=tuple((column.name, column.dataType.simpleString()) for column in columns))
 
     def lost(self, name: str) -> bool:
         """Whether a table of this name was lost and must be declared again."""

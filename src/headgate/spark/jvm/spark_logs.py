@@ -33,7 +33,12 @@ _ours = threading.local()
 
 def _is_ours() -> bool:
     """Whether this thread calls Spark for us, and not for the program that uses us."""
-    return bool(getattr(_ours, "depth", 0)) or threading.current_thread().name.startswith(THREADS)
+    return bool(getattr(_ours, "depth", 0)) or in_own_thread()
+
+
+def in_own_thread() -> bool:
+    """Whether this is a thread of the engine, in which callbacks and other user code run, too."""
+    return threading.current_thread().name.startswith(THREADS)
 
 
 class _NotOurs(logging.Filter):

@@ -106,6 +106,10 @@ class DataDirectory:
         """The folder of a stream's log."""
         return self.path / "streams" / safe_name(name)
 
+    def checkpoint(self, stream: str) -> Path:
+        """Where Spark keeps its checkpoint of a stream that is fed by Structured Streaming."""
+        return self.path / "checkpoints" / safe_name(stream)
+
     def letters(self, stream: str) -> Path:
         """The file of a stream's dead letters."""
         return self.path / "deadletters" / f"{safe_name(stream)}.jsonl"

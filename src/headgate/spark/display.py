@@ -1,0 +1,54 @@
+"""Tables for people: as HTML for notebooks, as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+
+WIDEST = 40  # characters of a value; longer ones are shortened
+
+
+def html_table(headings: Sequence[str], rows: Sequence[Sequence[object]], caption: str = "") -> str:
+    """A table as HTML.
+
+    >>> html_table(["name", "rows"], [["a<b", 3]], "two")
+    '<table><caption>two</caption><tr><th>name</th><th>rows</th></tr><tr><td>a&lt;b</td><td>3</td></tr></table>'
+    """
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    lines = [_html_row("th", headings), *(_html_row("td", row) for row in rows)]
+    return f"<table>{title}{''.join(lines)}</table>"
+
+
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table as text, its columns aligned.
+
+    >>> print(text_table(["name", "rows"], [["fire", 3], ["all", None]]))
+    name  rows
+    ----  ----
+    fire  3
+    all   –
+    """
+    cells = [[_shown(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+    lines = [list(headings), ["-" * width for width in widths], *cells]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def first_rows(table: pa.Table, count: int) -> tuple[list[str], list[list[object]]]:
+    """The names of a table's columns, and its first rows."""
+    columns = table.slice(0, count).to_pydict()
+    return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
+
+
+def _html_row(tag: str, values: Sequence[Any]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(_shown(value))}</{tag}>" for value in values) + "</tr>"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "–"
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
