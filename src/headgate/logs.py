@@ -1,6 +1,6 @@
 """Logging: one line per event, its fields as `name=value`, under the standard library's `headgate` loggers.
 
-    2026-01-01T12:00:00.123 INFO headgate.engine run ended run=12 queries=3 tuples=40 seconds=0.081
+    2026-01-01T12:00:00.123 DEBUG headgate.engine run ended run=12 queries=3 tuples=40 seconds=0.081
 
 Nothing is printed unless the program configures `logging`, calls `configure`, or is started with `HEADGATE_LOG=info`.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from tests.spark.conftest import Open
 from tests.spark.engine.workload import CASES, PATIENCE, batches, declare, start
 
@@ -36,3 +37,15 @@ def test_a_recorded_run_replays_without_differences(opened: Open) -> None:
     assert done.differences == []
     assert done.runs == session.engine.overview().decided > 0
     assert done.calls == len(lines) - 1
+
+
+def test_runs_are_in_the_log_at_its_finest_level(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "headgate.engine")
+    session = opened()
+    session.stream("s", "id bigint")
+    session.query("copy", "SELECT id FROM s")
+    session.append("s", [{"id": 1}, {"id": 2}])
+    assert session.drain(PATIENCE)
+    session.close()
+    (line,) = (record.getMessage() for record in caplog.records if "run ended" in record.getMessage())
+    assert line.startswith("run ended run=1 queries=1 tuples=2 seconds=")

@@ -208,6 +208,7 @@ class Runs:
             outcome = active_run.outcome(scheduler.measured.run_overhead, scheduler.policy.wants_answers)
         del self.active_runs[active_run.run.worker]
         scheduler.finished(outcome, self._context.now)
+        self._log(active_run.run, len(active_run.members), outcome)
         for life in active_run.members:
             life.under_way -= 1
             if life.when_idle is not None:
@@ -220,6 +221,12 @@ class Runs:
                 self.conclude(life)
         for life in active_run.members:
             self._context.settle(life)
+
+    def _log(self, run: Run, queries: int, outcome: Outcome) -> None:
+        error = {} if outcome.error is None else {"error": outcome.error}
+        self._context.log(
+            "debug", "run ended", run=run.id, queries=queries, tuples=run.tuples, seconds=outcome.seconds, **error
+        )
 
     # -- failures ----------------------------------------------------------------------------------------------
 
