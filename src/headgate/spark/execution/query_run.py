@@ -61,6 +61,7 @@ class QueryRun:
     leaves: dict[Place, Leaf]
     whole: WholeQuery | None
     late: int = 0  # tuples among them that come too late for their windows
+    end_markers: int = 0  # offsets among them that are ends of streams, and no tuples
     executors_write: bool = False  # executors write the results of a very long train to Parquet files themselves
     result: Result = field(init=False)
     intermediate: pa.Table | None = None  # rows for the next fragment
@@ -84,6 +85,7 @@ class QueryRun:
             ranges,
             *running.read(fragment, ranges, logs),
             running.late(ranges, logs),
+            running.end_markers(ranges, logs),
             executors_write,
         )
 
@@ -104,7 +106,8 @@ class QueryRun:
     @property
     def arrived(self) -> int:
         """How many of them come from streams, not from other fragments."""
-        return sum(offsets.last - offsets.first for offsets in self._by_queue(self._stream_ranges()).values())
+        taken = sum(offsets.last - offsets.first for offsets in self._by_queue(self._stream_ranges()).values())
+        return taken - self.end_markers
 
     @property
     def rows(self) -> pa.Table:

@@ -82,6 +82,15 @@ class RunningQuery:
         by_queue = {self.queues[place]: (self.leaves[place].stream, ranges[place]) for place in windows}
         return sum(logs[stream].late(offsets.first, offsets.last) for stream, offsets in by_queue.values())
 
+    def end_markers(self, ranges: Ranges, logs: Logs) -> int:
+        """How many of the offsets that a run takes are the ends of streams."""
+        by_queue = {
+            self.queues[place]: (logs[self.leaves[place].stream].finished_at, offsets)
+            for place, offsets in ranges.items()
+            if place in self.starts
+        }
+        return sum(end is not None and offsets.first <= end < offsets.last for end, offsets in by_queue.values())
+
     def reached(self, logs: Logs) -> dict[Place, int]:
         """The stream offsets that its results so far cover, judged by the rows in its fragment logs."""
         here = {place: Range(offset, offset) for place, offset in self.positions.items()}
