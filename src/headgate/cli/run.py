@@ -50,7 +50,11 @@ _logger = logs.logger("cli")
 PolicyOption = Annotated[
     str | None,
     typer.Option(
-        "--policy", "-p", help='The policy with its settings, as "bsd, train=10".', show_default=False, metavar="POLICY"
+        "--policy",
+        "-p",
+        help='The policy with its settings, as "bsd, train=10" or ./mine.py:Mine.',
+        show_default=False,
+        metavar="POLICY",
     ),
 ]
 Workers = Annotated[int, typer.Option("--workers", help="Runs at a time.", metavar="N")]

@@ -23,6 +23,7 @@ from headgate.model.values import located, text
 from headgate.plan.fusion import Fuse
 from headgate.plan.sql import plan_sql
 from headgate.policies.registry import create
+from headgate.policy_files import load_policies
 from headgate.spark import arguments
 from headgate.spark.engine.engine import DEFAULT_POLICY, Engine
 from headgate.spark.handle import Handle
@@ -49,7 +50,8 @@ class Session:
 
     On an embedded Spark, on a running SparkSession (`spark=…`) or on a master (`master="spark://…"`). Data and results
     are kept in `directory`; without one they are deleted when the session ends. Queries of one form share a Spark job
-    if they are in the same class; with `fuse="all"` in any class, with "off" never.
+    if they are in the same class; with `fuse="all"` in any class, with "off" never. `policy` is a name with settings,
+    as "hnr, train=500", or a file and class of your own, as "./mine.py:Mine".
 
     A wrong value raises `HeadgateError` and changes nothing. Times are numbers of seconds or text with a unit, as in
     "500 ms". After `close` every call is refused, except reading results that are in files.
@@ -80,6 +82,7 @@ class Session:
             "seed": arguments.seed(seed),
             "record": record,
         }
+        load_policies(policy)
         create(policy)
         arguments.function(record, "record")
         self.gate = Gate()
@@ -292,8 +295,13 @@ class Session:
 
     @gated
     def set_policy(self, policy: str, fuse: str | None = None) -> None:
-        """Change the scheduling policy and, with `fuse`, which queries share jobs."""
-        self.engine.set_policy(arguments.policy(policy), None if fuse is None else arguments.fusion(fuse))
+        """Change the scheduling policy and, with `fuse`, which queries share jobs.
+
+        `policy` is a name with settings, as "hnr, train=500", or a file and class of your own, as "./mine.py:Mine".
+        """
+        scope = None if fuse is None else arguments.fusion(fuse)
+        load_policies(arguments.policy(policy))
+        self.engine.set_policy(policy, scope)
 
     @gated
     def set_priority(self, query_class: str, priority: float) -> None:

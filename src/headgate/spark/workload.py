@@ -134,7 +134,7 @@ def _source(stream: Stream) -> str:
 def _action(change: Change) -> Action | None:
     policy, query_class, priority, query = change.policy, change.query_class, change.priority, change.query
     if policy is not None:
-        return lambda session: session.set_policy(policy)
+        return lambda session: session.engine.set_policy(policy)  # which reads no file
     if query_class is not None and priority is not None:
         return lambda session: session.set_priority(query_class, priority)
     if query is not None and query_class is not None:
