@@ -29,7 +29,7 @@ from headgate.cli.main import app
 from headgate.model import Level
 from headgate.plan.sql import bounds, functions
 from headgate.policies.checks import CHECKS
-from headgate.policies.contract import Policy
+from headgate.policies.contract import Policy, View
 from headgate.policies.registry import policies
 from headgate.policies.settings import TRAIN, Setting, level_setting
 from headgate.spark.queries.layout import FINE
@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PART = re.compile(r"^(<!-- generated: ([\w-]+) -->\n).*?^(<!-- end -->)$", re.DOTALL | re.MULTILINE)
 CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
-SCRIPT = re.compile(r"(?<=^```python\n)(.*?)(^```\n\n```text\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
+SCRIPT = re.compile(r"(?<=^```python\n)((?:(?!```)[^\n]*\n)*)(^```\n\n```text\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 PROMPT = "$ headgate "
 TERMINAL = {"COLUMNS": "110", "NO_COLOR": "1", "FORCE_COLOR": None, "TERM": "dumb"}
 OF = {"Unit": "unit", "QueryId": "query", "ClassId": "class"}
@@ -113,6 +113,20 @@ def _statistics() -> str:
         of = list(inspect.signature(method).parameters.values())[1].annotation
         rows.append((f"`{name}`", OF[of], _summary(method) or f"The {name.replace('_', ' ')}"))
     return _table(("statistic", "of a", "meaning"), rows)
+
+
+def _view() -> str:
+    """What a policy may read of the scheduler, in the order of the contract."""
+    rows = []
+    for name, member in vars(View).items():
+        if name.startswith("_"):
+            continue
+        called = member.fget if isinstance(member, property) else member
+        signature = inspect.signature(called)
+        given = ", ".join(list(signature.parameters)[1:])
+        shown = f"view.{name}" if isinstance(member, property) else f"view.{name}({given})"
+        rows.append((f"`{shown}`", f"`{signature.return_annotation}`", _summary(called)))
+    return _table(("read", "is a", "meaning"), rows)
 
 
 def _checks() -> str:
@@ -207,6 +221,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "policies": _policies,
     "statistics": _statistics,
+    "view": _view,
     "checks": _checks,
     "settings": _settings,
     "sql-streams": _sql_streams,

@@ -13,6 +13,7 @@ from tests.cli.conftest import Headgate
 
 import headgate.cli.run
 import headgate.sweep.spark_tasks
+from headgate.policy_files import PolicyFile
 from headgate.sweep.spark_tasks import SweepResult, SweepTask, run_task
 from headgate.workload import Workload
 
@@ -25,13 +26,13 @@ class Runs(list[SweepTask]):
     stop_after: int | None = None
 
     def __call__(
-        self, context: object, workload: Workload, tasks: Sequence[SweepTask], bin: float
+        self, context: object, workload: Workload, tasks: Sequence[SweepTask], bin: float, files: Sequence[PolicyFile]
     ) -> Iterator[SweepResult]:
         for number, task in enumerate(tasks):
             if number == self.stop_after:
                 raise KeyboardInterrupt
             self.append(task)
-            yield run_task(task, workload, bin)
+            yield run_task(task, workload, bin, files)
 
 
 @pytest.fixture
@@ -148,3 +149,17 @@ def test_tables_show_means_and_confidence(headgate: Headgate, sensors: Path, run
     assert lines[2].strip() == "slowdown.mean"
     assert [line.split()[0] for line in lines[-2:]] == ["0.5", "0.9"]
     assert all(" ± " in line for line in lines[-2:])
+
+
+def test_a_changed_policy_of_a_file_is_run_again(
+    headgate: Headgate, sensors: Path, runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[2] / "examples" / "weighted_wait.py").read_text()
+    own = "./mine.py:WeightedWait"
+    asked = ("sweep", sensors, *OPTIONS, "-p", own, "--vary", "policy.level=query")
+    for changed, policies in ((text, ["hr", "hnr", own]), (f"{text}\n", [own])):
+        Path("mine.py").write_text(changed)
+        runs.clear()
+        assert headgate(*asked).exit_code == 0
+        assert [task.policy for task in runs] == policies

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from headgate import __version__, logs
-from headgate.cli import compare, dead_letters, explain, journal, policies, results, simulate, sweep, trace
+from headgate.cli import check, compare, dead_letters, explain, journal, policies, results, simulate, sweep, trace
 from headgate.cli import run as engine
 from headgate.cli.console import INTERRUPTED, examples, note
 from headgate.cli.fresh import app as fresh
@@ -53,6 +53,7 @@ app = typer.Typer(
 app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
+app.command("check", epilog=check.EXAMPLES)(check.check)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.add_typer(policies.app, name="policies")
 app.command("replay", epilog=trace.REPLAY_EXAMPLES)(trace.replay)

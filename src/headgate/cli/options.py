@@ -33,7 +33,7 @@ Policies = Annotated[
     typer.Option(
         "--policy",
         "-p",
-        help='A policy with its settings, as "bsd, train=10"; repeat for more.',
+        help='A policy with its settings, as "bsd, train=10" or ./mine.py:Mine; repeat for more.',
         show_default=False,
         metavar="POLICY",
         autocompletion=_policy_names,
@@ -86,11 +86,13 @@ def choice(kind: type[Choice], text: str, what: str) -> Choice:
 
 
 def check_policies(texts: Iterable[str]) -> list[str]:
-    """The policies as given, without duplicates; refuses unknown ones."""
+    """The policies as given, without duplicates, those of files loaded; refuses unknown ones."""
     from headgate.policies.registry import create
+    from headgate.policy_files import load_policies
 
     given = list(dict.fromkeys(texts))
     for text in given:
+        load_policies(text)
         create(text)
     return given
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from headgate.metrics import Records, Report, measure
 from headgate.model import HeadgateError
+from headgate.policy_files import PolicyFile, load_policies
 from headgate.workload import Workload
 
 
@@ -33,7 +34,9 @@ def run_all(
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_ignore_interrupts)
     try:
         with _interrupts_ignored():
-            futures = {pool.submit(run_one, workload, policy, bin, keep): policy for policy in policies}
+            futures = {
+                pool.submit(run_one, workload, policy, bin, keep, load_policies(policy)): policy for policy in policies
+            }
         for future in as_completed(futures):
             yield futures[future], _result(future)
     except BaseException:
@@ -42,10 +45,12 @@ def run_all(
     pool.shutdown()
 
 
-def run_one(workload: Workload, policy: str, bin: float, keep: bool) -> Finished:
+def run_one(workload: Workload, policy: str, bin: float, keep: bool, files: Sequence[PolicyFile] = ()) -> Finished:
     """Run one simulation and measure it in the same process: a report is much smaller than the records."""
     from headgate.sim import simulate
 
+    for file in files:
+        file.load()
     records = simulate(workload, policy, bin=bin)
     return Finished(measure(records, bin), records if keep else None)
 

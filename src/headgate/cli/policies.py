@@ -11,13 +11,13 @@ from rich.text import Text
 
 from headgate.cli.console import examples, show, show_json
 from headgate.cli.tables import plain_table
-from headgate.model import HeadgateError, Spec, unknown
+from headgate.model import Spec
 
 if TYPE_CHECKING:
     from headgate.policies.contract import Policy
     from headgate.policies.settings import Setting
 
-EXAMPLES = examples("policies", "policies show bsd", "policies show bsd --json")
+EXAMPLES = examples("policies", "policies show bsd", "policies show bsd --json", "policies show ./mine.py:Mine")
 
 app = typer.Typer(invoke_without_command=True, epilog=EXAMPLES)
 
@@ -45,20 +45,19 @@ def catalogue(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command("show", epilog=EXAMPLES)
 def show_policy(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Name of a policy.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Name of a policy, or ./FILE.py:CLASS.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
     """Show one policy: what it does, its settings, what it needs to know, where it comes from."""
-    from headgate.policies.registry import policies
+    from headgate.policies.registry import find
+    from headgate.policy_files import load_policies
 
-    registered = policies()
-    asked = Spec.parse(name).name
-    if asked not in registered:
-        raise unknown("policy", asked, registered)
+    load_policies(name)
+    policy = find(Spec.parse(name).name)
     if as_json or context.obj:
-        show_json(_details(registered[asked]))
+        show_json(_details(policy))
     else:
-        _show_details(registered[asked])
+        _show_details(policy)
 
 
 def _summary(policy: type[Policy]) -> dict[str, Any]:
@@ -98,8 +97,9 @@ def _show_details(policy: type[Policy]) -> None:
         settings.add_row(setting.name, Text(_written(setting.default)), Text(setting.meaning + choices))
     facts = plain_table("", "")
     facts.show_header, facts.box = False, None
-    facts.add_row(Text("rule", "bold"), Text(policy.rule))
-    facts.add_row(Text("source", "bold"), Text(policy.source))
+    for name, value in (("rule", policy.rule), ("source", policy.source)):
+        if value:  # a policy of the user's own may say neither
+            facts.add_row(Text(name, "bold"), Text(value))
     needs = [f"{need}: {_meaning(need)}" for need in sorted(policy.needs)]
     facts.add_row(Text("needs", "bold"), Text("\n".join(needs) or "nothing but arrivals"))
     show(Text(policy.name, "bold"), "", Padding(Text(_description(policy)), (0, 2)), "", facts, "", settings)
@@ -113,9 +113,7 @@ def _written(value: object) -> str:
 
 def _description(policy: type[Policy]) -> str:
     """The docstring with its paragraphs unwrapped: the terminal has its own width."""
-    if not policy.__doc__:
-        raise HeadgateError(f"policy '{policy.name}' says nothing about itself", hint="give its class a docstring")
-    paragraphs = inspect.cleandoc(policy.__doc__).split("\n\n")
+    paragraphs = inspect.cleandoc(policy.__doc__ or "It says nothing about itself.").split("\n\n")
     return "\n\n".join(text if text.startswith(">>>") else " ".join(text.split()) for text in paragraphs)
 
 

@@ -50,7 +50,11 @@ _logger = logs.logger("cli")
 PolicyOption = Annotated[
     str | None,
     typer.Option(
-        "--policy", "-p", help='The policy with its settings, as "bsd, train=10".', show_default=False, metavar="POLICY"
+        "--policy",
+        "-p",
+        help='The policy with its settings, as "bsd, train=10" or ./mine.py:Mine.',
+        show_default=False,
+        metavar="POLICY",
     ),
 ]
 Workers = Annotated[int, typer.Option("--workers", help="Runs at a time.", metavar="N")]
@@ -87,7 +91,6 @@ def run(
     """
     from headgate.spark import arguments
     from headgate.spark.store.directory import DataDirectory
-    from headgate.spark.workload import check_workload
 
     limit = math.inf if lasting is None else read_duration(lasting, "--for")
     arguments.workers(workers, "--workers")
@@ -95,8 +98,8 @@ def run(
         options.check_policies([policy])
     options.check_output(record, "--record")
     workload = options.load(file, fuse=fuse)
-    check_workload(workload)
     place = Path("out") / workload.name if directory is None else directory
+    _check(workload, file, policy, place)
     DataDirectory(place).close()  # refuses one that is in use or not ours before Spark takes its time to start
     settings = {"directory": place, "workers": workers, **({} if policy is None else {"policy": policy})}
     if fuse is not None or workload.fuse is not Fuse.OFF:  # a file that says nothing leaves it to the engine
@@ -109,6 +112,22 @@ def run(
     _note_failures_and_paths(status, place, record)
     if stopped:
         raise typer.Exit(INTERRUPTED)
+
+
+def _check(workload: Workload, file: Path, policy: str | None, place: Path) -> None:
+    """Refuse what is wrong with the file, by its line, before Spark takes its time to start."""
+    from headgate.sim.policy_fit import policy_problems
+    from headgate.spark.engine.engine import DEFAULT_POLICY
+    from headgate.spark.workload_checks import engine_problems
+    from headgate.workload.workload_locations import WorkloadLocations
+
+    places = WorkloadLocations.of_file(file)
+    found = engine_problems(workload, places, directory=place)
+    found += policy_problems(workload, places, [DEFAULT_POLICY if policy is None else policy])
+    if len(found) > 1:
+        note(f"headgate: {len(found)} things are wrong; headgate check {shlex.quote(str(file))} --engine tells all")
+    for error in places.by_line(found):
+        raise error
 
 
 def _run(
@@ -150,7 +169,8 @@ def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Inter
         following = 0.0
         while True:
             seconds = time.monotonic() - began
-            schedule.advance(session, seconds)
+            for refused in schedule.advance(session, seconds):
+                note(refused)
             over = seconds >= limit or (session.source_thread.ended and session.engine.drained())
             if over or interrupts.seen:
                 return seconds

@@ -81,7 +81,7 @@ def trace_files(record: Path | None, policies: Sequence[str]) -> dict[str, Path]
         return {policies[0]: record}
     names: list[str] = []
     for policy in policies:
-        name = re.sub(r"[^\w.]+", "-", policy).strip("-")
+        name = re.sub(r"[^\w.]+", "-", policy).strip("-.")
         names.append(name if name not in names else f"{name}-{len(names) + 1}")
     return {
         policy: record.with_name(f"{record.stem}.{name}{record.suffix}")

@@ -124,7 +124,7 @@ def _run_on_spark(
 
     spark = start_spark(master, log)
     try:
-        yield from run_tasks(spark.sparkContext, plan.workload, missing, bin)
+        yield from run_tasks(spark.sparkContext, plan.workload, missing, bin, plan.files)
     finally:
         spark.stop()
 

@@ -27,14 +27,25 @@ _TIMES = frozenset({"wait", "cost", "global_cost", "ideal_time", "remaining_time
 TraceFile = Annotated[
     Path, typer.Argument(help="A trace that simulate --record wrote.", show_default=False, metavar="TRACE")
 ]
+FilePolicies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        "-p",
+        help="Where a policy of your own is that the trace names, as ./mine.py:Mine; repeat for more.",
+        show_default=False,
+        metavar="POLICY",
+    ),
+]
 Answer = TypeVar("Answer")
 
 
-def replay(trace: TraceFile, as_json: AsJson = False) -> None:
+def replay(trace: TraceFile, policy: FilePolicies = None, as_json: AsJson = False) -> None:
     """Repeat a recorded trace and say whether every decision is the same; exit 1 if not."""
     from headgate.core.trace import replay_trace
 
-    replayed = _read(trace, replay_trace)
+    given = _load(policy or ())
+    replayed = _read(trace, lambda lines: replay_trace(lines, given))
     if as_json:
         show_json(asdict(replayed) | {"same": replayed.same})
     else:
@@ -46,6 +57,7 @@ def replay(trace: TraceFile, as_json: AsJson = False) -> None:
 def why(
     trace: TraceFile,
     decision: Annotated[int, typer.Argument(help="Number of the decision, from 1.", show_default=False)],
+    policy: FilePolicies = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain one decision of a trace: the numbers of the unit that won, and of the runner-up."""
@@ -53,11 +65,25 @@ def why(
 
     if decision < 1:
         raise HeadgateError(f"decisions are counted from 1, found {decision}", hint="write 1 for the first")
-    why_chosen = _read(trace, lambda lines: explain_decision(lines, decision))
+    given = _load(policy or ())
+    why_chosen = _read(trace, lambda lines: explain_decision(lines, decision, given))
     if as_json:
         show_json({"decision": decision, **asdict(why_chosen)})
     else:
         _show_why(decision, why_chosen)
+
+
+def _load(policies: Iterable[str]) -> list[str]:
+    """Load policies of files, and return their names."""
+    from headgate.policy_files import load_policies
+
+    files = {text: load_policies(text) for text in policies}
+    for text, loaded in files.items():
+        if not loaded:
+            raise HeadgateError(
+                f"--policy: '{text}' is not a policy of a file", hint="leave it out: the trace says which it is"
+            )
+    return [file.name for loaded in files.values() for file in loaded]
 
 
 def _read(trace: Path, ask: Callable[[Iterable[str]], Answer]) -> Answer:
@@ -86,7 +112,8 @@ def _show_replayed(trace: Path, replayed: TraceReplay) -> None:
 
 
 def _show_why(decision: int, why_chosen: Why) -> None:
-    show(Text(f"decision {decision} by {why_chosen.policy}: {why_chosen.winner} ran, by {why_chosen.rule}"))
+    rule = f", by {why_chosen.rule}" if why_chosen.rule else ""
+    show(Text(f"decision {decision} by {why_chosen.policy}: {why_chosen.winner} ran{rule}"))
     sides = {f"winner: {why_chosen.winner}": why_chosen.numbers}
     if why_chosen.runner_up is not None:
         sides[f"runner-up: {why_chosen.runner_up}"] = why_chosen.runner_up_numbers

@@ -297,8 +297,9 @@ class Scheduler:
     def _use(self, policy: str | Policy, now: float, fuse: Fuse | None = None) -> None:
         """Let a policy decide from now on; one that refuses the network changes nothing."""
         chosen = create(policy) if isinstance(policy, str) else policy
-        chosen.check(self.network)
-        self.policy = chosen if self._guard is None else self._guard(chosen)
+        guarded = chosen if self._guard is None else self._guard(chosen)
+        guarded.check(self.network)
+        self.policy = guarded
         self.fuse = self.fuse if fuse is None else fuse
         self.policy.seed(self.seed)
         self._choose = self.policy.choose

@@ -3,22 +3,27 @@
 A trace is lines of JSON. The first holds the network, the policy and the seed; each further line is one call:
 an arrival, a frontier, a change, a worker's request with the answer it got, the end of a run. Replay repeats the calls
 and must give the same answers.
+
+A trace may name a policy of a file (`./mine.py:Mine`). That is code, and a trace may come from anywhere: such a policy
+is used only if the caller has loaded it and gives its name.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from headgate.core import events
-from headgate.core.events import Arrived, Event, Frontier
+from headgate.core.events import Arrived, Event, Frontier, PolicyChanged
 from headgate.core.scheduler import Scheduler
 from headgate.model import Answered, HeadgateError, Idle, OperatorOutcome, Outcome, Produced, Run, Train, Why, WorkerId
 from headgate.model.codec import from_plain, to_plain
+from headgate.model.policy_names import names_from_files, same_file_and_class
 from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
+from headgate.policies.guarded import checked_if_from_file
 from headgate.stats import Measured, OperatorStatistics
 
 VERSION = 1
@@ -93,10 +98,13 @@ class TraceReplay:
         return not self.differences
 
 
-def replay_trace(lines: Iterable[str]) -> TraceReplay:
-    """Repeat a trace and compare every answer with the recorded one."""
+def replay_trace(lines: Iterable[str], policies: Sequence[str] = ()) -> TraceReplay:
+    """Repeat a trace and compare every answer with the recorded one.
+
+    `policies` are loaded policies of files that may stand for those the trace names, by file name and class.
+    """
     calls, differences = 0, []
-    trace_calls = _TraceCalls(lines)
+    trace_calls = _TraceCalls(lines, policies)
     try:
         for calls, (line, answer) in enumerate(trace_calls.answers(), 1):  # noqa: B007
             if answer is not None:
@@ -111,9 +119,9 @@ def replay_trace(lines: Iterable[str]) -> TraceReplay:
     return TraceReplay(str(scheduler.policy), calls, scheduler.decisions, scheduler.runs, differences)
 
 
-def explain_decision(lines: Iterable[str], number: int) -> Why:
+def explain_decision(lines: Iterable[str], number: int, policies: Sequence[str] = ()) -> Why:
     """Why the decision of that number (from 1) was made: as recorded, else by replay up to it."""
-    trace_calls = _TraceCalls(lines)
+    trace_calls = _TraceCalls(lines, policies)
     scheduler = trace_calls.scheduler
     scheduler.explaining = True
     for line, answer in trace_calls.answers():
@@ -128,14 +136,15 @@ def explain_decision(lines: Iterable[str], number: int) -> Why:
 class _TraceCalls:
     """Feeds the calls of a trace to a fresh scheduler."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
+    def __init__(self, lines: Iterable[str], policies: Sequence[str]) -> None:
         self._lines = iter(lines)
+        self._policies = policies
         self.number = 0
         first = self._read()
         if first is None or first.get("trace") != VERSION:
             raise HeadgateError("this is not a trace of this version", hint="record one with --record t.jsonl")
         try:
-            self.scheduler = _scheduler(first)
+            self.scheduler = _scheduler({**first, "policy": _replayable(first["policy"], policies)})
         except _DAMAGE_ERRORS as error:
             raise self._damaged(f"this is not the beginning of a trace: {error!r}") from None
 
@@ -159,7 +168,10 @@ class _TraceCalls:
         if "finished" in line:
             scheduler.finished(_outcome(line, scheduler), now)
         else:
-            scheduler.event(_event(line), now)
+            event = _event(line)
+            if isinstance(event, PolicyChanged):
+                event = replace(event, policy=_replayable(event.policy, self._policies))
+            scheduler.event(event, now)
         return None
 
     def _read(self) -> dict[str, Any] | None:
@@ -178,6 +190,19 @@ class _TraceCalls:
         return line
 
 
+def _replayable(recorded: str, given: Sequence[str]) -> str:
+    """The policy as it is known here; one of a file only if the caller gives it."""
+    for name in names_from_files(recorded):
+        known = next((other for other in given if same_file_and_class(name, other)), None)
+        if known is None:
+            raise HeadgateError(
+                f"the trace names policy '{name}', code in a file, which is read only if you say so",
+                hint=f"look at the file, then add --policy {name}",
+            )
+        recorded = recorded.replace(name, known)
+    return recorded
+
+
 def _scheduler(first: dict[str, Any]) -> Scheduler:
     parts = (from_plain(first[key]) for key in ("queries", "streams", "classes", "tables"))
     network = Network.of(*parts, share=first["share"], reads=first.get("reads", False))
@@ -194,6 +219,7 @@ def _scheduler(first: dict[str, Any]) -> Scheduler:
         fuse=Fuse(first["fuse"]),
         seed=first["seed"],
         rest=first.get("rest", 0.0),
+        guard=checked_if_from_file,
     )
 
 

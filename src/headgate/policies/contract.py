@@ -26,7 +26,9 @@ Cut = Callable[[Level], Sequence[Unit]]  # the units of a level
 class View(Protocol):
     """What a policy may read of the scheduler."""
 
-    now: float
+    @property
+    def now(self) -> float:
+        """The time of the decision, in seconds; arrivals are times too, so a wait is now - arrival."""
 
     @property
     def units(self) -> Mapping[UnitId, Unit]:
@@ -37,10 +39,12 @@ class View(Protocol):
         """Units for which something waits and nothing running shares an operator."""
 
     @property
-    def running(self) -> Mapping[WorkerId, Run]: ...
+    def running(self) -> Mapping[WorkerId, Run]:
+        """The runs under way, by worker."""
 
     @property
-    def stats(self) -> Stats: ...
+    def stats(self) -> Stats:
+        """The statistics that the policy declares in `needs`."""
 
     def queue(self, number: QueueId) -> Queue:
         """What waits before one input of an operator; a unit's own are in `unit.queues`."""

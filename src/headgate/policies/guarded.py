@@ -1,17 +1,19 @@
-"""A policy whose exceptions do not reach the scheduler: they are kept, and the policy is not asked any more.
+"""Policies whose exceptions do not reach the scheduler as they are.
 
-The engine puts another policy in its place; a simulation rather fails, so that its author sees where.
+`Guarded` keeps them, and the policy is not asked any more: the engine puts another one in its place. `Checked` makes
+one line of them, with the place in the policy's code: a simulation rather fails, so that its author sees where.
 """
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from headgate.model import IDLE, Choice, HeadgateError, Idle, Outcome, QueueId, Run, Unit, Why, WorkerId
+from headgate.model.policy_names import is_from_file
 from headgate.plan.network import Network
 from headgate.policies.contract import Cut, Policy, View
+from headgate.policies.failures import failure_text
 from headgate.stats import Stats
 
 R = TypeVar("R")
@@ -48,7 +50,7 @@ class Guarded(Policy):
             raise
         except Exception as error:
             hint = "choose another policy"
-            raise HeadgateError(f"policy '{self}' failed: {type(error).__name__}: {error}", hint=hint) from error
+            raise HeadgateError(self._failure(error), hint=hint) from error
 
     def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
         return self._guard(self.inner.regroup, None, network, stats, cut)
@@ -71,14 +73,9 @@ class Guarded(Policy):
         if isinstance(choice, Idle):
             return choice
         try:
-            for unit in choice.units:
-                if unit.id not in view.ready:
-                    raise LookupError(f"it chose {unit}, which is not ready")
-            if not choice.units:
-                raise LookupError("it chose nothing")
+            _check_choice(choice, view)
         except Exception as error:
-            self.error = error
-            return IDLE
+            return self._failed(error, IDLE)  # type: ignore[no-any-return]
         return choice
 
     def explain(self, view: View, choice: Choice) -> Why:
@@ -87,12 +84,10 @@ class Guarded(Policy):
     def report(self) -> str:
         """The policy's error, with the place in its code."""
         assert self.error is not None
-        text = f"{type(self.error).__name__}: {self.error}"
-        frames = traceback.extract_tb(self.error.__traceback__)
-        inside = [frame for frame in frames if frame.filename != __file__]
-        if inside:
-            text += f" ({inside[-1].filename}:{inside[-1].lineno}, in {inside[-1].name})"
-        return f"policy '{self}' failed: {text}"
+        return self._failure(self.error)
+
+    def _failure(self, error: Exception) -> str:
+        return f"policy '{self}' failed: {failure_text(error, type(self.inner))}"
 
     def _guard(self, call: Callable[..., R], otherwise: Any, *given: Any) -> R:
         if self.error is not None:
@@ -100,5 +95,30 @@ class Guarded(Policy):
         try:
             return call(*given)
         except Exception as error:
-            self.error = error
-            return otherwise  # type: ignore[no-any-return]
+            return self._failed(error, otherwise)  # type: ignore[no-any-return]
+
+    def _failed(self, error: Exception, otherwise: Any) -> Any:
+        self.error = error
+        return otherwise
+
+
+class Checked(Guarded):
+    """Forwards every call to another policy; what it raises becomes one line with the place in the policy's code."""
+
+    def _failed(self, error: Exception, otherwise: Any) -> Any:
+        raise HeadgateError(self._failure(error), hint="correct the policy") from error
+
+
+def checked_if_from_file(policy: Policy) -> Policy:
+    """A policy of the user's own file behind `Checked`; the package's own as they are."""
+    return Checked(policy) if is_from_file(policy.name) else policy
+
+
+def _check_choice(choice: object, view: View) -> None:
+    if not isinstance(choice, Choice):
+        raise TypeError(f"choose answered {choice!r}, which is neither a Choice nor Idle")
+    for unit in choice.units:
+        if unit.id not in view.ready:
+            raise LookupError(f"it chose {unit}, which is not ready")
+    if not choice.units:
+        raise LookupError("it chose nothing")

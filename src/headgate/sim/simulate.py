@@ -14,6 +14,7 @@ from typing import TextIO
 from headgate.core import Arrived, RecordingScheduler, Scheduler
 from headgate.metrics import QueryRecords, Records
 from headgate.model import Idle, Join, Outcome, Query, Run, WorkerId, walk
+from headgate.policies.guarded import checked_if_from_file
 from headgate.sim.changes import happenings
 from headgate.sim.feeds import Feeds
 from headgate.sim.gauge import Gauge
@@ -256,6 +257,7 @@ class Simulation:
             "train": workload.train,
             "fuse": workload.fuse,
             "seed": workload.seed,
+            "guard": checked_if_from_file,
         }
         if trace is None:
             return Scheduler(workload.network(), policy, **settings)  # type: ignore[arg-type]

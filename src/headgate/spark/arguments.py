@@ -94,6 +94,15 @@ def function(value: Any, name: str) -> None:
         raise HeadgateError(f"must be a function, found {as_text(value)}", where=name, hint="give one, or leave it out")
 
 
+def which_spark(spark: object, master_url: object, directory: object) -> tuple[SparkSession | None, str]:
+    """The running Spark that was given, if any, and else the URL of the master on which to start one."""
+    given = None if spark is None else running_spark(spark)
+    url = master(master_url, "given" if given is not None else directory)
+    if given is not None:
+        check_shared(str(given.sparkContext.master), directory)
+    return given, url
+
+
 def master(value: object, directory: object) -> str:
     """The URL of a Spark master. A cluster needs a shared directory, since its executors read and write files there."""
     with located("master"):

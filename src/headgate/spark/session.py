@@ -10,7 +10,6 @@ from dataclasses import replace
 from math import inf
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +22,7 @@ from headgate.model.values import located, text
 from headgate.plan.fusion import Fuse
 from headgate.plan.sql import plan_sql
 from headgate.policies.registry import create
+from headgate.policy_files import load_policies
 from headgate.spark import arguments
 from headgate.spark.engine.engine import DEFAULT_POLICY, Engine
 from headgate.spark.handle import Handle
@@ -50,7 +50,8 @@ class Session:
 
     On an embedded Spark, on a running SparkSession (`spark=…`) or on a master (`master="spark://…"`). Data and results
     are kept in `directory`; without one they are deleted when the session ends. Queries of one form share a Spark job
-    if they are in the same class; with `fuse="all"` in any class, with "off" never.
+    if they are in the same class; with `fuse="all"` in any class, with "off" never. `policy` is a name with settings,
+    as "hnr, train=500", or a file and class of your own, as "./mine.py:Mine".
 
     A wrong value raises `HeadgateError` and changes nothing. Times are numbers of seconds or text with a unit, as in
     "500 ms". After `close` every call is refused, except reading results that are in files.
@@ -69,10 +70,7 @@ class Session:
         record: Callable[[str], Any] | None = None,
     ) -> None:
         # Check all arguments first, since Spark takes some seconds to start.
-        given = None if spark is None else arguments.running_spark(spark)
-        url = arguments.master(master, "given" if given is not None else directory)
-        if given is not None:
-            arguments.check_shared(str(given.sparkContext.master), directory)
+        given, url = arguments.which_spark(spark, master, directory)
         folder = arguments.folder(directory)
         settings: dict[str, Any] = {
             "policy": arguments.policy(policy),
@@ -81,6 +79,7 @@ class Session:
             "seed": arguments.seed(seed),
             "record": record,
         }
+        load_policies(policy)
         create(policy)
         arguments.function(record, "record")
         self.gate = Gate()
@@ -323,8 +322,13 @@ class Session:
 
     @gated
     def set_policy(self, policy: str, fuse: str | None = None) -> None:
-        """Change the scheduling policy and, with `fuse`, which queries share jobs."""
-        self.engine.set_policy(arguments.policy(policy), None if fuse is None else arguments.fusion(fuse))
+        """Change the scheduling policy and, with `fuse`, which queries share jobs.
+
+        `policy` is a name with settings, as "hnr, train=500", or a file and class of your own, as "./mine.py:Mine".
+        """
+        scope = None if fuse is None else arguments.fusion(fuse)
+        load_policies(arguments.policy(policy))
+        self.engine.set_policy(policy, scope)
 
     @gated
     def set_priority(self, query_class: str, priority: float) -> None:
@@ -373,9 +377,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _restart_spark(self) -> SparkSession:

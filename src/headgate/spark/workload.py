@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from headgate.model import HeadgateError, Query, Stream, Table
-from headgate.spark.arguments import check_callback
 from headgate.spark.ingest.sources import open_source
-from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.session import Session
-from headgate.spark.sinks.registry import is_file, parse_sink
+from headgate.spark.sinks.registry import is_file
+from headgate.spark.workload_checks import engine_problems
 from headgate.workload import Change, Workload
 
 Action = Callable[[Session], object]
@@ -23,7 +22,8 @@ def open_workload(workload: Workload, **settings: Any) -> Session:
 
     The settings are those of `Session`. A stream whose log says that it has ended gets no source.
     """
-    check_workload(workload)
+    directory = settings.get("directory")
+    check_workload(workload, None if directory is None else Path(directory))
     session = Session(**{"seed": workload.seed, **settings})
     try:
         _declare(session, workload)
@@ -36,26 +36,10 @@ def open_workload(workload: Workload, **settings: Any) -> Session:
     return session
 
 
-def check_workload(workload: Workload) -> None:
-    """Refuse what the engine cannot run: costs instead of SQL, streams without columns."""
-    for query in workload.queries:
-        if query.sql is None:
-            raise HeadgateError(
-                f"query '{query.name}' is given by the costs of its operators, which only the simulator can run",
-                hint="write it as sql, or use headgate simulate",
-            )
-        parse_sink(query.sink or "parquet")
-        check_callback(query.sink, None)
-    limits = [query.lag for query in workload.queries] + [query_class.lag for query_class in workload.classes]
-    for limit in limits:
-        if limit is not None:
-            parse_lag(limit)
-    for stream in workload.streams:
-        if not stream.schema:
-            raise HeadgateError(
-                f"stream '{stream.name}' has no schema, which the engine needs",
-                hint='write for example schema = "id bigint, temp double, ts timestamp"',
-            )
+def check_workload(workload: Workload, directory: Path | None = None) -> None:
+    """Refuse what the engine cannot run, before Spark takes its time to start."""
+    for error in engine_problems(workload, directory=directory):
+        raise error
 
 
 def start_query(session: Session, query: Query) -> None:
@@ -85,10 +69,19 @@ class Schedule:
         actions = [(change.at, action) for change in workload.changes if (action := _action(change)) is not None]
         return cls(sorted(actions, key=lambda timed: timed[0]))
 
-    def advance(self, session: Session, seconds: float) -> None:
-        """Apply the changes that are due so many seconds after the start."""
+    def advance(self, session: Session, seconds: float) -> list[str]:
+        """Apply the changes that are due so many seconds after the start; returns why some were refused.
+
+        A change that does not fit any more, as of a query that has been stopped, must not end a run.
+        """
+        refused = []
         while self.due and self.due[0][0] <= seconds:
-            self.due.pop(0)[1](session)
+            at, action = self.due.pop(0)
+            try:
+                action(session)
+            except HeadgateError as error:
+                refused.append(f"the change at {at:g} s was left out: {error}")
+        return refused
 
 
 def left_out(changes: Iterable[Change]) -> int:

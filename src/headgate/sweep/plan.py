@@ -8,6 +8,7 @@ from typing import Any
 
 from headgate.model import HeadgateError
 from headgate.policies.registry import create
+from headgate.policy_files import PolicyFile, load_policies
 from headgate.sweep.finished_results import result_key
 from headgate.sweep.spark_tasks import SweepTask
 from headgate.sweep.varied_settings import Point, Vary, points, varied, varied_policy
@@ -32,6 +33,7 @@ class Sweep:
     varied: Sequence[Vary]  # without the seed
     seeds: Sequence[int]
     tasks: Mapping[str, SweepTask]
+    files: Sequence[PolicyFile] = ()  # of policies of the user's own
 
     @property
     def varied_names(self) -> list[str]:
@@ -54,16 +56,18 @@ def plan_sweep(
     settings = [Vary.parse(text) for text in vary]
     _refuse_duplicates(settings)
     seed_numbers = _seed_numbers(workload, settings, seeds)
+    files = {policy: loaded for policy in policies if (loaded := load_policies(policy))}
     without_seed = [setting for setting in settings if setting.name != "seed"]
     tasks = {}
     for point in points(without_seed):
         varied(workload, point)  # refuses impossible values
         for policy in policies:
             create(varied_policy(policy, point))
+            code = [file.text for file in files.get(policy, ())]
             for seed in seed_numbers:
-                key = result_key(fixed_inputs, policy, point, seed)
+                key = result_key(fixed_inputs, policy, point, seed, *code)
                 tasks[key] = SweepTask(key, policy, point, seed)
-    return Sweep(workload, without_seed, seed_numbers, tasks)
+    return Sweep(workload, without_seed, seed_numbers, tasks, [file for loaded in files.values() for file in loaded])
 
 
 def _refuse_duplicates(settings: Sequence[Vary]) -> None:

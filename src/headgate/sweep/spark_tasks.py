@@ -17,6 +17,7 @@ from pyspark import Accumulator, AccumulatorParam, Broadcast, SparkContext
 from headgate.metrics import measure
 from headgate.metrics.report.json_tree import flatten
 from headgate.model import HeadgateError
+from headgate.policy_files import PolicyFile
 from headgate.sim import simulate
 from headgate.sweep.varied_settings import Point, varied, varied_policy
 from headgate.workload import Workload
@@ -44,9 +45,11 @@ class SweepResult:
     error: str = ""
 
 
-def run_task(task: SweepTask, workload: Workload, bin: float) -> SweepResult:
+def run_task(task: SweepTask, workload: Workload, bin: float, files: Sequence[PolicyFile] = ()) -> SweepResult:
     """Run one simulation in this process: on an executor, or in a test."""
     try:
+        for file in files:
+            file.load()
         varied_workload = varied(workload, {**task.point, "seed": task.seed})
         records = simulate(varied_workload, varied_policy(task.policy, task.point), bin=bin)
         tree = measure(records, bin).to_json()
@@ -59,12 +62,15 @@ def run_task(task: SweepTask, workload: Workload, bin: float) -> SweepResult:
 
 
 def run_tasks(
-    context: SparkContext, workload: Workload, tasks: Sequence[SweepTask], bin: float
+    context: SparkContext, workload: Workload, tasks: Sequence[SweepTask], bin: float, files: Sequence[PolicyFile] = ()
 ) -> Iterator[SweepResult]:
-    """Yield every task's result in the order in which tasks end; closing the iterator cancels the rest."""
+    """Yield every task's result in the order in which tasks end; closing the iterator cancels the rest.
+
+    The text of policy files goes along; on other machines they can import what is installed there, and no file beside.
+    """
     if not tasks:
         return
-    shared = context.broadcast(workload)
+    shared = context.broadcast((workload, files))
     finished: Accumulator[list[SweepResult]] = context.accumulator([], _ListAccumulator())
     # The job blocks its thread until it ends; this one stays free to yield results and to receive Ctrl-C.
     with _package_on_executors(context), ThreadPoolExecutor(1) as thread:
@@ -78,13 +84,14 @@ def run_tasks(
 
 def _run_job(
     context: SparkContext,
-    shared: Broadcast[Workload],
+    shared: Broadcast[tuple[Workload, Sequence[PolicyFile]]],
     tasks: Sequence[SweepTask],
     bin: float,
     finished: Accumulator[list[SweepResult]],
 ) -> None:
     def run(task: SweepTask) -> None:
-        finished.add([run_task(task, shared.value, bin)])
+        workload, files = shared.value
+        finished.add([run_task(task, workload, bin, files)])
 
     context.parallelize(tasks, len(tasks)).foreach(run)
 

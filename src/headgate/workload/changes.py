@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from headgate.model import HeadgateError, Stream, unknown
+from headgate.model.policy_names import refuse_from_files
 from headgate.workload.arrivals import open_ended
 from headgate.workload.kinds import RULES
 from headgate.workload.operators import OperatorHandle, WrittenPlan
@@ -39,7 +40,9 @@ def read_change(section: ChangeSection, index: int, queries: Queries) -> Change:
         _check_name("query", section.query, queries.plans)
         _check_alive(section, queries.lives)
     with at("policy"):
-        Settings("none" if section.policy is None else section.policy)
+        if section.policy is not None:
+            Settings(section.policy)
+            refuse_from_files(section.policy)
     with at("operator"):
         operator = _operator(section, queries.plans)
     return Change(

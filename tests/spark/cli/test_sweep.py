@@ -13,7 +13,9 @@ from tests.spark.cli.test_run import run
 pytestmark = pytest.mark.spark
 
 SENSORS = FIXTURES / "sensors.toml"
-OPTIONS = ("-p", "hr", "-p", "hnr", "--duration", "1 s", "--json")
+OWN = f"{Path(__file__).parents[3]}/examples/weighted_wait.py:WeightedWait"
+POLICIES = ("hr", "hnr", OWN)
+OPTIONS = (*(word for policy in POLICIES for word in ("-p", policy)), "--duration", "1 s", "--json")
 
 
 def test_a_sweep_on_spark_is_the_simulations_one_by_one(headgate: Headgate, tmp_path: Path) -> None:
@@ -23,6 +25,6 @@ def test_a_sweep_on_spark_is_the_simulations_one_by_one(headgate: Headgate, tmp_
     swept = {(row["policy"], row["seed"]): row["measures"] for row in json.loads(done.stdout)["results"]}
     for seed in (1, 2):
         alone = json.loads(headgate("simulate", SENSORS, *OPTIONS, "--seed", str(seed)).stdout)["policies"]
-        for policy in ("hr", "hnr"):
+        for policy in POLICIES:
             assert swept[policy, seed]["response_time.p95"] == alone[policy]["response_time"]["p95"]
             assert swept[policy, seed]["slowdown.l2"] == alone[policy]["slowdown"]["l2"]

@@ -12,6 +12,7 @@ from rich.console import Console
 from headgate.cli.run import _picture
 from headgate.cli.status_table import status_table
 from headgate.metrics.measures.response import Distribution
+from headgate.model import HeadgateError
 from headgate.spark.session import Session
 from headgate.spark.status import Status, StatusLine
 from headgate.spark.workload import Schedule, left_out
@@ -61,6 +62,17 @@ def test_changes_come_when_they_are_due() -> None:
         ("until", 9.0),
     ]
     assert left_out(workload.changes) == 1
+
+
+def test_a_change_that_does_not_fit_is_left_out_and_the_others_come() -> None:
+    class Refuses(Told):
+        def set_policy(self, policy: str) -> None:
+            raise HeadgateError("there is no graph", hint="give one")
+
+    told = Refuses()
+    refused = Schedule.of(parse_workload(CHANGING)).advance(cast(Session, told), 9.0)
+    assert refused == ["the change at 1 s was left out: there is no graph; give one"]
+    assert told.told == [("q",), ("move", "high"), ("set_priority", "high", 80.0)]
 
 
 def line(name: str, query_class: str) -> StatusLine:

@@ -59,10 +59,14 @@ def test_all_that_a_spark_says_is_in_the_file(tmp_path: Path) -> None:
 def test_a_start_that_fails_says_why(tmp_path: Path) -> None:
     log = tmp_path / "spark.log"
     log.write_text("Error: of long ago\n")
-    done = started(log, JAVA_HOME=str(tmp_path / "none"))
+    java = tmp_path / "home" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    version = """echo 'openjdk version "17.0.1"'"""
+    java.write_text(f'#!/bin/sh\n[ "$1" = -version ] && exec {version}\necho "Error: no" >&2\nexit 1\n')
+    java.chmod(0o755)
+    done = started(log, JAVA_HOME=str(tmp_path / "home"))
     assert done.stderr == ""
-    assert "Spark did not start" in done.stdout
-    assert f"{tmp_path}/none/bin/java: No such file" in done.stdout
+    assert "Spark did not start: Error: no" in done.stdout
     assert f"all that Spark said is in {log}" in done.stdout
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headgate.model import HeadgateError, Level, Spec, Unit, UnitId, Value
 from headgate.policies.contract import Policy
-from headgate.policies.registry import create, policies
+from headgate.policies.registry import create, find
 from headgate.policies.settings import TRAIN
 
 _HINT = "write for example candidates=[rr, mtiq, (bsd, clusters=12)]"
@@ -28,9 +28,7 @@ def read_candidates(value: Value, given: Mapping[str, Value], *, drop: bool) -> 
 
 
 def _with(spec: Spec, given: Mapping[str, Value]) -> Spec:
-    kind = policies().get(spec.name)
-    if kind is None:
-        return spec  # `create` says what is wrong
+    kind = find(spec.name)
     if not _has(spec, given.get("level")):
         levels = " or ".join(level.value for level in kind.levels)
         raise HeadgateError(
@@ -42,8 +40,8 @@ def _with(spec: Spec, given: Mapping[str, Value]) -> Spec:
 
 
 def _has(spec: Spec, level: Value | None) -> bool:
-    kind = policies().get(spec.name)
-    return level is None or kind is None or "level" in spec.settings or Level(str(level)) in kind.levels
+    kind = find(spec.name)
+    return level is None or "level" in spec.settings or Level(str(level)) in kind.levels
 
 
 def together(

@@ -11,6 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, StructField, StructType
 
 from headgate.model import HeadgateError, Stream, Table
+from headgate.spark.compile.type_names import is_no_type, plain_type
 
 OFFSET, ARRIVAL, LATE = "_offset", "_arrival", "_late"  # of a tuple in its log
 CLOSES = "_closes"  # the end of the window that a result belongs to, or null
@@ -21,7 +22,7 @@ _HINT = "write for example id bigint, temp double, ts timestamp"
 
 
 def spark_schema(of: Stream | Table) -> StructType:
-    """The declared columns as Spark's types; needs a running Spark, whose parser reads them."""
+    """The declared columns as Spark's types; other than plain ones need a running Spark, whose parser reads them."""
     if not of.schema:
         raise HeadgateError(f"'{of.name}' has no schema", hint=_HINT)
     return StructType([StructField(name, _type(of.name, name, text)) for name, text in of.schema])
@@ -82,17 +83,30 @@ def unique(names: Iterable[str]) -> list[str]:
     return taken
 
 
+def check_types(of: Stream | Table) -> bool:
+    """Refuse types that are certainly none; tells whether all others are known without Spark."""
+    for name, text in of.schema:
+        if is_no_type(text):
+            raise _no_type(of.name, name, text)
+    return all(plain_type(text) is not None for _, text in of.schema)
+
+
 def _type(owner: str, column: str, text: str) -> DataType:
     try:
         return _read(text)
     except PySparkException:
-        raise HeadgateError(f"column '{column}' of '{owner}' has no type '{text}'", hint=_HINT) from None
+        raise _no_type(owner, column, text) from None
+
+
+def _no_type(owner: str, column: str, text: str) -> HeadgateError:
+    return HeadgateError(f"column '{column}' of '{owner}' has no type '{text}'", hint=_HINT)
 
 
 @cache
 def _read(text: str) -> DataType:
     """Cached, since Spark's parser takes a millisecond and every query asks for the same few types."""
-    return DataType.fromDDL(text)
+    plain = plain_type(text)
+    return DataType.fromDDL(text) if plain is None else plain
 
 
 def _check_names(stream: Stream) -> None:

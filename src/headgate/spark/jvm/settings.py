@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from headgate.model import HeadgateError
 from headgate.spark.jvm.errors import first_line
+from headgate.spark.jvm.prerequisites import check_java, check_master
 
 LOG_SIZE = 5_000_000  # bytes of Spark's log before it is renamed to end in .1 and a new one begins
 
@@ -100,6 +101,9 @@ def start(master: str, log: Path, name: str = "headgate") -> SparkSession:
         raise HeadgateError(
             f"Spark's log cannot be written: {error.strerror}", where=str(log), hint="choose another directory"
         ) from error
+    if SparkContext._gateway is None:
+        check_java()
+    check_master(master)
     try:
         _start_java(session_builder, log)
         return session_builder.getOrCreate()

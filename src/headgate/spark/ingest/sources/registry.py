@@ -64,6 +64,19 @@ def open_source(text: str, stream: Stream, directory: Path, seed: int = 1, began
         raise error.at(f"source of '{stream.name}'") from None
 
 
+def try_source(text: str, stream: Stream, directory: Path, seed: int = 1, *, opens: bool = True) -> Reader | None:
+    """Open a source to see whether that works, before it is needed; the caller closes it again.
+
+    None for one of another package, which may do anything when it is opened, and without `opens`: then only its name is
+    checked.
+    """
+    settings = Settings(text)
+    opener = _opener(settings.name)
+    if not opens or not opener.__module__.startswith("headgate."):
+        return None
+    return opener(SourceRequest(settings, stream, directory, seed))
+
+
 def _opener(name: str) -> Opener:
     _load()
     if name not in _OPENERS:
