@@ -52,7 +52,7 @@ def compare(
     options.check_plot(plot)
     if jobs is not None and jobs < 1:
         raise HeadgateError(f"--jobs must be at least 1, found {jobs}", hint="leave it out for one per core")
-    workload = options.load(file, seed, duration, fuse)
+    workload = options.load_simulated(file, seed, duration, fuse, bin=width)
     check_measure(workload, by)
     chosen, left_out = (given, {}) if given else _fitting(workload)
     finished, complete = _run(workload, chosen, jobs, width, plot is not None)

@@ -70,11 +70,32 @@ def load(file: Path, seed: int | None = None, duration: str | None = None, fuse:
     """The workload of a file, with the values that options override."""
     from headgate.workload.reader import read_workload
 
+    check_seed(seed)
     longer = None if duration is None else read_duration(duration, "--duration")
     fused = None if fuse is None else choice(Fuse, fuse, "value for --fuse")
     workload = read_workload(file)
     said = {"seed": seed, "duration": longer, "fuse": fused}
     return replace(workload, **{name: value for name, value in said.items() if value is not None})  # type: ignore[arg-type]
+
+
+def load_simulated(
+    file: Path, seed: int | None = None, duration: str | None = None, fuse: str | None = None, *, bin: float
+) -> Workload:
+    """As `load`; refuses a workload that is too large for the simulator."""
+    from headgate.sim import check_size
+
+    workload = load(file, seed, duration, fuse)
+    try:
+        check_size(workload, bin)
+    except HeadgateError as error:
+        raise error.at(str(file)) from None
+    return workload
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuse a negative seed."""
+    if seed is not None and seed < 0:
+        raise HeadgateError(f"--seed must be at least 0, found {seed}", hint="write for example 1")
 
 
 def choice(kind: type[Choice], text: str, what: str) -> Choice:

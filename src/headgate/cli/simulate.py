@@ -60,7 +60,7 @@ def simulate(
     options.check_plot(plot)
     options.check_output(records, "--records", ("parquet", "csv"))
     options.check_output(record, "--record")
-    workload = options.load(file, seed, duration, fuse)
+    workload = options.load_simulated(file, seed, duration, fuse, bin=width)
     runs, complete = _simulate_all(workload, chosen, trace_files(record, chosen), width)
     if runs:
         _report(workload, runs, width, as_json)

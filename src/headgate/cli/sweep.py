@@ -73,7 +73,7 @@ def sweep(
     workload = options.load(file, None, duration, fuse)
     for path in measure or ():
         check_measure(workload, path)
-    plan = plan_sweep(workload, chosen, vary, seeds, (_text(file), duration, fuse, width))
+    plan = plan_sweep(workload, chosen, vary, seeds, (_text(file), duration, fuse, width), bin=width)
     folder = Path("out") / f"{workload.name}-sweep" if out is None else out
     finished = FinishedResults(folder)
     failed, complete = _run_missing(plan, finished, master, width)

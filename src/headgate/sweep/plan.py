@@ -8,6 +8,7 @@ from typing import Any
 
 from headgate.model import HeadgateError
 from headgate.policies.registry import create
+from headgate.sim import check_size
 from headgate.sweep.finished_results import result_key
 from headgate.sweep.spark_tasks import SweepTask
 from headgate.sweep.varied_settings import Point, Vary, points, varied, varied_policy
@@ -44,7 +45,7 @@ class Sweep:
 
 
 def plan_sweep(
-    workload: Workload, policies: Sequence[str], vary: Sequence[str], seeds: int, fixed_inputs: object
+    workload: Workload, policies: Sequence[str], vary: Sequence[str], seeds: int, fixed_inputs: object, *, bin: float
 ) -> Sweep:
     """Every combination of settings, policies and seeds, checked before anything runs.
 
@@ -57,7 +58,7 @@ def plan_sweep(
     without_seed = [setting for setting in settings if setting.name != "seed"]
     tasks = {}
     for point in points(without_seed):
-        varied(workload, point)  # refuses impossible values
+        check_size(varied(workload, point), bin)  # refuses impossible values
         for policy in policies:
             create(varied_policy(policy, point))
             for seed in seed_numbers:

@@ -27,7 +27,7 @@ _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 def read_workload(path: str | Path) -> Workload:
     """The workload that a file describes."""
     try:
-        text = Path(path).read_bytes().decode()
+        text = Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()
         raise HeadgateError(reason, where=str(path), hint="name a workload file (.toml)") from None

@@ -49,6 +49,7 @@ def simulate(
     from headgate.freshness.exact import even_frequency, freshness_at, general_plan, plan
     from headgate.freshness.mirror import observe
 
+    options.check_seed(seed)
     columns = ColumnNames(id, change_rate, access, size, floor, now)
     table = element_options.listed(elements, columns, min_freshness)
     mirrored = table.elements
