@@ -220,15 +220,15 @@ def test_load_of_what_costs_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     ("streams", "head", "says"),
     [
-        ("poisson, rate=1e12", {}, "stream 's': 1e[+]13 tuples would arrive, a simulation holds 10,000,000"),
+        ("poisson, rate=1e12", {}, "stream 's': 10,000,000,000,000 tuples would arrive, a simulation holds 10,000,000"),
         ("constant, rate=1e300", {}, "1e[+]301 tuples would arrive"),
-        ("steps, rates=[1e12], every=1s", {}, "1e[+]13 tuples would arrive"),
+        ("steps, rates=[1e12], every=1s", {}, "10,000,000,000,000 tuples would arrive"),
         ("poisson, rate=100, batch=1000000", {}, "1,000,000,000 tuples would arrive"),
         ("at, times=[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], batch=1000000", {}, "11,000,000 tuples would arrive"),
         ("steps, rates=[10, 20], every=1ns", {}, "more than 1,000,000 steps in one simulation"),
         ("onoff, rate=10, shape=1.0000000001", {}, "more than 1,000,000 bursts in one simulation"),
         ({"s": "poisson, rate=6e5", "t": "poisson, rate=6e5"}, {}, "12,000,000 tuples would arrive"),
-        ("poisson, rate=10", {"load": 1e9}, "the run would last 1e[+]08 s: 1,000,000,000 bins of 0.1 s"),
+        ("poisson, rate=10", {"load": 1e9}, "the run would last 100,000,000 s: 1,000,000,000 bins of 0.1 s"),
         ("poisson, rate=10", {"decision_cost": "1e9 s"}, "set drain = false, or give a longer --bin"),
     ],
 )
@@ -241,7 +241,7 @@ def test_what_would_never_end_is_refused(streams: str | dict[str, str], head: di
 
 def test_a_changed_rate_is_counted() -> None:
     changes = [{"at": "1 s", "stream": "s", "rate": 1e12}]
-    with pytest.raises(HeadgateError, match=r"9e[+]12 tuples would arrive"):
+    with pytest.raises(HeadgateError, match="9,000,000,000,010 tuples would arrive"):
         simulate(workload({"q": "select, cost=1ms"}, "poisson, rate=10", changes=changes), "fcfs")
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from headgate.cli.console import note
 from headgate.cli.number_format import read_duration
-from headgate.model import HeadgateError, unknown
+from headgate.model import HeadgateError, Kind, unknown
 from headgate.plan.fusion import Fuse
 
 if TYPE_CHECKING:
@@ -81,15 +82,26 @@ def load(file: Path, seed: int | None = None, duration: str | None = None, fuse:
 def load_simulated(
     file: Path, seed: int | None = None, duration: str | None = None, fuse: str | None = None, *, bin: float
 ) -> Workload:
-    """As `load`; refuses a workload that is too large for the simulator."""
+    """As `load`; refuses a workload that is too large for the simulator, and notes costs that are missing."""
     from headgate.sim import check_size
 
     workload = load(file, seed, duration, fuse)
+    note_unpriced(workload)
     try:
         check_size(workload, bin)
     except HeadgateError as error:
         raise error.at(str(file)) from None
     return workload
+
+
+def note_unpriced(workload: Workload) -> None:
+    """Print a note if operators from SQL have no cost: the simulator then takes them for free."""
+    if workload.unpriced:
+        filtering = Kind.SELECT in workload.unpriced
+        assumed = "they take no time" + (" and filters let every tuple through" if filtering else "")
+        example = 'select = "cost=20us, selectivity=0.5"' if filtering else f'{workload.unpriced[0]} = "cost=20us"'
+        kinds = ", ".join(workload.unpriced)
+        note(f"no [costs] for {kinds}: in the simulator {assumed}; write for example {example} below [costs]")
 
 
 def check_seed(seed: int | None) -> None:

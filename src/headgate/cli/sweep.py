@@ -71,6 +71,7 @@ def sweep(
     chosen = options.check_policies(policy or DEFAULT)
     width = options.check_bin(bin)
     workload = options.load(file, None, duration, fuse)
+    options.note_unpriced(workload)
     for path in measure or ():
         check_measure(workload, path)
     plan = plan_sweep(workload, chosen, vary, seeds, (_text(file), duration, fuse, width), bin=width)

@@ -22,7 +22,7 @@ def check_bins(seconds: float, bin: float) -> None:
     """Refuse a run that lasts so long that it has too many bins."""
     if seconds / bin > MOST_BINS:
         raise HeadgateError(
-            f"the run would last {seconds:.3g} s: {_count(seconds / bin)} bins of {bin:g} s, at most {MOST_BINS:,} are "
+            f"the run would last {_count(seconds)} s: {_count(seconds / bin)} bins of {bin:g} s, at most {MOST_BINS:,} are "
             "measured",
             hint="lower the load, the costs or the duration, set drain = false, or give a longer --bin",
         )
@@ -34,4 +34,4 @@ def too_many_periods(what: str, hint: str) -> HeadgateError:
 
 
 def _count(number: float) -> str:
-    return f"{number:,.0f}" if number < 1e12 else f"{number:.3g}"
+    return f"{number:,.0f}" if number < 1e15 else f"{number:.3g}"

@@ -106,6 +106,7 @@ def _workload(file: File, locations: FileLocations) -> Workload:
         learn=head.statistics == "measured",
         run_overhead=head.run_overhead,
         decision_cost=head.decision_cost,
+        unpriced=tuple(queries.unpriced),
         directory=path.parent,
     )
 
