@@ -27,7 +27,9 @@ EXAMPLES = examples(
 By = Annotated[str, typer.Option("--by", help="The measure that ranks, by its dotted path.", metavar="MEASURE")]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", help="Processes at a time; one per core if not given.", show_default=False),
+    typer.Option(
+        "--jobs", "-j", help="Processes at a time; one per core if not given.", show_default=False, metavar="N"
+    ),
 ]
 
 

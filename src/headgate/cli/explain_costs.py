@@ -44,7 +44,6 @@ def explain(directory: Path, query: str | None, *, as_json: bool) -> None:
             f"{cost.tuples_in:,}",
         )
     rates = ", ".join(f"{stream} {significant(rate, 3)}/s" for stream, rate in costs.rates.items()) or "none"
-    head = (
-        f"a run costs {duration(costs.run_overhead)} whatever it takes, on average {significant(costs.train, 3)} tuples"
-    )
+    train = significant(costs.train, 3)
+    head = f"a run costs {duration(costs.run_overhead)} whatever it takes, on average {train} tuples"
     show(Text(head), Text(f"under {costs.policy}; rates: {rates}"), "", table)

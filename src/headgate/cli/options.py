@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-def _policy_names() -> list[str]:
+def policy_names() -> list[str]:
+    """What the shell offers for a policy."""
     from headgate.policies.registry import policies
 
     return list(policies())
+
+
+def values_of(kind: type[StrEnum]) -> Callable[[], list[str]]:
+    """What the shell offers for an option that takes one of an enumeration's values."""
+    return lambda: [member.value for member in kind]
 
 
 File = Annotated[Path, typer.Argument(help="Workload file (TOML).", show_default=False, metavar="FILE")]
@@ -37,13 +43,15 @@ Policies = Annotated[
         help='A policy with its settings, as "bsd, train=10"; repeat for more.',
         show_default=False,
         metavar="POLICY",
-        autocompletion=_policy_names,
+        autocompletion=policy_names,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to stdout.")]
 Plot = Annotated[
     Path | None,
-    typer.Option("--plot", help="Draw response times to this file: .png, .svg or .pdf.", show_default=False),
+    typer.Option(
+        "--plot", help="Draw response times to this file: .png, .svg or .pdf.", show_default=False, metavar="FILE"
+    ),
 ]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Another seed than the workload's.", show_default=False, metavar="N")
@@ -55,12 +63,18 @@ Duration = Annotated[
 FuseOption = Annotated[
     str | None,
     typer.Option(
-        "--fuse", help="Which queries share a unit, if not as in the file.", show_default=False, metavar="off|class|all"
+        "--fuse",
+        help="Which queries share a unit, if not as in the file.",
+        show_default=False,
+        metavar="off|class|all",
+        autocompletion=values_of(Fuse),
     ),
 ]
 Bin = Annotated[
     float | None,
-    typer.Option("--bin", help="Seconds of a bin in measures over time; 0.1 if not given.", show_default=False),
+    typer.Option(
+        "--bin", help="Seconds of a bin in measures over time; 0.1 if not given.", show_default=False, metavar="SECONDS"
+    ),
 ]
 
 Directory = Annotated[Path, typer.Argument(help="The directory of a run.", show_default=False, metavar="DIR")]

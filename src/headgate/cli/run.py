@@ -50,7 +50,12 @@ _logger = logs.logger("cli")
 PolicyOption = Annotated[
     str | None,
     typer.Option(
-        "--policy", "-p", help='The policy with its settings, as "bsd, train=10".', show_default=False, metavar="POLICY"
+        "--policy",
+        "-p",
+        help='The policy with its settings, as "bsd, train=10".',
+        show_default="mbd, inversion=dsp",
+        metavar="POLICY",
+        autocompletion=options.policy_names,
     ),
 ]
 Workers = Annotated[int, typer.Option("--workers", help="Runs at a time.", metavar="N")]
@@ -65,7 +70,8 @@ For = Annotated[
     str | None, typer.Option("--for", help='How long to run, as "60 s".', show_default=False, metavar="TIME")
 ]
 Record = Annotated[
-    Path | None, typer.Option("--record", help="Record the decisions for replay and why.", show_default=False)
+    Path | None,
+    typer.Option("--record", help="Record the decisions for replay and why.", show_default=False, metavar="FILE"),
 ]
 
 

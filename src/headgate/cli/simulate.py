@@ -30,11 +30,16 @@ EXAMPLES = examples(
 
 RecordsOption = Annotated[
     Path | None,
-    typer.Option("--records", help="Write one row per result: .parquet or .csv.", show_default=False),
+    typer.Option("--records", help="Write one row per result: .parquet or .csv.", show_default=False, metavar="FILE"),
 ]
 RecordOption = Annotated[
     Path | None,
-    typer.Option("--record", help="Record the decisions for replay and why; a file per policy.", show_default=False),
+    typer.Option(
+        "--record",
+        help="Record the decisions for replay and why; a file per policy.",
+        show_default=False,
+        metavar="FILE",
+    ),
 ]
 
 

@@ -36,14 +36,20 @@ VaryOption = Annotated[
         metavar="SETTING=VALUES",
     ),
 ]
-Seeds = Annotated[int, typer.Option("--seeds", help="Runs of each combination, from the workload's seed on.")]
+Seeds = Annotated[
+    int, typer.Option("--seeds", help="Runs of each combination, from the workload's seed on.", metavar="N")
+]
 MeasureOption = Annotated[
     list[str] | None,
-    typer.Option("--measure", "-m", help="A measure to show and draw; repeat for more.", show_default=False),
+    typer.Option(
+        "--measure", "-m", help="A measure to show and draw; repeat for more.", show_default=False, metavar="MEASURE"
+    ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", help="Folder of the results; out/NAME-sweep if not given.", show_default=False),
+    typer.Option(
+        "--out", help="Folder of the results; out/NAME-sweep if not given.", show_default=False, metavar="DIR"
+    ),
 ]
 Master = Annotated[str, typer.Option("--master", help="Which Spark: this machine, or a cluster.", metavar="URL")]
 

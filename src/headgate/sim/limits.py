@@ -22,8 +22,8 @@ def check_bins(seconds: float, bin: float) -> None:
     """Refuse a run that lasts so long that it has too many bins."""
     if seconds / bin > MOST_BINS:
         raise HeadgateError(
-            f"the run would last {_count(seconds)} s: {_count(seconds / bin)} bins of {bin:g} s, at most {MOST_BINS:,} are "
-            "measured",
+            f"the run would last {_count(seconds)} s: {_count(seconds / bin)} bins of {bin:g} s, a simulation measures "
+            f"{MOST_BINS:,}",
             hint="lower the load, the costs or the duration, set drain = false, or give a longer --bin",
         )
 
