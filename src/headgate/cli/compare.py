@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headgate.cli import options
-from headgate.cli.console import Bar, examples, interrupted, note, show_json
+from headgate.cli.console import examples, interrupted, note, show_json
+from headgate.cli.progress import Bar
 from headgate.cli.simulate import show_reports, write_outputs
 from headgate.model import HeadgateError
 

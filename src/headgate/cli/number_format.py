@@ -21,6 +21,18 @@ def duration(value: float) -> str:
     return f"{significant(value / scale)} {unit}"
 
 
+def rough_duration(seconds: float) -> str:
+    """A duration as one says it of something that is only estimated.
+
+    >>> rough_duration(12.4), rough_duration(95.0), rough_duration(5000.0)
+    ('12 s', '2 min', '1 h 23 min')
+    """
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def time_unit(values: Iterable[float | None]) -> tuple[str, float]:
     """The unit in which the smallest of some times is at least 1 and the largest still readable.
 

@@ -12,8 +12,9 @@ import typer
 from rich.text import Text
 
 from headgate.cli import options
-from headgate.cli.console import Bar, examples, interrupted, note, show, show_json, stdout
+from headgate.cli.console import examples, interrupted, note, show, show_json, stdout
 from headgate.cli.number_format import duration as duration_text
+from headgate.cli.progress import Bar
 from headgate.cli.report_tables import MARK, marked, report_tables
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import typer
 
 from headgate.cli import options
 from headgate.cli.compare import check_measure
-from headgate.cli.console import INTERRUPTED, Bar, examples, note, show_json
+from headgate.cli.console import INTERRUPTED, examples, note, show_json
+from headgate.cli.progress import Bar
 from headgate.cli.simulate import DEFAULT
 from headgate.sweep.finished_results import FinishedResults
 
@@ -109,7 +110,7 @@ def _run_missing(plan: Sweep, finished: FinishedResults, master: str, bin: float
     try:
         with Bar(len(plan.tasks), patience=0.0, what="simulations") as bar:
             bar.at(len(present))
-            results = _run_on_spark(plan, missing, master, finished.folder / "spark.log", bin)
+            results = _run_on_spark(plan, missing, master, finished.folder / "spark.log", bin, bar)
             for number, result in enumerate(results, len(present) + 1):
                 if result.error:
                     failed[result.key] = result.error
@@ -122,7 +123,7 @@ def _run_missing(plan: Sweep, finished: FinishedResults, master: str, bin: float
 
 
 def _run_on_spark(
-    plan: Sweep, missing: Sequence[SweepTask], master: str, log: Path, bin: float
+    plan: Sweep, missing: Sequence[SweepTask], master: str, log: Path, bin: float, bar: Bar
 ) -> Iterator[SweepResult]:
     if not missing:
         return
@@ -130,6 +131,7 @@ def _run_on_spark(
     from headgate.sweep.spark_tasks import run_tasks
 
     spark = start_spark(master, log)
+    bar.begin(len(plan.tasks) - len(missing))  # from here on, so that Spark's start is not taken for slow simulations
     try:
         yield from run_tasks(spark.sparkContext, plan.workload, missing, bin)
     finally:
