@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -254,3 +255,19 @@ def test_a_burst_that_is_far_longer_than_the_run() -> None:
 def test_a_trace_with_a_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfarrival\n0.5\n1.5\n")
     assert times("trace, file=t.csv", directory=tmp_path).tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.tsv", "arrival\tid\n0.5\t1\n1.5\t2\n"),
+        ("t.csv.gz", "arrival,id\n0.5,1\n1.5,2\n"),
+        ("t.json", '[{"arrival": 0.5}, {"arrival": 1.5}]'),
+        ("t.json", '{"arrival": 0.5}\n{"arrival": 1.5}\n'),
+        ("t.txt.gz", "0.5\n1.5\n"),
+    ],
+)
+def test_traces_of_several_formats(tmp_path: Path, name: str, text: str) -> None:
+    content = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert times(f"trace, file={name}", directory=tmp_path).tolist() == [0.5, 1.5]

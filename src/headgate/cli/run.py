@@ -258,6 +258,8 @@ def _note_failures_and_paths(status: Status, place: Path, record: Path | None) -
     """Print what failed, and where results and logs are."""
     for failure in _source_failures(status):
         note(failure)
+    for stream, text in status.source_notes.items():
+        note(f"stream '{stream}': {text}")
     for line in status.queries:
         if line.error:
             note(f"query '{line.name}' is suspended: {line.error}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -202,7 +204,7 @@ class Trace(Arrivals):
             if len(times) and not 0.0 <= times[0] <= times[-1] < math.inf:
                 raise ValueError(f"{times[0]:g} is not a time from 0 on")
             return times
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise HeadgateError(
                 f"cannot read arrival times from '{self.file}': {error}",
                 hint=f"give a text, CSV, JSON-lines or Parquet file with a column '{self.column}' of seconds",
@@ -285,14 +287,26 @@ def _warped(work: Times, starts: Times, rates: Times) -> Times:
     return np.where(silent, np.inf, times)
 
 
+def _text(file: Path) -> TextIO:
+    if file.suffix == ".gz":
+        return gzip.open(file, "rt", encoding="utf-8-sig")
+    return file.open(encoding="utf-8-sig")
+
+
 def _column(file: Path, column: str) -> list[float]:
     if file.suffix == ".parquet":
         import pyarrow.parquet
 
         return list(pyarrow.parquet.read_table(file, columns=[column])[column].to_pylist())
-    with file.open(encoding="utf-8-sig") as lines:
-        if file.suffix == ".csv":
-            return [float(row[column]) for row in csv.DictReader(lines)]
-        if file.suffix in (".jsonl", ".ndjson"):
+    kind = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
+    with _text(file) as lines:
+        if kind in (".csv", ".tsv"):
+            rows = csv.DictReader(lines, delimiter="," if kind == ".csv" else "\t")
+            return [float(row[column]) for row in rows]
+        if kind == ".json" and (text := lines.read()).lstrip().startswith("["):
+            return [float(record[column]) for record in json.loads(text)]
+        if kind == ".json":
+            return [float(json.loads(line)[column]) for line in text.splitlines() if line.strip()]
+        if kind in (".jsonl", ".ndjson"):
             return [float(json.loads(line)[column]) for line in lines if line.strip()]
         return [float(line) for line in lines if line.strip()]

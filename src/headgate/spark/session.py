@@ -314,7 +314,10 @@ class Session:
         return report(self.engine.overview(), now, -inf if length is None else now - length)
 
     def _status(self) -> Status:
-        return replace(status(self.engine, self._began), source_errors=dict(self.source_thread.errors))
+        sources = self.source_thread
+        return replace(
+            status(self.engine, self._began), source_errors=dict(sources.errors), source_notes=dict(sources.notes)
+        )
 
     def close(self) -> Status:
         """Let active runs end, deliver results to their sinks, and release everything. Returns the final status.
