@@ -126,25 +126,25 @@ def _failed(file: PolicyFile, error: BaseException) -> HeadgateError:
 
 def _policy(file: PolicyFile, module: ModuleType) -> type[Policy]:
     """The policy of a module, or an error that says why there is none."""
-    found = getattr(module, file.class_name, None)
-    if found is None:
+    candidate = getattr(module, file.class_name, None)
+    if candidate is None:
         own = [
             name for name, value in vars(module).items() if _is_policy(value) and value.__module__ == module.__name__
         ]
         error = unknown("class", file.class_name, own, where=file.path)
         raise HeadgateError(error.message, where=file.path, hint=error.hint if own else "the file has no policy")
     place = _place(file, file.class_name)
-    if not _is_policy(found):
-        kind = f"class '{file.class_name}'" if isinstance(found, type) else f"'{file.class_name}'"
+    if not _is_policy(candidate):
+        kind = f"class '{file.class_name}'" if isinstance(candidate, type) else f"'{file.class_name}'"
         raise HeadgateError(f"{kind} is no policy", where=place, hint="derive it from Linear, Scored or Policy")
-    if found.__module__ != module.__name__:  # its name would be changed for everybody
-        hint = "derive a class of your own from it" + (f", or give policy {found.name}" if found.name else "")
+    if candidate.__module__ != module.__name__:  # its name would be changed for everybody
+        hint = "derive a class of your own from it" + (f", or give policy {candidate.name}" if candidate.name else "")
         raise HeadgateError(f"class '{file.class_name}' is imported, not the file's own", where=file.path, hint=hint)
-    if missing := sorted(getattr(found, "__abstractmethods__", ())):
+    if missing := sorted(getattr(candidate, "__abstractmethods__", ())):
         raise HeadgateError(
             f"class '{file.class_name}' lacks {' and '.join(missing)}", where=place, hint="define what it lacks"
         )
-    return found  # type: ignore[no-any-return]
+    return candidate  # type: ignore[no-any-return]
 
 
 def _is_policy(value: object) -> bool:

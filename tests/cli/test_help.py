@@ -1,5 +1,11 @@
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from itertools import pairwise
+
 import pytest
 from tests.cli.conftest import Headgate
 
@@ -16,9 +22,15 @@ from tests.cli.conftest import Headgate
         "policies show",
         "replay",
         "why",
+        "run",
+        "results",
+        "dead",
+        "journal",
         "fresh",
         "fresh plan",
         "fresh simulate",
+        "fresh timetable",
+        "fresh run",
     ],
 )
 @pytest.mark.parametrize("columns", [80, 140])
@@ -28,9 +40,46 @@ def test_help_has_examples(headgate: Headgate, command: str, columns: int) -> No
     assert "Examples:" in result.stdout
     assert f"$ headgate {command}".rstrip() in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= columns
+    assert not re.search(r"<(bool|list.*)>", result.stdout)
+    assert not _broken_sentences(result.stdout, columns)
 
 
 def test_the_main_help_names_every_command(headgate: Headgate) -> None:
     shown = headgate("--help").stdout
     for command in ("simulate", "compare", "sweep", "explain", "policies", "replay", "why"):
         assert command in shown
+
+
+def _broken_sentences(shown: str, columns: int) -> list[str]:
+    """Lines above the options that end although the first word of the next line would have fitted."""
+    lines = [line.rstrip() for line in shown.split("╭")[0].splitlines()]
+    return [
+        line
+        for line, following in pairwise(lines)
+        if line and following and len(line) + len(following.split()[0]) + 2 <= columns
+    ]
+
+
+def test_run_tells_its_default_policy(headgate: Headgate) -> None:
+    from headgate.spark.engine.engine import DEFAULT_POLICY
+
+    assert f"[default: ({DEFAULT_POLICY})]" in headgate("run", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "offered"),
+    [
+        ("simulate x.toml --fuse ", ["off", "class", "all"]),
+        ("run x.toml --fuse ", ["off", "class", "all"]),
+        ("explain x.toml --stage u", ["units"]),
+        ("run x.toml --policy hn", ["hnr"]),
+    ],
+)
+def test_completion_of_values(command: str, offered: list[str]) -> None:
+    words = f"headgate {command}"
+    asked = {"_HEADGATE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+    script = "import sys; sys.argv[0] = 'headgate'; from headgate.cli.main import run; run()"
+    said = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **asked}, capture_output=True, text=True, check=False
+    )
+    assert said.stdout.split() == offered

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.cli.number_format import aligned, duration, number, read_duration, time_unit
+from headgate.cli.number_format import aligned, duration, number, read_duration, significant, time_unit, with_margin
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,31 @@ def test_numbers() -> None:
 
 def test_reading_a_duration() -> None:
     assert read_duration("250 ms", "--duration") == 0.25
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (134.2, 302.4, "130 ± 300"),
+        (134.2, 99.6, "134 ± 100"),
+        (134.2, 0.0, "134.2"),
+        (0.00012345, 0.0000021, "0.0001234 ± 0.0000021"),
+        (1234567.0, 12345.0, "1,235,000 ± 12,000"),
+        (-0.5, 0.25, "-0.50 ± 0.25"),
+    ],
+)
+def test_a_mean_has_as_many_digits_as_its_margin_allows(mean: float, half: float, text: str) -> None:
+    assert with_margin(mean, half) == text
+
+
+def test_no_number_that_people_read_has_an_exponent() -> None:
+    values = [0.0000123, 0.5, 302.4, 99999.9, 123456.0, 7.5e9]
+    assert [significant(value, 3) for value in values] == [
+        "0.0000123",
+        "0.5",
+        "302",
+        "100000",
+        "123,456",
+        "7,500,000,000",
+    ]
+    assert duration(1234567.0) == "1,234,567 s"

@@ -142,3 +142,29 @@ def test_ctrl_c_shows_the_policies_that_are_finished(
     assert done.exit_code == 130
     assert "hr" in done.stdout
     assert "interrupted, 1 of 2 policies finished" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare -p fcfs -p hnr --jobs 1"])
+def test_sql_without_costs_says_what_was_assumed_once(headgate: Headgate, tmp_path: Path, command: str) -> None:
+    text = """
+[workload]
+duration = "1 s"
+
+[[stream]]
+name = "s"
+schema = "a bigint, b bigint"
+arrivals = "poisson, rate=10"
+
+[[query]]
+name = "q"
+sql = "SELECT a FROM s WHERE a > 1"
+"""
+    file = tmp_path / "sql.toml"
+    file.write_text(text, encoding="utf-8")
+    said = headgate(*command.split(), file)
+    assert said.exit_code == 0
+    assert said.stderr.count("no [costs] for select, project: in the simulator they take no time") == 1
+    file.write_text(text + '\n[costs]\nselect = "cost=1us"\n', encoding="utf-8")
+    assert "no [costs] for project: " in headgate(*command.split(), file).stderr
+    file.write_text(text + '\n[costs]\nselect = "cost=1us"\nproject = "cost=0us"\n', encoding="utf-8")
+    assert "[costs]" not in headgate(*command.split(), file).stderr

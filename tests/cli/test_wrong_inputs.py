@@ -24,6 +24,12 @@ WRONG = {
     "simulate two.toml --duration=-1s": "--duration must be longer than 0 s, found -1s",
     "simulate two.toml --bin 0": "--bin must be more than 0 seconds, found 0",
     "simulate two.toml --fuse some": "unknown value for --fuse 'some'; known: all, class, off",
+    "simulate two.toml --seed -1": "--seed must be at least 0, found -1; write for example 1",
+    "simulate fast.toml": "fast.toml: stream 's': 10,000,000,000,000 tuples would arrive",
+    "simulate busy.toml": "busy.toml: the run would last 10,000,000,000 s: 100,000,000,000 bins of 0.1 s",
+    "simulate two.toml --bin 1e-12": "give a longer --bin",
+    "compare fast.toml": "fast.toml: stream 's': 10,000,000,000,000 tuples would arrive",
+    "compare busy.toml": "lower the load, the costs or the duration, set drain = false, or give a longer --bin",
     "compare none.toml": "none.toml: no such file",
     "compare two.toml --by slowdown.men": "unknown measure 'slowdown.men'; did you mean 'slowdown.mean'",
     "compare two.toml --by classes.criticl.response_time.p95": "did you mean 'classes.critical.response_time.p95'",
@@ -47,6 +53,11 @@ WRONG = {
     "sweep two.toml --vary policy.clusters=4 -p bsd,clusters=2": "both set clusters; keep one of them",
     "sweep two.toml --vary load=1 -m slowdown.men": "unknown measure 'slowdown.men'; did you mean 'slowdown.mean'",
     "sweep two.toml --vary load=1 --out two.toml": "--out: 'two.toml' is not a folder; choose another one",
+    "sweep slow.toml --vary rate=1,1e12": "stream 's': 10,000,000,000,000 tuples would arrive",
+    "sweep slow.toml --vary load=1,1e9": "the run would last 10,000,000,000 s",
+    "sweep slow.toml --vary cores=1e9": "--vary cores must be a whole number of at most 10000, found 1000000000.0",
+    "fresh simulate pages.csv -b 1 --seed -1": "--seed must be at least 0, found -1",
+    "fresh plan pages.csv -b 1e300": "bandwidth must be at most 1e+100, found 1e+300",
     "explain two.toml --stage netwrk": "unknown stage 'netwrk'; did you mean 'network'?",
     "explain two.toml --stage units --level quer": "unknown level 'quer'; did you mean 'query'?",
     "explain two.toml --stage units --level path --fuse all": "--fuse all groups whole queries, found --level path",
@@ -59,6 +70,20 @@ WRONG = {
     "why two.toml 0": "decisions are counted from 1, found 0",
 }
 
+SLOW = """
+[workload]
+duration = "10 s"
+
+[[stream]]
+name = "s"
+arrivals = "poisson, rate=100"
+
+[[query]]
+name = "q"
+from = "s"
+operators = ["select, cost=1ms"]
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, two: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -66,6 +91,10 @@ def folder(tmp_path: Path, two: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "bad.toml").write_text("[workload\n", encoding="utf-8")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00\x80")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "slow.toml").write_text(SLOW, encoding="utf-8")
+    (tmp_path / "fast.toml").write_text(SLOW.replace("rate=100", "rate=1e12"), encoding="utf-8")
+    (tmp_path / "busy.toml").write_text(SLOW.replace("[workload]", "[workload]\nload = 1e9"), encoding="utf-8")
+    (tmp_path / "pages.csv").write_text("id,change_rate,access\na,1,1\nb,2,1\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -214,3 +216,58 @@ def test_load_counts_the_results_of_joins() -> None:
 def test_load_of_what_costs_nothing_is_refused() -> None:
     with pytest.raises(HeadgateError, match="cost nothing"):
         simulate(workload({"q": "select"}, load=0.5), "fcfs")
+
+
+@pytest.mark.parametrize(
+    ("streams", "head", "says"),
+    [
+        ("poisson, rate=1e12", {}, "stream 's': 10,000,000,000,000 tuples would arrive, a simulation holds 10,000,000"),
+        ("constant, rate=1e300", {}, "1e[+]301 tuples would arrive"),
+        ("steps, rates=[1e12], every=1s", {}, "10,000,000,000,000 tuples would arrive"),
+        ("poisson, rate=100, batch=1000000", {}, "1,000,000,000 tuples would arrive"),
+        ("at, times=[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], batch=1000000", {}, "11,000,000 tuples would arrive"),
+        ("steps, rates=[10, 20], every=1ns", {}, "more than 1,000,000 steps in one simulation"),
+        ("onoff, rate=10, shape=1.0000000001", {}, "more than 1,000,000 bursts in one simulation"),
+        ({"s": "poisson, rate=6e5", "t": "poisson, rate=6e5"}, {}, "12,000,000 tuples would arrive"),
+        ("poisson, rate=10", {"load": 1e9}, "the run would last 100,000,000 s: 1,000,000,000 bins of 0.1 s"),
+        ("poisson, rate=10", {"decision_cost": "1e9 s"}, "set drain = false, or give a longer --bin"),
+    ],
+)
+def test_what_would_never_end_is_refused(streams: str | dict[str, str], head: dict[str, Any], says: str) -> None:
+    names = streams if isinstance(streams, dict) else ["s"]
+    queries = {f"q{name}": {"from": name, "operators": ["select, cost=1ms"]} for name in names}
+    with pytest.raises(HeadgateError, match=says):
+        simulate(workload(queries, streams, **head), "fcfs")
+
+
+def test_a_changed_rate_is_counted() -> None:
+    changes = [{"at": "1 s", "stream": "s", "rate": 1e12}]
+    with pytest.raises(HeadgateError, match="9,000,000,000,010 tuples would arrive"):
+        simulate(workload({"q": "select, cost=1ms"}, "poisson, rate=10", changes=changes), "fcfs")
+
+
+def test_a_burst_that_is_far_longer_than_the_run() -> None:
+    moments = times("onoff, rate=1000, on=1000000s, off=1us")
+    assert len(moments) == pytest.approx(10_000, rel=0.05)
+    assert np.all(np.diff(moments) >= 0)
+
+
+def test_a_trace_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfarrival\n0.5\n1.5\n")
+    assert times("trace, file=t.csv", directory=tmp_path).tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.tsv", "arrival\tid\n0.5\t1\n1.5\t2\n"),
+        ("t.csv.gz", "arrival,id\n0.5,1\n1.5,2\n"),
+        ("t.json", '[{"arrival": 0.5}, {"arrival": 1.5}]'),
+        ("t.json", '{"arrival": 0.5}\n{"arrival": 1.5}\n'),
+        ("t.txt.gz", "0.5\n1.5\n"),
+    ],
+)
+def test_traces_of_several_formats(tmp_path: Path, name: str, text: str) -> None:
+    content = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert times(f"trace, file={name}", directory=tmp_path).tolist() == [0.5, 1.5]

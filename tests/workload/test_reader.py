@@ -11,6 +11,7 @@ from headgate.model import (
     Aggregate,
     Except,
     Given,
+    HeadgateError,
     Join,
     Operator,
     Project,
@@ -316,3 +317,13 @@ def test_a_place_counts_the_operators_of_the_network() -> None:
     network, place = workload.network(), workload.changes[0].operator
     assert isinstance(place, int)
     assert network.nodes[network.operators["q"][place]].operator.inputs == (Source("t"),)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "marked.toml"
+    text = STREAMS + '[[query]]\nname = "q"\nfrom = "s"\noperators = ["select"]\n'
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert [query.name for query in read_workload(path).queries] == ["q"]
+    path.write_bytes(b"\xef\xbb\xbf" + b"[[strem]]\n")
+    with pytest.raises(HeadgateError, match=r"marked[.]toml:1: unknown table 'strem'"):
+        read_workload(path)

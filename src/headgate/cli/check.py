@@ -31,28 +31,28 @@ def check(
     given = options.check_policies(policy or ())
     try:
         workload = options.load(file)
-        found = _found(workload, file, given, engine)
+        problems = _problems(workload, file, given, engine)
     except HeadgateError as error:  # the first that keeps the file from being read
-        found = [error]
+        problems = [error]
     if as_json:
-        show_json({"file": str(file), "problems": [str(problem) for problem in found]})
+        show_json({"file": str(file), "problems": [str(problem) for problem in problems]})
     else:
-        for problem in found:
+        for problem in problems:
             note(f"headgate: {problem}")
-    if found:
+    if problems:
         raise typer.Exit(2)
     if not as_json:
         typer.echo(f"{file}: nothing wrong was found")
 
 
-def _found(workload: Workload, file: Path, policies: list[str], engine: bool) -> list[HeadgateError]:
+def _problems(workload: Workload, file: Path, policies: list[str], engine: bool) -> list[HeadgateError]:
     from headgate.sim.policy_fit import policy_problems
     from headgate.workload.workload_locations import WorkloadLocations
 
     places = WorkloadLocations.of_file(file)
-    found: list[HeadgateError] = []
+    problems: list[HeadgateError] = []
     if engine:
         from headgate.spark.workload_checks import engine_problems
 
-        found += engine_problems(workload, places)
-    return places.by_line([*found, *policy_problems(workload, places, policies)])
+        problems += engine_problems(workload, places)
+    return places.by_line([*problems, *policy_problems(workload, places, policies)])

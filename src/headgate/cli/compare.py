@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headgate.cli import options
-from headgate.cli.console import Bar, examples, interrupted, note, show_json
+from headgate.cli.console import examples, interrupted, note, show_json
+from headgate.cli.progress import Bar
 from headgate.cli.simulate import show_reports, write_outputs
 from headgate.model import HeadgateError
 
@@ -27,7 +28,9 @@ EXAMPLES = examples(
 By = Annotated[str, typer.Option("--by", help="The measure that ranks, by its dotted path.", metavar="MEASURE")]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", help="Processes at a time; one per core if not given.", show_default=False),
+    typer.Option(
+        "--jobs", "-j", help="Processes at a time; one per core if not given.", show_default=False, metavar="N"
+    ),
 ]
 
 
@@ -52,7 +55,7 @@ def compare(
     options.check_plot(plot)
     if jobs is not None and jobs < 1:
         raise HeadgateError(f"--jobs must be at least 1, found {jobs}", hint="leave it out for one per core")
-    workload = options.load(file, seed, duration, fuse)
+    workload = options.load_simulated(file, seed, duration, fuse, bin=width)
     check_measure(workload, by)
     chosen, left_out = (given, {}) if given else _fitting(workload)
     finished, complete = _run(workload, chosen, jobs, width, plot is not None)

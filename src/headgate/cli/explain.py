@@ -46,11 +46,22 @@ class UnitLevel(StrEnum):
 
 
 StageOption = Annotated[
-    str, typer.Option("--stage", help="Which representation to print.", metavar="sql|plan|network|units|costs")
+    str,
+    typer.Option(
+        "--stage",
+        help="Which representation to print.",
+        metavar="sql|plan|network|units|costs",
+        autocompletion=options.values_of(Stage),
+    ),
 ]
 LevelOption = Annotated[
     str,
-    typer.Option("--level", help="With --stage units: how large a unit is.", metavar="query|operator|segment|path"),
+    typer.Option(
+        "--level",
+        help="With --stage units: how large a unit is.",
+        metavar="query|operator|segment|path",
+        autocompletion=options.values_of(UnitLevel),
+    ),
 ]
 QueryOption = Annotated[
     str | None, typer.Option("--query", help="This query only.", show_default=False, metavar="NAME")

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.cli.console import show, show_json
+from headgate.cli.number_format import significant
 from headgate.model import HeadgateError, unknown
 from headgate.plan.explain import duration
 
@@ -32,7 +33,7 @@ def explain(directory: Path, query: str | None, *, as_json: bool) -> None:
     for heading in ("query", "class", "per tuple", "per run", "selectivity", "runs", "tuples"):
         table.add_column(heading, justify="left" if heading in ("query", "class") else "right")
     for name, cost in sorted(shown.items(), key=lambda item: -item[1].cost):
-        selectivity = "–" if cost.selectivity is None else f"{cost.selectivity:.3g}"
+        selectivity = "–" if cost.selectivity is None else significant(cost.selectivity, 3)
         table.add_row(
             name,
             cost.query_class,
@@ -42,6 +43,7 @@ def explain(directory: Path, query: str | None, *, as_json: bool) -> None:
             f"{cost.runs:,}",
             f"{cost.tuples_in:,}",
         )
-    rates = ", ".join(f"{stream} {rate:.3g}/s" for stream, rate in costs.rates.items()) or "none"
-    head = f"a run costs {duration(costs.run_overhead)} whatever it takes, on average {costs.train:.3g} tuples"
+    rates = ", ".join(f"{stream} {significant(rate, 3)}/s" for stream, rate in costs.rates.items()) or "none"
+    train = significant(costs.train, 3)
+    head = f"a run costs {duration(costs.run_overhead)} whatever it takes, on average {train} tuples"
     show(Text(head), Text(f"under {costs.policy}; rates: {rates}"), "", table)

@@ -7,17 +7,17 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from headgate import __version__, logs
 from headgate.cli import check, compare, dead_letters, explain, journal, policies, results, simulate, sweep, trace
 from headgate.cli import run as engine
 from headgate.cli.console import INTERRUPTED, examples, note
 from headgate.cli.fresh import app as fresh
+from headgate.cli.help_texts import ReadableCommand, ReadableGroup
 from headgate.model import HeadgateError
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(ReadableGroup):
     """The commands; a user's error becomes one line on stderr instead of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -50,18 +50,18 @@ app = typer.Typer(
         "fresh plan FILE --bandwidth 1000",
     ),
 )
-app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
-app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
-app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
-app.command("check", epilog=check.EXAMPLES)(check.check)
-app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
+app.command("simulate", cls=ReadableCommand, epilog=simulate.EXAMPLES)(simulate.simulate)
+app.command("compare", cls=ReadableCommand, epilog=compare.EXAMPLES)(compare.compare)
+app.command("sweep", cls=ReadableCommand, epilog=sweep.EXAMPLES)(sweep.sweep)
+app.command("check", cls=ReadableCommand, epilog=check.EXAMPLES)(check.check)
+app.command("explain", cls=ReadableCommand, epilog=explain.EXAMPLES)(explain.explain)
 app.add_typer(policies.app, name="policies")
-app.command("replay", epilog=trace.REPLAY_EXAMPLES)(trace.replay)
-app.command("why", epilog=trace.WHY_EXAMPLES)(trace.why)
-app.command("run", epilog=engine.EXAMPLES)(engine.run)
-app.command("results", epilog=results.EXAMPLES)(results.results)
-app.command("dead", epilog=dead_letters.EXAMPLES)(dead_letters.dead)
-app.command("journal", epilog=journal.EXAMPLES)(journal.journal)
+app.command("replay", cls=ReadableCommand, epilog=trace.REPLAY_EXAMPLES)(trace.replay)
+app.command("why", cls=ReadableCommand, epilog=trace.WHY_EXAMPLES)(trace.why)
+app.command("run", cls=ReadableCommand, epilog=engine.EXAMPLES)(engine.run)
+app.command("results", cls=ReadableCommand, epilog=results.EXAMPLES)(results.results)
+app.command("dead", cls=ReadableCommand, epilog=dead_letters.EXAMPLES)(dead_letters.dead)
+app.command("journal", cls=ReadableCommand, epilog=journal.EXAMPLES)(journal.journal)
 app.add_typer(fresh.app, name="fresh")
 
 

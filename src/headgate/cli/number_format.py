@@ -18,7 +18,19 @@ def duration(value: float) -> str:
     ('12.25 ms', '75 s', '0 s')
     """
     unit, scale = time_unit([value])
-    return f"{value / scale:.4g} {unit}"
+    return f"{significant(value / scale)} {unit}"
+
+
+def rough_duration(seconds: float) -> str:
+    """A duration as one says it of something that is only estimated.
+
+    >>> rough_duration(12.4), rough_duration(95.0), rough_duration(5000.0)
+    ('12 s', '2 min', '1 h 23 min')
+    """
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def time_unit(values: Iterable[float | None]) -> tuple[str, float]:
@@ -53,7 +65,38 @@ def number(value: float) -> str:
     >>> number(3.0), number(0.0012345678), number(1234567.0)
     ('3', '0.00123457', '1,234,567')
     """
-    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.6g}"
+    return significant(value, 6)
+
+
+def significant(value: float, digits: int = 4) -> str:
+    """A number with some significant digits and without an exponent; more digits only before the point.
+
+    >>> significant(302.46), significant(0.00001234), significant(1234567.0), significant(1.5)
+    ('302.5', '0.00001234', '1,234,567', '1.5')
+    """
+    if not value or not math.isfinite(value):
+        return f"{value:g}"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    if not -15 <= places <= 15:
+        return f"{value:.{digits}g}"
+    text = f"{value:,.{places}f}" if places > 0 else f"{value:,.0f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text if abs(value) >= 1e5 else text.replace(",", "")
+
+
+def with_margin(mean: float, half: float) -> str:
+    """A mean and the half-width of its interval: two significant digits of this one say how many are shown of both.
+
+    >>> with_margin(134.2, 302.4), with_margin(134.2, 3.024), with_margin(0.01234, 0.00056), with_margin(134.2, 0.0)
+    ('130 ± 300', '134.2 ± 3.0', '0.01234 ± 0.00056', '134.2')
+    """
+    if not half or not math.isfinite(half):
+        return significant(mean)
+    places = 1 - math.floor(math.log10(half))
+    if places > 15:
+        return f"{significant(mean)} ± {significant(half, 2)}"
+    return " ± ".join(f"{round(value, places):,.{max(0, places)}f}" for value in (mean, half))
 
 
 def read_duration(text: str, option: str) -> float:

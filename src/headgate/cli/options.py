@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from headgate.cli.console import note
 from headgate.cli.number_format import read_duration
-from headgate.model import HeadgateError, unknown
+from headgate.model import HeadgateError, Kind, unknown
 from headgate.plan.fusion import Fuse
 
 if TYPE_CHECKING:
@@ -21,10 +22,16 @@ if TYPE_CHECKING:
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-def _policy_names() -> list[str]:
+def policy_names() -> list[str]:
+    """What the shell offers for a policy."""
     from headgate.policies.registry import policies
 
     return list(policies())
+
+
+def values_of(kind: type[StrEnum]) -> Callable[[], list[str]]:
+    """What the shell offers for an option that takes one of an enumeration's values."""
+    return lambda: [member.value for member in kind]
 
 
 File = Annotated[Path, typer.Argument(help="Workload file (TOML).", show_default=False, metavar="FILE")]
@@ -36,13 +43,15 @@ Policies = Annotated[
         help='A policy with its settings, as "bsd, train=10" or ./mine.py:Mine; repeat for more.',
         show_default=False,
         metavar="POLICY",
-        autocompletion=_policy_names,
+        autocompletion=policy_names,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, to stdout.")]
 Plot = Annotated[
     Path | None,
-    typer.Option("--plot", help="Draw response times to this file: .png, .svg or .pdf.", show_default=False),
+    typer.Option(
+        "--plot", help="Draw response times to this file: .png, .svg or .pdf.", show_default=False, metavar="FILE"
+    ),
 ]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Another seed than the workload's.", show_default=False, metavar="N")
@@ -54,12 +63,18 @@ Duration = Annotated[
 FuseOption = Annotated[
     str | None,
     typer.Option(
-        "--fuse", help="Which queries share a unit, if not as in the file.", show_default=False, metavar="off|class|all"
+        "--fuse",
+        help="Which queries share a unit, if not as in the file.",
+        show_default=False,
+        metavar="off|class|all",
+        autocompletion=values_of(Fuse),
     ),
 ]
 Bin = Annotated[
     float | None,
-    typer.Option("--bin", help="Seconds of a bin in measures over time; 0.1 if not given.", show_default=False),
+    typer.Option(
+        "--bin", help="Seconds of a bin in measures over time; 0.1 if not given.", show_default=False, metavar="SECONDS"
+    ),
 ]
 
 Directory = Annotated[Path, typer.Argument(help="The directory of a run.", show_default=False, metavar="DIR")]
@@ -70,11 +85,43 @@ def load(file: Path, seed: int | None = None, duration: str | None = None, fuse:
     """The workload of a file, with the values that options override."""
     from headgate.workload.reader import read_workload
 
+    check_seed(seed)
     longer = None if duration is None else read_duration(duration, "--duration")
     fused = None if fuse is None else choice(Fuse, fuse, "value for --fuse")
     workload = read_workload(file)
     said = {"seed": seed, "duration": longer, "fuse": fused}
     return replace(workload, **{name: value for name, value in said.items() if value is not None})  # type: ignore[arg-type]
+
+
+def load_simulated(
+    file: Path, seed: int | None = None, duration: str | None = None, fuse: str | None = None, *, bin: float
+) -> Workload:
+    """As `load`; refuses a workload that is too large for the simulator, and notes costs that are missing."""
+    from headgate.sim import check_size
+
+    workload = load(file, seed, duration, fuse)
+    note_unpriced(workload)
+    try:
+        check_size(workload, bin)
+    except HeadgateError as error:
+        raise error.at(str(file)) from None
+    return workload
+
+
+def note_unpriced(workload: Workload) -> None:
+    """Print a note if operators from SQL have no cost: the simulator then takes them for free."""
+    if workload.unpriced:
+        filtering = Kind.SELECT in workload.unpriced
+        assumed = "they take no time" + (" and filters let every tuple through" if filtering else "")
+        example = 'select = "cost=20us, selectivity=0.5"' if filtering else f'{workload.unpriced[0]} = "cost=20us"'
+        kinds = ", ".join(workload.unpriced)
+        note(f"no [costs] for {kinds}: in the simulator {assumed}; write for example {example} below [costs]")
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuse a negative seed."""
+    if seed is not None and seed < 0:
+        raise HeadgateError(f"--seed must be at least 0, found {seed}", hint="write for example 1")
 
 
 def choice(kind: type[Choice], text: str, what: str) -> Choice:

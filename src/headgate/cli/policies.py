@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from headgate.cli.console import examples, show, show_json
+from headgate.cli.help_texts import ReadableCommand, ReadableGroup
 from headgate.cli.tables import plain_table
 from headgate.model import Spec
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples("policies", "policies show bsd", "policies show bsd --json", "policies show ./mine.py:Mine")
 
-app = typer.Typer(invoke_without_command=True, epilog=EXAMPLES)
+app = typer.Typer(cls=ReadableGroup, invoke_without_command=True, epilog=EXAMPLES)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -42,7 +43,7 @@ def catalogue(context: typer.Context, as_json: AsJson = False) -> None:
     show(table)
 
 
-@app.command("show", epilog=EXAMPLES)
+@app.command("show", cls=ReadableCommand, epilog=EXAMPLES)
 def show_policy(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Name of a policy, or ./FILE.py:CLASS.", show_default=False)],

@@ -53,8 +53,9 @@ PolicyOption = Annotated[
         "--policy",
         "-p",
         help='The policy with its settings, as "bsd, train=10" or ./mine.py:Mine.',
-        show_default=False,
+        show_default="mbd, inversion=dsp",
         metavar="POLICY",
+        autocompletion=options.policy_names,
     ),
 ]
 Workers = Annotated[int, typer.Option("--workers", help="Runs at a time.", metavar="N")]
@@ -69,7 +70,8 @@ For = Annotated[
     str | None, typer.Option("--for", help='How long to run, as "60 s".', show_default=False, metavar="TIME")
 ]
 Record = Annotated[
-    Path | None, typer.Option("--record", help="Record the decisions for replay and why.", show_default=False)
+    Path | None,
+    typer.Option("--record", help="Record the decisions for replay and why.", show_default=False, metavar="FILE"),
 ]
 
 
@@ -122,11 +124,11 @@ def _check(workload: Workload, file: Path, policy: str | None, place: Path) -> N
     from headgate.workload.workload_locations import WorkloadLocations
 
     places = WorkloadLocations.of_file(file)
-    found = engine_problems(workload, places, directory=place)
-    found += policy_problems(workload, places, [DEFAULT_POLICY if policy is None else policy])
-    if len(found) > 1:
-        note(f"headgate: {len(found)} things are wrong; headgate check {shlex.quote(str(file))} --engine tells all")
-    for error in places.by_line(found):
+    problems = engine_problems(workload, places, directory=place)
+    problems += policy_problems(workload, places, [DEFAULT_POLICY if policy is None else policy])
+    if len(problems) > 1:
+        note(f"headgate: {len(problems)} things are wrong; headgate check {shlex.quote(str(file))} --engine tells all")
+    for error in places.by_line(problems):
         raise error
 
 
@@ -272,6 +274,8 @@ def _note_failures_and_paths(status: Status, place: Path, record: Path | None) -
     """Print what failed, and where results and logs are."""
     for failure in _source_failures(status):
         note(failure)
+    for stream, text in status.source_notes.items():
+        note(f"stream '{stream}': {text}")
     for line in status.queries:
         if line.error:
             note(f"query '{line.name}' is suspended: {line.error}")

@@ -12,8 +12,9 @@ import typer
 from rich.text import Text
 
 from headgate.cli import options
-from headgate.cli.console import Bar, examples, interrupted, note, show, show_json, stdout
+from headgate.cli.console import examples, interrupted, note, show, show_json, stdout
 from headgate.cli.number_format import duration as duration_text
+from headgate.cli.progress import Bar
 from headgate.cli.report_tables import MARK, marked, report_tables
 
 if TYPE_CHECKING:
@@ -30,11 +31,16 @@ EXAMPLES = examples(
 
 RecordsOption = Annotated[
     Path | None,
-    typer.Option("--records", help="Write one row per result: .parquet or .csv.", show_default=False),
+    typer.Option("--records", help="Write one row per result: .parquet or .csv.", show_default=False, metavar="FILE"),
 ]
 RecordOption = Annotated[
     Path | None,
-    typer.Option("--record", help="Record the decisions for replay and why; a file per policy.", show_default=False),
+    typer.Option(
+        "--record",
+        help="Record the decisions for replay and why; a file per policy.",
+        show_default=False,
+        metavar="FILE",
+    ),
 ]
 
 
@@ -60,7 +66,7 @@ def simulate(
     options.check_plot(plot)
     options.check_output(records, "--records", ("parquet", "csv"))
     options.check_output(record, "--record")
-    workload = options.load(file, seed, duration, fuse)
+    workload = options.load_simulated(file, seed, duration, fuse, bin=width)
     runs, complete = _simulate_all(workload, chosen, trace_files(record, chosen), width)
     if runs:
         _report(workload, runs, width, as_json)

@@ -10,7 +10,8 @@ import typer
 
 from headgate.cli import options
 from headgate.cli.compare import check_measure
-from headgate.cli.console import INTERRUPTED, Bar, examples, note, show_json
+from headgate.cli.console import INTERRUPTED, examples, note, show_json
+from headgate.cli.progress import Bar
 from headgate.cli.simulate import DEFAULT
 from headgate.sweep.finished_results import FinishedResults
 
@@ -36,14 +37,20 @@ VaryOption = Annotated[
         metavar="SETTING=VALUES",
     ),
 ]
-Seeds = Annotated[int, typer.Option("--seeds", help="Runs of each combination, from the workload's seed on.")]
+Seeds = Annotated[
+    int, typer.Option("--seeds", help="Runs of each combination, from the workload's seed on.", metavar="N")
+]
 MeasureOption = Annotated[
     list[str] | None,
-    typer.Option("--measure", "-m", help="A measure to show and draw; repeat for more.", show_default=False),
+    typer.Option(
+        "--measure", "-m", help="A measure to show and draw; repeat for more.", show_default=False, metavar="MEASURE"
+    ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", help="Folder of the results; out/NAME-sweep if not given.", show_default=False),
+    typer.Option(
+        "--out", help="Folder of the results; out/NAME-sweep if not given.", show_default=False, metavar="DIR"
+    ),
 ]
 Master = Annotated[str, typer.Option("--master", help="Which Spark: this machine, or a cluster.", metavar="URL")]
 
@@ -71,9 +78,10 @@ def sweep(
     chosen = options.check_policies(policy or DEFAULT)
     width = options.check_bin(bin)
     workload = options.load(file, None, duration, fuse)
+    options.note_unpriced(workload)
     for path in measure or ():
         check_measure(workload, path)
-    plan = plan_sweep(workload, chosen, vary, seeds, (_text(file), duration, fuse, width))
+    plan = plan_sweep(workload, chosen, vary, seeds, (_text(file), duration, fuse, width), bin=width)
     folder = Path("out") / f"{workload.name}-sweep" if out is None else out
     finished = FinishedResults(folder)
     failed, complete = _run_missing(plan, finished, master, width)
@@ -102,7 +110,7 @@ def _run_missing(plan: Sweep, finished: FinishedResults, master: str, bin: float
     try:
         with Bar(len(plan.tasks), patience=0.0, what="simulations") as bar:
             bar.at(len(present))
-            results = _run_on_spark(plan, missing, master, finished.folder / "spark.log", bin)
+            results = _run_on_spark(plan, missing, master, finished.folder / "spark.log", bin, bar)
             for number, result in enumerate(results, len(present) + 1):
                 if result.error:
                     failed[result.key] = result.error
@@ -115,7 +123,7 @@ def _run_missing(plan: Sweep, finished: FinishedResults, master: str, bin: float
 
 
 def _run_on_spark(
-    plan: Sweep, missing: Sequence[SweepTask], master: str, log: Path, bin: float
+    plan: Sweep, missing: Sequence[SweepTask], master: str, log: Path, bin: float, bar: Bar
 ) -> Iterator[SweepResult]:
     if not missing:
         return
@@ -123,6 +131,7 @@ def _run_on_spark(
     from headgate.sweep.spark_tasks import run_tasks
 
     spark = start_spark(master, log)
+    bar.begin(len(plan.tasks) - len(missing))  # from here on, so that Spark's start is not taken for slow simulations
     try:
         yield from run_tasks(spark.sparkContext, plan.workload, missing, bin, plan.files)
     finally:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.cli.console import show
-from headgate.cli.number_format import NOTHING, time_unit
+from headgate.cli.number_format import NOTHING, time_unit, with_margin
 from headgate.metrics.measures.confidence import Band
 from headgate.sweep.curves import Curves, curves, present
 
@@ -45,6 +45,4 @@ def _table(lines: Curves, setting: str, scale: float) -> Table:
 
 
 def _cell(point: Band | None, scale: float) -> str:
-    if point is None:
-        return NOTHING
-    return f"{point.mean / scale:.4g}" + (f" ± {point.half / scale:.2g}" if point.half else "")
+    return NOTHING if point is None else with_margin(point.mean / scale, point.half / scale)

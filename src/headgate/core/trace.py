@@ -193,13 +193,13 @@ class _TraceCalls:
 def _replayable(recorded: str, given: Sequence[str]) -> str:
     """The policy as it is known here; one of a file only if the caller gives it."""
     for name in names_from_files(recorded):
-        known = next((other for other in given if same_file_and_class(name, other)), None)
-        if known is None:
+        same = next((other for other in given if same_file_and_class(name, other)), None)
+        if same is None:
             raise HeadgateError(
                 f"the trace names policy '{name}', code in a file, which is read only if you say so",
                 hint=f"look at the file, then add --policy {name}",
             )
-        recorded = recorded.replace(name, known)
+        recorded = recorded.replace(name, same)
     return recorded
 
 

@@ -22,6 +22,7 @@ from headgate.model import HeadgateError
 
 CHUNK = 32_768  # elements whose intermediate results stay in the processor's cache
 GRACE = 1e-12  # a bandwidth that misses the floors by rounding alone meets them
+MOST_BANDWIDTH = 1e100  # beyond, gains are too small for floating-point numbers
 TINY, HUGE = 1e-300, 1e300
 
 
@@ -111,8 +112,9 @@ def floor_frequency(elements: Elements) -> Floats:
 
 def check_bandwidth(bandwidth: float) -> None:
     """Refuse what no plan can be made for."""
-    if not 0 < bandwidth < float("inf"):
-        raise HeadgateError(f"bandwidth must be more than 0, found {bandwidth:g}", hint="write for example 1000")
+    if not 0 < bandwidth <= MOST_BANDWIDTH:
+        bound = f"at most {MOST_BANDWIDTH:g}" if bandwidth > 0 else "more than 0"
+        raise HeadgateError(f"bandwidth must be {bound}, found {bandwidth:g}", hint="write for example 1000")
 
 
 def check_floors(needed: float, bandwidth: float) -> None:

@@ -31,10 +31,10 @@ def names_from_files(text: str) -> list[str]:
     ['./mine.py:Mine']
     """
     spec = Spec.parse(text)
-    found = [spec.name] if is_from_file(spec.name) else []
+    names = [spec.name] if is_from_file(spec.name) else []
     for value in spec.settings.values():
-        found += _among(value)
-    return list(dict.fromkeys(found))
+        names += _among(value)
+    return list(dict.fromkeys(names))
 
 
 def refuse_from_files(text: str) -> None:

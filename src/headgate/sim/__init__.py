@@ -2,5 +2,6 @@
 
 from headgate.sim.load import offered_load, scaled
 from headgate.sim.simulate import Simulation, simulate
+from headgate.sim.size import check_size
 
-__all__ = ["Simulation", "offered_load", "scaled", "simulate"]
+__all__ = ["Simulation", "check_size", "offered_load", "scaled", "simulate"]

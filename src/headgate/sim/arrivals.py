@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
 
 from headgate.model import HeadgateError
+from headgate.sim.limits import MOST_PERIODS, MOST_TUPLES, too_many_periods
 from headgate.workload.arrivals import read_arrivals
 from headgate.workload.settings import Settings
 
@@ -31,6 +34,10 @@ class Arrivals(ABC):
         """Tuples per second in the long run; 0 where there is no long run."""
 
     @abstractmethod
+    def expected(self, duration: float) -> float:
+        """How many arrival times are to be expected in [0, duration), without drawing them."""
+
+    @abstractmethod
     def times(self, duration: float, random: np.random.Generator) -> Times:
         """Rising arrival times in [0, duration)."""
 
@@ -46,6 +53,9 @@ class At(Arrivals):
     def rate(self) -> float:
         span = max(self.moments, default=0.0) - min(self.moments, default=0.0)
         return self.batch * (len(self.moments) - 1) / span if span else 0.0
+
+    def expected(self, duration: float) -> float:
+        return len(self.moments)
 
     def times(self, duration: float, random: np.random.Generator) -> Times:
         return np.sort(np.array([moment for moment in self.moments if moment < duration]))
@@ -67,6 +77,9 @@ class Constant(Arrivals):
     def rate(self) -> float:
         return self.per_second * self.batch
 
+    def expected(self, duration: float) -> float:
+        return max(0.0, duration - self.start) * self.per_second
+
     def times(self, duration: float, random: np.random.Generator) -> Times:
         count = max(0, math.ceil((duration - self.start) * self.per_second - 1e-9))
         return self.start + np.arange(count) / self.per_second
@@ -82,6 +95,9 @@ class Poisson(Arrivals):
     @property
     def rate(self) -> float:
         return self.per_second * self.batch
+
+    def expected(self, duration: float) -> float:
+        return duration * self.per_second
 
     def times(self, duration: float, random: np.random.Generator) -> Times:
         return _until(duration, lambda count: random.exponential(1 / self.per_second, count), self.per_second)
@@ -104,12 +120,19 @@ class OnOff(Arrivals):
     def rate(self) -> float:
         return self.per_second * self.batch
 
+    def expected(self, duration: float) -> float:
+        return duration * self.per_second
+
     def times(self, duration: float, random: np.random.Generator) -> Times:
         share = self.on / (self.on + self.off)
         bursts: list[Times] = []
         now = 0.0
         while now < duration:
+            if len(bursts) == MOST_PERIODS:
+                raise too_many_periods("bursts", "choose a longer on or off, or a larger shape")
             burst, silence = self._pareto(self.on, random), self._pareto(self.off, random)
+            if self.per_second / share * burst > MOST_TUPLES:  # one of the very long ones: only what is seen of it
+                burst = min(burst, duration - now)
             count = random.poisson(self.per_second / share * burst)
             bursts.append(now + np.sort(random.uniform(0.0, burst, count)))
             now += burst + silence
@@ -141,6 +164,9 @@ class Steps(Arrivals):
         lengths = np.diff([*self.starts, self._period])
         return float(np.dot(self.rates, lengths) / lengths.sum()) * self.batch
 
+    def expected(self, duration: float) -> float:
+        return float(_integrated(*_repeat(self.starts, self.rates, self._period, duration), duration)[-1])
+
     def times(self, duration: float, random: np.random.Generator) -> Times:
         starts, rates = _repeat(self.starts, self.rates, self._period, duration)
         work = _integrated(starts, rates, duration)
@@ -165,6 +191,9 @@ class Trace(Arrivals):
         span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
         return self.batch * (len(times) - 1) / span if span else 0.0
 
+    def expected(self, duration: float) -> float:
+        return len(self._read())
+
     def times(self, duration: float, random: np.random.Generator) -> Times:
         times = self._read()
         return times[times < duration]
@@ -175,7 +204,7 @@ class Trace(Arrivals):
             if len(times) and not 0.0 <= times[0] <= times[-1] < math.inf:
                 raise ValueError(f"{times[0]:g} is not a time from 0 on")
             return times
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise HeadgateError(
                 f"cannot read arrival times from '{self.file}': {error}",
                 hint=f"give a text, CSV, JSON-lines or Parquet file with a column '{self.column}' of seconds",
@@ -235,6 +264,8 @@ def _until(end: float, gaps: Callable[[int], Times], rate: float) -> Times:
 
 
 def _repeat(starts: Sequence[float], rates: Sequence[float], period: float, duration: float) -> tuple[Times, Times]:
+    if not math.isinf(period) and duration / period * len(starts) > MOST_PERIODS:
+        raise too_many_periods("steps", "choose a longer every, or later times in at")
     rounds = 1 if math.isinf(period) else max(1, math.ceil(duration / period))
     begins = np.concatenate([np.array(starts) + (number * period if number else 0.0) for number in range(rounds)])
     return begins, np.tile(np.array(rates, dtype=float), rounds)
@@ -256,14 +287,26 @@ def _warped(work: Times, starts: Times, rates: Times) -> Times:
     return np.where(silent, np.inf, times)
 
 
+def _text(file: Path) -> TextIO:
+    if file.suffix == ".gz":
+        return gzip.open(file, "rt", encoding="utf-8-sig")
+    return file.open(encoding="utf-8-sig")
+
+
 def _column(file: Path, column: str) -> list[float]:
     if file.suffix == ".parquet":
         import pyarrow.parquet
 
         return list(pyarrow.parquet.read_table(file, columns=[column])[column].to_pylist())
-    with file.open(encoding="utf-8") as lines:
-        if file.suffix == ".csv":
-            return [float(row[column]) for row in csv.DictReader(lines)]
-        if file.suffix in (".jsonl", ".ndjson"):
+    kind = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
+    with _text(file) as lines:
+        if kind in (".csv", ".tsv"):
+            rows = csv.DictReader(lines, delimiter="," if kind == ".csv" else "\t")
+            return [float(row[column]) for row in rows]
+        if kind == ".json" and (text := lines.read()).lstrip().startswith("["):
+            return [float(record[column]) for record in json.loads(text)]
+        if kind == ".json":
+            return [float(json.loads(line)[column]) for line in text.splitlines() if line.strip()]
+        if kind in (".jsonl", ".ndjson"):
             return [float(json.loads(line)[column]) for line in lines if line.strip()]
         return [float(line) for line in lines if line.strip()]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from headgate.model import HeadgateError, Stream
-from headgate.sim.arrivals import Times, arrivals, rescaled
+from headgate.sim.arrivals import Arrivals, Times, arrivals, rescaled
+from headgate.sim.limits import check_tuples
 from headgate.sim.randomness import generator
 from headgate.workload import Workload
 
@@ -34,6 +35,7 @@ class Feeds:
 
     @classmethod
     def of(cls, workload: Workload) -> Feeds:
+        check_arrivals(workload)
         times = {stream.name: _times(stream, workload) for stream in workload.streams}
         batches = {stream.name: _batch(stream, workload) for stream in workload.streams}
         deliveries = sorted(_deliveries(workload, times, batches), key=lambda delivery: delivery.at)
@@ -59,29 +61,64 @@ def rates(workload: Workload) -> dict[str, float]:
     }
 
 
-def _times(stream: Stream, workload: Workload) -> Times:
+def check_arrivals(workload: Workload) -> None:
+    """Refuse more tuples, of one stream or of all, than a simulation can hold; draws nothing."""
+    total = 0.0
+    for stream in workload.streams:
+        try:
+            process = _process(stream, workload)
+            clock = _clock(process, stream, workload)
+            expected = process.batch * process.expected(clock.work if clock else workload.duration)
+            check_tuples(expected)
+        except HeadgateError as error:
+            raise error.at(f"stream '{stream.name}'") from None
+        total += expected
+    check_tuples(total)
+
+
+def _process(stream: Stream, workload: Workload) -> Arrivals:
     if stream.arrivals is None:
-        raise HeadgateError(
-            f"stream '{stream.name}' has no arrivals to simulate", hint='add arrivals = "poisson, rate=100"'
-        )
-    process = arrivals(stream.arrivals, workload.directory)
+        raise HeadgateError("it has no arrivals to simulate", hint='add arrivals = "poisson, rate=100"')
+    return arrivals(stream.arrivals, workload.directory)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """How changes of the rate stretch or squeeze a stream's time: a factor from each start on."""
+
+    starts: list[float]
+    factors: list[float]
+    work: float  # time to draw, so that the duration is covered
+
+
+def _clock(process: Arrivals, stream: Stream, workload: Workload) -> _Clock | None:
     changes = sorted((c.at, c.rate) for c in workload.changes if c.stream == stream.name and c.rate is not None)
     if not changes:
-        return process.times(workload.duration, generator(workload.seed, "arrivals", stream.name))
+        return None
     if not process.rate:
-        raise HeadgateError(f"the rate of stream '{stream.name}' cannot change", hint="give it arrivals with a rate")
+        raise HeadgateError("its rate cannot change", hint="give it arrivals with a rate")
     starts = [0.0, *(at for at, _ in changes)]
     factors = [1.0, *(rate / process.rate for _, rate in changes)]
     ends = [*starts[1:], max(workload.duration, starts[-1])]
     work = sum(factor * (end - start) for start, end, factor in zip(starts, ends, factors, strict=True))
-    drawn = process.times(work, generator(workload.seed, "arrivals", stream.name))
-    moments = rescaled(drawn, starts, factors)
-    return moments[moments < workload.duration]
+    return _Clock(starts, factors, work)
+
+
+def _times(stream: Stream, workload: Workload) -> Times:
+    random = generator(workload.seed, "arrivals", stream.name)
+    try:
+        process = _process(stream, workload)
+        clock = _clock(process, stream, workload)
+        if clock is None:
+            return process.times(workload.duration, random)
+        moments = rescaled(process.times(clock.work, random), clock.starts, clock.factors)
+        return moments[moments < workload.duration]
+    except HeadgateError as error:
+        raise error.at(f"stream '{stream.name}'") from None
 
 
 def _batch(stream: Stream, workload: Workload) -> int:
-    assert stream.arrivals is not None  # seen when its times were drawn
-    return arrivals(stream.arrivals, workload.directory).batch
+    return _process(stream, workload).batch
 
 
 def _deliveries(workload: Workload, times: dict[str, Times], batches: dict[str, int]) -> Iterator[Delivery]:

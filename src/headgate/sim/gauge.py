@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headgate.metrics import QueueSeries
+from headgate.sim.limits import check_bins
 
 
 class Gauge:
@@ -57,6 +58,8 @@ class Gauge:
 
     def sample_before(self, now: float) -> None:
         """Nothing has changed up to now: note the samples due before."""
+        if now - self.next_sample > self._bin:
+            check_bins(now, self._bin)
         while self.next_sample < now:
             self.sample()
 

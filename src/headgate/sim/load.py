@@ -35,7 +35,7 @@ def scaled(workload: Workload) -> Workload:
     if offered <= 0:
         raise HeadgateError(
             f"workload '{workload.name}' asks for load {workload.load:g} but its operators cost nothing",
-            hint="give the operators costs and the streams arrivals with a rate",
+            hint="give the operators costs, those from SQL in [costs], and the streams arrivals with a rate",
         )
     factor = workload.load / offered
     queries = tuple(replace(query, plan=_scaled(query.plan, factor)) for query in workload.queries)

@@ -28,16 +28,16 @@ def policy_problems(workload: Workload, places: WorkloadLocations, policies: Ite
     """Why policies cannot decide: each that the run may begin with, and those of [[change]] tables with their lines."""
     changed = sorted((change.at, number) for number, change in enumerate(workload.changes) if change.policy is not None)
     moments = [*(at for at, _ in changed), inf]
-    found: list[HeadgateError] = []
+    problems: list[HeadgateError] = []
     for policy in policies:
         try:
             check_policy(policy, workload, ends=moments[0])
         except HeadgateError as error:
-            found.append(error)
+            problems.append(error)
     for (begins, number), ends in zip(changed, moments[1:], strict=True):
         try:
             with places.at("change", number, "policy"):
                 check_policy(str(workload.changes[number].policy), workload, begins, ends)
         except HeadgateError as error:
-            found.append(error)
-    return places.by_line(found)
+            problems.append(error)
+    return places.by_line(problems)

@@ -42,7 +42,6 @@ __all__ = ["Handle", "Session"]
 
 DEFAULT_CLASS = "default"
 SPARK_LOG = "spark.log"
-_SQL = "SELECT id FROM sensors WHERE temp > 90"
 
 
 class Session:
@@ -83,9 +82,8 @@ class Session:
         create(policy)
         arguments.function(record, "record")
         self.gate = Gate()
-        self._closing = threading.Lock()
+        self._closing, self._seed = threading.Lock(), seed
         self._final_status: Status | None = None
-        self._seed = seed
         configure_from_environment()
         quiet_python()
         self.temporary = folder is None
@@ -239,7 +237,7 @@ class Session:
     def plan(self, sql: str) -> Operator:
         """The plan of some SQL over the streams and tables of this session."""
         with located("sql"):
-            text(sql, _SQL)
+            text(sql, "SELECT id FROM sensors WHERE temp > 90")
         tables = {name: self.engine.tables.described(name) for name in self.engine.tables}
         return plan_sql(sql, self.engine.streams, tables)
 
@@ -293,10 +291,7 @@ class Session:
 
     @gated
     def replay(self, stream: str, reason: str = "") -> LetterReplay:
-        """Append a stream's dead letters to it again: all, or those whose reason contains a text.
-
-        They are checked as in any append.
-        """
+        """Append a stream's dead letters to it again, checked as in any append: all, or those whose reason has a text."""
         check_known("stream", stream, self.engine.streams)
         if reason != "":
             with located("reason"):
@@ -349,7 +344,10 @@ class Session:
         return report(self.engine.overview(), now, -inf if length is None else now - length)
 
     def _status(self) -> Status:
-        return replace(status(self.engine, self._began), source_errors=dict(self.source_thread.errors))
+        sources = self.source_thread
+        return replace(
+            status(self.engine, self._began), source_errors=dict(sources.errors), source_notes=dict(sources.notes)
+        )
 
     def close(self) -> Status:
         """Let active runs end, deliver results to their sinks, and release everything. Returns the final status.

@@ -81,6 +81,7 @@ class Status:
     doing: tuple[str, ...]  # what each worker runs now, "" for nothing
     dead_letters: dict[str, int]  # by stream
     source_errors: dict[str, str] = field(default_factory=dict)  # by stream: why its source was given up
+    source_notes: dict[str, str] = field(default_factory=dict)  # by stream: what else there is to know of its source
     policy_error: str = ""  # why the last policy that failed was taken out
     spark_error: str = ""  # why Spark is away; empty: it is there
     journal: tuple[Entry, ...] = ()  # the newest changes of queries' states
@@ -132,8 +133,11 @@ class Status:
         }
 
     def _stream(self, name: str) -> dict[str, Any]:
-        letters: dict[str, Any] = {"dead_letters": self.dead_letters[name]}
-        return {**letters, "error": self.source_errors[name]} if name in self.source_errors else letters
+        return {
+            "dead_letters": self.dead_letters[name],
+            **({"error": self.source_errors[name]} if name in self.source_errors else {}),
+            **({"note": self.source_notes[name]} if name in self.source_notes else {}),
+        }
 
 
 def status(engine: Engine, began: float) -> Status:

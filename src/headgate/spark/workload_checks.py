@@ -38,7 +38,7 @@ def engine_problems(
                 parse_lag(query_class.lag)
     for query in workload.queries:
         checks.query(query)
-    return places.by_line(checks.found)
+    return places.by_line(checks.problems)
 
 
 class _Checks:
@@ -46,7 +46,7 @@ class _Checks:
 
     def __init__(self, workload: Workload, places: WorkloadLocations, directory: Path | None) -> None:
         self._workload, self._places, self._directory = workload, places, directory
-        self.found: list[HeadgateError] = []
+        self.problems: list[HeadgateError] = []
         self._seen: set[str] = set()
 
     @contextmanager
@@ -58,16 +58,16 @@ class _Checks:
         except HeadgateError as error:
             place = self._places.written_at(table, name, *keys)
             if place not in self._seen:  # one table may describe thousands of streams or queries
-                self.found.append(error)
+                self.problems.append(error)
             self._seen |= {place} if place else set()
 
     def streams(self) -> None:
         """Columns and sources; all sources are open at the same time, since two may want one port."""
         with ExitStack() as opened:
             for stream in self._workload.streams:
-                before = len(self.found)
+                before = len(self.problems)
                 plain = self._columns(stream)
-                if len(self.found) == before:
+                if len(self.problems) == before:
                     self._source(stream, opened, plain)
 
     def _columns(self, stream: Stream) -> bool:

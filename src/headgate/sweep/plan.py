@@ -9,6 +9,7 @@ from typing import Any
 from headgate.model import HeadgateError
 from headgate.policies.registry import create
 from headgate.policy_files import PolicyFile, load_policies
+from headgate.sim import check_size
 from headgate.sweep.finished_results import result_key
 from headgate.sweep.spark_tasks import SweepTask
 from headgate.sweep.varied_settings import Point, Vary, points, varied, varied_policy
@@ -46,7 +47,7 @@ class Sweep:
 
 
 def plan_sweep(
-    workload: Workload, policies: Sequence[str], vary: Sequence[str], seeds: int, fixed_inputs: object
+    workload: Workload, policies: Sequence[str], vary: Sequence[str], seeds: int, fixed_inputs: object, *, bin: float
 ) -> Sweep:
     """Every combination of settings, policies and seeds, checked before anything runs.
 
@@ -60,7 +61,7 @@ def plan_sweep(
     without_seed = [setting for setting in settings if setting.name != "seed"]
     tasks = {}
     for point in points(without_seed):
-        varied(workload, point)  # refuses impossible values
+        check_size(varied(workload, point), bin)  # refuses impossible values
         for policy in policies:
             create(varied_policy(policy, point))
             code = [file.text for file in files.get(policy, ())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import floor, isfinite
+from math import floor, inf, isfinite
 from types import MappingProxyType
 
 from headgate.model import HeadgateError, Spec, Stream, unknown
@@ -14,6 +14,7 @@ from headgate.sim.arrivals import arrivals
 from headgate.sim.load import scaled
 from headgate.workload import Workload
 from headgate.workload.arrivals import open_ended
+from headgate.workload.schema import MOST_CORES
 
 POLICY = "policy."  # before the name of a policy's setting
 MAX_VALUES = 10_000  # of one setting; more are a typing error
@@ -30,13 +31,14 @@ class AllowedRange:
     least: float
     above: bool  # the least value itself is not allowed
     whole: bool
+    most: float = inf
 
 
 RANGES: Mapping[str, AllowedRange] = MappingProxyType(
     {
         "load": AllowedRange(0.0, above=True, whole=False),
         "rate": AllowedRange(0.0, above=True, whole=False),
-        "cores": AllowedRange(1, above=False, whole=True),
+        "cores": AllowedRange(1, above=False, whole=True, most=MOST_CORES),
         "seed": AllowedRange(0, above=False, whole=True),
     }
 )
@@ -175,11 +177,13 @@ def _value(text: str) -> float | str:
 def _within(name: str, value: float | str) -> float:
     rule = RANGES[name]
     number = value if not isinstance(value, str) and isfinite(value) else None
-    if number is not None and (number > rule.least if rule.above else number >= rule.least):
+    if number is not None and number <= rule.most and (number > rule.least if rule.above else number >= rule.least):
         if not rule.whole:
             return float(number)
         if number == int(number):
             return int(number)
     kind = "a whole number" if rule.whole else "a number"
     bound = f"above {rule.least:g}" if rule.above else f"of at least {rule.least:g}"
+    if number is not None and number > rule.most:
+        bound = f"of at most {rule.most:g}"
     raise HeadgateError(f"--vary {name} must be {kind} {bound}, found {value}")

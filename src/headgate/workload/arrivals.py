@@ -12,6 +12,8 @@ from headgate.model import HeadgateError, unknown
 from headgate.model.stream import AHEAD
 from headgate.workload.settings import Settings
 
+MOST_BATCH = 1_000_000  # tuples that arrive together
+
 
 @dataclass(frozen=True, slots=True)
 class ArrivalKind:
@@ -96,7 +98,7 @@ def read_arrivals(text: str) -> Settings:
         raise unknown("kind of arrivals", settings.name, ARRIVALS)
     kind = ARRIVALS[settings.name]
     settings.only(kind.settings)
-    settings.whole("batch", low=1)
+    settings.whole("batch", low=1, high=MOST_BATCH)
     kind.check(settings)
     return settings
 

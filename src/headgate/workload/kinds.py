@@ -25,6 +25,7 @@ from headgate.model import (
     Window,
     unknown,
 )
+from headgate.plan.sql.bounds import check_windows
 from headgate.workload.settings import Settings
 
 GIVEN = ("cost", "overhead", "selectivity", "bytes")
@@ -153,4 +154,5 @@ def _sliding(settings: Settings) -> Window:
     if slide is not None and slide > size:
         message = f"windows of {size:g} s every {slide:g} s leave gaps"
         raise HeadgateError(message, hint="slide by at most the window")
+    check_windows(size, slide or size, "")
     return Window(size, slide or 0.0)

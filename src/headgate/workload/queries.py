@@ -27,6 +27,7 @@ class Queries:
     plans: dict[str, WrittenPlan] = field(default_factory=dict)  # by query
     lives: dict[str, tuple[float, float]] = field(default_factory=dict)  # when each starts and ends
     shared: dict[str, tuple[str, Operator]] = field(default_factory=dict)  # name ⇒ the query it came with
+    unpriced: dict[Kind, None] = field(default_factory=dict)  # kinds of operators from SQL that have no cost
 
     def read(self, section: QuerySection, index: int) -> Iterator[Query]:
         """The queries of one table: one, or as many as `count` says."""
@@ -99,6 +100,7 @@ class Queries:
 
         root = with_costs(plan_sql(sql, self.streams, self.tables), self.costs)
         operators = dict.fromkeys(node for node in walk(root) if isinstance(node, Operator))
+        self.unpriced.update((operator.kind, None) for operator in operators if operator.kind not in self.costs)
         return WrittenPlan(
             root, handles={place: OperatorHandle(place, operator.kind) for place, operator in enumerate(operators)}
         )

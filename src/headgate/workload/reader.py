@@ -27,7 +27,7 @@ _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 def read_workload(path: str | Path) -> Workload:
     """The workload that a file describes."""
     try:
-        text = Path(path).read_bytes().decode()
+        text = Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()
         raise HeadgateError(reason, where=str(path), hint="name a workload file (.toml)") from None
@@ -106,6 +106,7 @@ def _workload(file: File, locations: FileLocations) -> Workload:
         learn=head.statistics == "measured",
         run_overhead=head.run_overhead,
         decision_cost=head.decision_cost,
+        unpriced=tuple(queries.unpriced),
         directory=path.parent,
     )
 

@@ -24,6 +24,8 @@ from headgate.workload.fields import (
     TrainSize,
 )
 
+MOST_CORES = 10_000  # more are a typing error, and would only fill the memory
+
 
 class Section(BaseModel):
     """A table of the file; unknown keys and values of another type are refused."""
@@ -42,8 +44,8 @@ class WorkloadSection(Section):
     name: str | None = None
     duration: Length | None = None
     seed: int = Field(1, ge=0)
-    cores: int = Field(1, ge=1)
-    source_cores: int = Field(1, ge=0)
+    cores: int = Field(1, ge=1, le=MOST_CORES)
+    source_cores: int = Field(1, ge=0, le=MOST_CORES)
     drain: bool = True
     load: float | None = Field(None, gt=0)
     train: TrainSize = ONE_TUPLE

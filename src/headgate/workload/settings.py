@@ -51,10 +51,10 @@ class Settings:
     def numbers(self, key: str, low: float = -inf) -> list[float]:
         return [_within(key, raw, _number, low) for raw in self._items(key)]
 
-    def whole(self, key: str, low: int) -> int | None:
+    def whole(self, key: str, low: int, high: float = inf) -> int | None:
         if key not in self._raw:
             return None
-        value = _within(key, self._raw[key], _number, low)
+        value = _within(key, self._raw[key], _number, low, high)
         if not value.is_integer():
             raise HeadgateError(
                 f"{key} must be a whole number, found {self._raw[key]}", hint="write it without a point"
@@ -144,7 +144,7 @@ def _within(
     elif low == high:
         bound = f"{low:g}"
     elif high < inf:
-        bound = f"from {low:g} to {high:g}"
+        bound = f"from {low:g} to {high:.7g}"
     else:
         bound = f"at least {low:g}"
     raise HeadgateError(f"{key} must be {bound}, found {raw}", hint=f"correct {key}")

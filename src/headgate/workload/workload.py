@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headgate.model import ONE_TUPLE, Query, QueryClass, Stream, Table, Train
+from headgate.model import ONE_TUPLE, Kind, Query, QueryClass, Stream, Table, Train
 from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 
@@ -53,6 +53,7 @@ class Workload:
     learn: bool = False  # statistics are measured while running, not given
     run_overhead: float = 0.0  # seconds per run
     decision_cost: float = 0.0  # seconds charged per priority computed or compared
+    unpriced: tuple[Kind, ...] = ()  # kinds of operators from SQL that [costs] leaves out: they cost nothing
     directory: Path = field(default_factory=Path)  # relative file names start here
 
     def network(self) -> Network:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import gzip
 import math
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from headgate.spark.ingest.sources import open_source
 
@@ -53,3 +55,79 @@ def test_an_empty_file_is_a_batch_without_rows(tmp_path: Path) -> None:
     (tmp_path / "a.csv").touch()
     batches = drained(open_source("directory, path=., end=true", PLAIN, tmp_path))
     assert [(batch.batch, batch.rows.num_rows) for batch in batches] == [("a.csv", 0)]
+
+
+LINES = '{"id": 1, "name": "a"}\n{"id": 2, "name": "b"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", LINES),
+        ("a.json", '[{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]'),
+        ("a.json", '[\n  {\n    "id": 1,\n    "name": "a"\n  },\n  {"id": 2, "name": "b"}\n]\n'),
+        ("a.ndjson", LINES),
+        ("a.JSONL", LINES),
+        ("a.jsonl.gz", LINES),
+        ("a.json.gz", '[{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]'),
+        ("a.csv.gz", "id,name\n1,a\n2,b\n"),
+        ("2026-01-01T10.00.csv", "id,name\n1,a\n2,b\n"),
+        ("a.tsv", "id\tname\n1\ta\n2\tb\n"),
+    ],
+)
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_format_by_its_suffix(tmp_path: Path, name: str, text: str, mark: bytes) -> None:
+    content = mark + text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    for source in ("directory, path=., end=true", f"constant, rate=10, file={name}"):
+        batches = drained(open_source(source, PLAIN, tmp_path))
+        assert (column(batches, "id"), column(batches, "name"), bad(batches)) == ([1, 2], ["a", "b"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "good", "lost"),
+    [
+        ('{"id": 1}\n{"id":\n{"id": 2}\n', [1, 2], ['{"id":']),
+        ('{"id":\n{"id": 1}\n', [1], ['{"id":']),
+        ('[{"id": 1}, {"id": }, {"id": 2}]', [1], ['{"id": }, {"id": 2}]']),
+        ('[{"id": 1}, 7, {"id": 2}]', [1, 2], ["7"]),
+        ('[{"id": 1} {"id": 2}]', [1], ['{"id": 2}]']),
+        ('[{"id": 1}]\n[{"id": 2}]', [1], ['[{"id": 2}]']),
+        ('[{"id": 1}, {"id": 2}', [1, 2], []),
+        ('{\n  "id": 1\n}\n', [1], []),
+        ("[]", [], []),
+        ("", [], []),
+    ],
+)
+def test_json_that_is_broken_loses_nothing(tmp_path: Path, text: str, good: list[int], lost: list[str]) -> None:
+    (tmp_path / "a.json").write_text(text)
+    batches = drained(open_source("directory, path=., end=true", PLAIN, tmp_path))
+    assert column(batches, "id") == good
+    assert [raw for raw, _ in bad(batches)] == lost
+
+
+def test_a_compressed_file_that_is_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"id,name\n1,a\n")[:-6])
+    batches = drained(open_source("directory, path=., end=true", PLAIN, tmp_path))
+    assert [reason for _, reason in bad(batches)] == [
+        "the file cannot be read: Compressed file ended before the end-of-stream marker was reached"
+    ]
+
+
+def test_files_that_are_not_read_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("a.csv", "b.xml", "notes.txt", ".hidden.xml"):
+        (tmp_path / name).write_text("id\n1\n")
+    reader = open_source("directory, path=.", PLAIN, tmp_path)
+    assert reader.note == ""
+    with caplog.at_level("WARNING", "headgate"):
+        for now in range(3):
+            reader.read(float(now))
+    assert reader.note.startswith(
+        f"2 files are not read: b.xml, notes.txt in '{tmp_path}'; names must end in .csv, .tsv"
+    )
+    assert [record.getMessage().count("b.xml, notes.txt") for record in caplog.records] == [1]
+    for number in range(10):
+        (tmp_path / f"{number}.log").touch()
+    reader.read(9.0)
+    assert "12 files are not read: b.xml, notes.txt, 0.log, 1.log, 2.log, … in" in reader.note
+    assert open_source("directory, path=., pattern=*.csv", PLAIN, tmp_path).read(0.0)

@@ -64,3 +64,19 @@ def test_no_rate_at_all_means_no_arrival() -> None:
 
 def test_a_slow_process_is_not_searched_for_ever() -> None:
     assert table("poisson, rate=0.0000001").next > 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "constant, rate=1e12",
+        "poisson, rate=1e12",
+        "onoff, rate=1e12, on=1s, off=1s, shape=3",
+        "steps, rates=[1e12, 2e12], every=3s",
+        "poisson, rate=1e6, batch=1000000",
+    ],
+)
+def test_a_huge_rate_is_made_in_blocks_that_fit_into_memory(text: str) -> None:
+    moments = table(text)
+    assert len(moments.until(1.0, 2000)) == 2000
+    assert moments.next < 0.5

@@ -6,6 +6,7 @@ import typer
 
 from headgate.cli.console import examples
 from headgate.cli.fresh import plan, run, simulate, timetable
+from headgate.cli.help_texts import ReadableCommand, ReadableGroup
 
 EXAMPLES = examples(
     "fresh plan pages.csv --bandwidth 1000 --out plan.csv",
@@ -14,11 +15,11 @@ EXAMPLES = examples(
     'fresh run pages.csv --bandwidth 1000 --period "1 h" --dir mirror',
 )
 
-app = typer.Typer(no_args_is_help=True, epilog=EXAMPLES)
-app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
-app.command("timetable", epilog=timetable.EXAMPLES)(timetable.timetable)
-app.command("run", epilog=run.EXAMPLES)(run.run)
-app.command("plan", epilog=plan.EXAMPLES)(plan.plan_command)
+app = typer.Typer(cls=ReadableGroup, no_args_is_help=True, epilog=EXAMPLES)
+app.command("simulate", cls=ReadableCommand, epilog=simulate.EXAMPLES)(simulate.simulate)
+app.command("timetable", cls=ReadableCommand, epilog=timetable.EXAMPLES)(timetable.timetable)
+app.command("run", cls=ReadableCommand, epilog=run.EXAMPLES)(run.run)
+app.command("plan", cls=ReadableCommand, epilog=plan.EXAMPLES)(plan.plan_command)
 
 
 @app.callback()

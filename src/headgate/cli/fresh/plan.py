@@ -11,7 +11,7 @@ from rich.text import Text
 from headgate.cli import options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.fresh import element_options, plan_on_spark
-from headgate.cli.number_format import NOTHING, number
+from headgate.cli.number_format import NOTHING, number, significant
 from headgate.cli.tables import plain_table
 from headgate.freshness.column_names import FORMATS, ColumnNames
 from headgate.model import HeadgateError
@@ -115,7 +115,7 @@ def show_summary(summary: Summary) -> None:
     show(table, "")
     show(
         f"{summary.unrefreshed:,} elements that change and are wanted get no refresh.",
-        f"One more unit of bandwidth would give {summary.multiplier:.3g}.",
+        f"One more unit of bandwidth would give {significant(summary.multiplier, 3)}.",
         f"The optimality conditions hold to {summary.violation:.0e}; {summary.used / summary.bandwidth:.0%} of the "
         "bandwidth is used.",
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from headgate.cli.console import note, show, show_json
-from headgate.cli.number_format import number
+from headgate.cli.number_format import number, significant
 from headgate.freshness.column_names import ColumnNames
 from headgate.model import HeadgateError
 
@@ -82,8 +82,8 @@ def _show(frame_plan: FramePlan, bandwidth: float, as_json: bool) -> None:
     show(
         f"Perceived freshness {frame_plan.perceived_freshness:.4f}, after {frame_plan.passes} passes.",
         f"{frame_plan.unrefreshed:,} elements that change and are wanted get no refresh.",
-        f"One more unit of bandwidth would give {proof.multiplier:.3g}; 10 % more about "
-        f"{0.1 * bandwidth * proof.multiplier:.2g}.",
+        f"One more unit of bandwidth would give {significant(proof.multiplier, 3)}; 10 % more about "
+        f"{significant(0.1 * bandwidth * proof.multiplier, 2)}.",
         f"The optimality conditions hold to {proof.violation:.0e}; {proof.used / bandwidth:.0%} of the bandwidth "
         "is used.",
     )

@@ -12,7 +12,7 @@ from rich.text import Text
 from headgate.cli import options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.fresh import element_options
-from headgate.cli.number_format import duration, read_duration
+from headgate.cli.number_format import duration, read_duration, significant
 from headgate.cli.tables import plain_table
 from headgate.freshness.column_names import ColumnNames
 
@@ -100,5 +100,5 @@ def _show(store: Store, tally: VisitTally, as_json: bool) -> None:
     table = plain_table("id", "changes per period")
     table.columns[1].justify = "right"
     for key, rate in list(zip(keys, learned.change_rate, strict=True))[:ROWS]:
-        table.add_row(Text(key), f"{rate:.4g}")
+        table.add_row(Text(key), significant(rate))
     show(table)

@@ -10,6 +10,7 @@ from rich.text import Text
 from headgate.cli import options
 from headgate.cli.console import examples, show, show_json
 from headgate.cli.fresh import element_options
+from headgate.cli.number_format import number
 from headgate.cli.tables import plain_table
 from headgate.freshness.column_names import ColumnNames
 
@@ -49,6 +50,7 @@ def simulate(
     from headgate.freshness.exact import even_frequency, freshness_at, general_plan, plan
     from headgate.freshness.mirror import observe
 
+    options.check_seed(seed)
     columns = ColumnNames(id, change_rate, access, size, floor, now)
     table = element_options.listed(elements, columns, min_freshness)
     mirrored = table.elements
@@ -75,7 +77,7 @@ def simulate(
 
 
 def _show(mirrored: Elements, bandwidth: float, periods: float, rows: dict[str, dict[str, float]]) -> None:
-    show(Text(f"{len(mirrored):,} elements, bandwidth {bandwidth:g}, {periods:g} periods", "bold"), "")
+    show(Text(f"{len(mirrored):,} elements, bandwidth {number(bandwidth)}, {number(periods)} periods", "bold"), "")
     table = plain_table("perceived freshness", "formula", "measured", "95 %", "accesses", "refreshes")
     for column in table.columns[1:]:
         column.justify = "right"

@@ -12,6 +12,7 @@ from rich.text import Text
 from headgate.cli import options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.fresh import element_options
+from headgate.cli.number_format import number
 from headgate.cli.tables import plain_table
 from headgate.freshness.column_names import FORMATS, ColumnNames
 from headgate.model import HeadgateError
@@ -108,7 +109,7 @@ def _show(times: Floats, keys: np.ndarray[Any, Any], periods: float, as_json: bo
         visits = [{"time": time, "id": key} for time, key in zip(times.tolist(), keys.tolist(), strict=True)]
         show_json({"periods": periods, "tenths": counts.tolist(), "visits": visits})
         return
-    show(Text(f"{len(times):,} visits in {periods:g} periods", "bold"))
+    show(Text(f"{len(times):,} visits in {number(periods)} periods", "bold"))
     show(f"in each tenth: {', '.join(f'{count:,}' for count in counts)}", "")
     table = plain_table("time", "id")
     for time, key in islice(zip(times, keys, strict=True), ROWS):

@@ -35,12 +35,14 @@ class Target(Protocol):
 class SourceThread:
     """Reads the sources of an engine in turn.
 
-    When a source has ended, its stream is finished; when it fails, the reason is in `errors` by stream.
+    When a source has ended, its stream is finished; when it fails, the reason is in `errors` by stream. What else
+    users should know of a source is in `notes`.
     """
 
     engine: Target
     readers: dict[str, Reader] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -76,6 +78,8 @@ class SourceThread:
         try:
             for batch in reader.read(self.engine.now()):
                 self._append(stream, reader, batch)
+            if reader.note:
+                self.notes = {**self.notes, stream: reader.note}
             if not reader.done:
                 return reader.due(self.engine.now())
             self.engine.finish(stream)

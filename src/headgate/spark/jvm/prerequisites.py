@@ -68,10 +68,10 @@ def _java() -> str:
         if not java.is_file():
             raise HeadgateError(f"there is no Java at JAVA_HOME: {java}: No such file", hint=_INSTALL)
         return str(java)
-    found = shutil.which("java")
-    if found is None:
+    on_path = shutil.which("java")
+    if on_path is None:
         raise HeadgateError("there is no Java, which Spark needs", hint=_INSTALL)
-    return found
+    return on_path
 
 
 def _set_by_spark_env() -> bool:

@@ -1,12 +1,20 @@
-"""Reads the rows of a CSV file with a header, of a file of JSON lines or of a Parquet file, page by page."""
+"""Reads the rows of a file page by page; its suffix says in which format they are.
+
+CSV and TSV have a header. A JSON file has one record per line, or is one list of records, or one record. All but
+Parquet may be compressed, with `.gz` behind the suffix.
+"""
 
 from __future__ import annotations
 
 import csv
+import gzip
+import json
+import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,17 +26,28 @@ from headgate.spark.ingest.parsing.records import Read, conform, raw_text, rows_
 PAGE = 1024  # rows
 
 
+def format_of(name: str) -> str | None:
+    """The suffix that says how a file is read, in small letters; None if none does.
+
+    >>> format_of("a.CSV"), format_of("2026-01-01.csv.gz"), format_of("a.parquet.gz"), format_of("notes.txt")
+    ('.csv', '.csv.gz', None, None)
+    """
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes[-2:]]
+    candidates = ("".join(suffixes), suffixes[-1]) if suffixes else ()
+    return next((suffix for suffix in candidates if suffix in FORMATS), None)
+
+
 def check_suffix(name: str) -> None:
     """Refuse a file or a pattern whose suffix is not that of a known format."""
-    if Path(name).suffix not in FORMATS:
+    if format_of(name) is None:
         raise HeadgateError(f"'{name}' has a format that cannot be read", hint=f"use one of {', '.join(FORMATS)}")
 
 
 def pages(path: Path, schema: pa.Schema, page: int = PAGE) -> Generator[Read, None, None]:
     """The file's rows in order; if it cannot be read to its end, the error is the last bad tuple."""
     try:
-        yield from FORMATS[path.suffix](path, schema, page)
-    except (OSError, csv.Error, pa.ArrowException) as error:
+        yield from FORMATS[str(format_of(path.name))](path, schema, page)
+    except (OSError, EOFError, zlib.error, csv.Error, pa.ArrowException) as error:
         yield schema.empty_table(), [(path.name, f"the file cannot be read: {str(error).splitlines()[0]}")]
 
 
@@ -46,21 +65,89 @@ def _parquet(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
 
 
 def _json_lines(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
-    # Bytes that are no UTF-8 become surrogates: then only their line is bad, and not the whole file.
-    with path.open(encoding="utf-8-sig", errors="surrogateescape") as file:
-        lines = (line.rstrip("\r\n") for line in file if not line.isspace())
-        for page_lines in _cut(lines, page):
+    with _text(path) as file:
+        for page_lines in _cut(_lines(file), page):
             yield rows_of(page_lines, schema)
 
 
-def _csv(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        for records in _cut(csv.DictReader(file), page):
+def _json(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
+    """One record per line, or one document: a list of records, or a record over several lines."""
+    with _text(path) as file:
+        first = next(_lines(file), "")
+        if _is_json(first) and not first.lstrip().startswith("["):
+            records: Iterable[str] = _lines(file, first)
+        else:
+            text = "\n".join(_lines(file, first))
+            records = _elements(text) if text.lstrip().startswith("[") else _record_or_lines(text)
+        for page_records in _cut(records, page):
+            yield rows_of(page_records, schema)
+
+
+def _record_or_lines(text: str) -> list[str]:
+    return [text] if _is_json(text) else [line for line in text.split("\n") if line]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _elements(text: str) -> Iterator[str]:
+    """The elements of a list, each as its text; what follows a broken one, or the list, as one text."""
+    decoder = json.JSONDecoder()
+    position = _skip(text, text.index("[") + 1)
+    while position < len(text) and text[position] != "]":
+        try:
+            _, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            end = len(text)
+        yield text[position:end]
+        position = _skip(text, end)
+        if text[position : position + 1] == ",":
+            position = _skip(text, position + 1)
+        elif position < len(text) and text[position] != "]":
+            break
+    rest = text[position:].removeprefix("]").strip()
+    if rest:
+        yield rest
+
+
+def _skip(text: str, position: int) -> int:
+    """The place of the next character that is no white space."""
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _csv(path: Path, schema: pa.Schema, page: int, delimiter: str = ",") -> Iterator[Read]:
+    with _text(path) as file:
+        for records in _cut(csv.DictReader(file, delimiter=delimiter), page):
             complete = [record for record in records if _complete(record)]
             rows, bad = rows_of(complete, schema, text_cell)
             reason = "another number of fields than the header"
             bad += [(raw_text(record), reason) for record in records if not _complete(record)]
             yield rows, bad
+
+
+def _text(path: Path) -> TextIO:
+    """The file's text, without a byte-order mark.
+
+    Bytes that are no UTF-8 become surrogates: then only their line is bad, and not the whole file.
+    """
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
+    return path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _lines(file: TextIO, *before: str) -> Iterator[str]:
+    """Lines already read and those that follow, without empty ones."""
+    yield from (line for line in before if line)
+    for line in file:
+        if not line.isspace():
+            yield line.rstrip("\r\n")
 
 
 def _complete(record: dict[Any, Any]) -> bool:
@@ -73,9 +160,15 @@ def _cut(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield chunk
 
 
-FORMATS: dict[str, Callable[[Path, pa.Schema, int], Iterator[Read]]] = {
+_TEXT_FORMATS: dict[str, Callable[[Path, pa.Schema, int], Iterator[Read]]] = {
     ".csv": _csv,
+    ".tsv": partial(_csv, delimiter="\t"),
+    ".json": _json,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
+}
+FORMATS = {
+    **_TEXT_FORMATS,
+    **{f"{suffix}.gz": read for suffix, read in _TEXT_FORMATS.items()},
     ".parquet": _parquet,
 }

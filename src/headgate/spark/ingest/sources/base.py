@@ -40,6 +40,11 @@ class Reader(ABC):
     def due(self, now: float) -> float:
         """When to read again: `now` or earlier if tuples wait, infinity when done."""
 
+    @property
+    def note(self) -> str:
+        """What a user should know although nothing has failed: in one line, empty if there is nothing."""
+        return ""
+
     def appended(self, batch: str) -> None:
         """Called when the batch with this id is durable in the log."""
 

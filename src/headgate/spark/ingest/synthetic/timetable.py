@@ -15,6 +15,7 @@ from headgate.sim.arrivals import Arrivals, Constant, OnOff, Poisson, Steps, Tim
 
 BLOCK = 10.0  # seconds of arrivals that are made at once
 FEW = 16  # arrivals that are made at once if the rate is low
+MANY = 1_000_000  # tuples that are made at once if the rate is high
 
 
 class Timetable:
@@ -52,21 +53,23 @@ class Timetable:
 
 
 def _blocks(process: Arrivals, random: np.random.Generator) -> Iterator[Times]:
+    most = max(FEW, MANY // process.batch)
     match process:
         case Constant():
-            return (process.start + block / process.per_second for block in _counted(process.per_second))
+            return (process.start + block / process.per_second for block in _counted(process.per_second, most))
         case Poisson():
-            return _poisson(process, random, max(BLOCK, FEW / process.per_second))
+            rate = process.per_second
+            return _poisson(process, random, min(max(BLOCK, FEW / rate), most / rate))
         case OnOff():
-            return _bursts(process, random)
+            return _bursts(process, random, most)
         case Steps():
-            return _steps(process, random)
+            return _steps(process, random, most)
     return iter([process.times(inf, random)])  # a list of moments, or a trace
 
 
-def _counted(rate: float) -> Iterator[Times]:
+def _counted(rate: float, most: int) -> Iterator[Times]:
     """The whole numbers from 0 on, in blocks."""
-    size = max(FEW, int(BLOCK * rate))
+    size = int(min(max(FEW, BLOCK * rate), most))
     return (np.arange(block * size, (block + 1) * size, dtype=np.float64) for block in count())
 
 
@@ -75,14 +78,16 @@ def _poisson(process: Poisson, random: np.random.Generator, length: float) -> It
     return (block * length + process.times(length, random) for block in count())
 
 
-def _bursts(process: OnOff, random: np.random.Generator) -> Iterator[Times]:
+def _bursts(process: OnOff, random: np.random.Generator, most: int) -> Iterator[Times]:
     rate = process.per_second * (process.on + process.off) / process.on
     now = 0.0
     while True:
         burst = _pareto(process.on, process.shape, random)
-        for start in np.arange(0.0, burst, BLOCK):  # some bursts are very long
-            length = min(BLOCK, burst - start)
+        start = 0.0
+        while start < burst:  # some bursts are very long
+            length = min(BLOCK, most / rate, burst - start)
             yield now + start + np.sort(random.uniform(0.0, length, random.poisson(rate * length)))
+            start += length
         now += burst + _pareto(process.off, process.shape, random)
 
 
@@ -90,7 +95,7 @@ def _pareto(mean: float, shape: float, random: np.random.Generator) -> float:
     return float(mean * (shape - 1) / shape * (1.0 + random.pareto(shape)))
 
 
-def _steps(process: Steps, random: np.random.Generator) -> Iterator[Times]:
+def _steps(process: Steps, random: np.random.Generator, most: int) -> Iterator[Times]:
     """Arrivals at rate 1, stretched or squeezed by the rate of each step.
 
     An arrival at work w of the process with rate 1 comes when the integral of the rates reaches w.
@@ -104,7 +109,10 @@ def _steps(process: Steps, random: np.random.Generator) -> Iterator[Times]:
     if work <= 0.0:
         return
     mean = work / period
-    at_rate_1 = _counted(mean) if process.kind == "constant" else _poisson(Poisson(1.0), random, max(FEW, BLOCK * mean))
+    if process.kind == "constant":
+        at_rate_1 = _counted(mean, most)
+    else:
+        at_rate_1 = _poisson(Poisson(1.0), random, min(max(FEW, BLOCK * mean), most))
     for block in at_rate_1:
         rounds = np.floor(block / work)
         rest = np.clip(block - rounds * work, 0.0, np.nextafter(work, 0.0))
