@@ -291,7 +291,7 @@ class Session:
 
     @gated
     def replay(self, stream: str, reason: str = "") -> LetterReplay:
-        """Append a stream's dead letters to it again, checked as in any append: all, or those whose reason has a text."""
+        """Append a stream's dead letters to it again, checked as any append: all, or those whose reason has a text."""
         check_known("stream", stream, self.engine.streams)
         if reason != "":
             with located("reason"):
