@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from rich.console import Console
 
-from headgate.cli.run import _picture
+from headgate.cli.run import _note_failures_and_paths, _picture
 from headgate.cli.status_table import status_table
 from headgate.metrics.measures.response import Distribution
 from headgate.model import HeadgateError
@@ -138,3 +140,11 @@ def test_a_failed_source_is_in_the_status() -> None:
     written = io.StringIO()
     Console(width=100, file=written).print(_picture(failed, 1.0, 40))
     assert "the source of stream 's' failed: the port is taken" in written.getvalue()
+
+
+def test_files_that_a_source_does_not_read_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "1 file is not read: notes.txt in 'in'"
+    noted = replace(status(), dead_letters={"s": 0}, source_notes={"s": text})
+    assert noted.to_json()["streams"] == {"s": {"dead_letters": 0, "note": text}}
+    _note_failures_and_paths(noted, Path("out/x"), None)
+    assert f"stream 's': {text}" in capsys.readouterr().err
