@@ -169,5 +169,5 @@ def test_floors_out_of_reach_say_what_they_need() -> None:
 
 @pytest.mark.parametrize("bandwidth", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_bandwidth_that_is_none(bandwidth: float) -> None:
-    with pytest.raises(HeadgateError, match="bandwidth must be (more than 0|at most)"):
+    with pytest.raises(HeadgateError, match=r"bandwidth must be (more than 0|at most)"):
         plan(Elements.of([1.0], [1.0]), bandwidth)
