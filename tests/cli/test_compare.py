@@ -16,6 +16,8 @@ from headgate.policies.registry import policies
 from headgate.workload import Workload
 from headgate.workload.reader import read_workload
 
+pytestmark = pytest.mark.slow
+
 
 class Prioritized(FirstComeFirstServed):
     needs = frozenset({"class_priority"})

@@ -144,6 +144,7 @@ def test_ctrl_c_shows_the_policies_that_are_finished(
     assert "interrupted, 1 of 2 policies finished" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["simulate", "compare -p fcfs -p hnr --jobs 1"])
 def test_sql_without_costs_says_what_was_assumed_once(headgate: Headgate, tmp_path: Path, command: str) -> None:
     text = """

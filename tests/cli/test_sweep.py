@@ -17,6 +17,8 @@ from headgate.policy_files import PolicyFile
 from headgate.sweep.spark_tasks import SweepResult, SweepTask, run_task
 from headgate.workload import Workload
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = ("-p", "hr", "-p", "hnr", "--duration", "500 ms", "--json")
 
 

@@ -177,6 +177,7 @@ def test_a_change_is_not_lost_when_the_record_is(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_another_table_is_refused(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.enter(Elements.of([1.0], [1], ids=["a"]))

@@ -218,6 +218,7 @@ def test_load_of_what_costs_nothing_is_refused() -> None:
         simulate(workload({"q": "select"}, load=0.5), "fcfs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("streams", "head", "says"),
     [

@@ -17,6 +17,8 @@ from tests.spark.store.pipeline import Life, Promises
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.store import disk
 
+pytestmark = pytest.mark.slow
+
 LIVES = 6
 
 

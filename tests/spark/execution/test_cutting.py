@@ -15,6 +15,8 @@ from headgate.model import Level
 from headgate.spark.compile.leaf_rows import Range
 from headgate.spark.execution.cutting import cut_up, remaining_ranges
 
+pytestmark = pytest.mark.slow
+
 rows = st.lists(
     st.tuples(st.sampled_from("ab"), st.integers(0, 2), st.integers(0, 3), st.integers(0, 12)), max_size=6
 ).map(lambda rows: sorted(rows, key=lambda row: row[3]))

@@ -13,6 +13,8 @@ from tests.spark.queries.plain_query import SQL, PlainQuery, Row, without_spark
 
 from headgate.spark.queries.retention import drop_fragment_rows, droppable, needed_from, streams_needed_from
 
+pytestmark = pytest.mark.slow
+
 rows = st.lists(
     st.tuples(st.sampled_from("ab"), st.integers(0, 1), st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=5
 ).map(lambda rows: sorted(rows, key=lambda row: row[3]))
