@@ -73,6 +73,7 @@ def test_simulated_with_settings_beside_others(headgate: Headgate, two: Path, he
     assert reports["./mine.py:Mine"]["response_time"] == reports["fcfs"]["response_time"]
 
 
+@pytest.mark.slow
 def test_compared_in_processes_of_their_own(headgate: Headgate, two: Path, here: Path) -> None:
     result = headgate("compare", two, "-p", "./mine.py:Mine", "-p", "fcfs", "-p", "./mine.py:Broken", "--json")
     told = json.loads(result.stdout)

@@ -91,6 +91,7 @@ def test_errors_have_no_traceback() -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_quiet(sensors: Path) -> None:
     for command in (["policies"], ["explain", str(sensors), "--stage", "units"]):
         with subprocess.Popen([*HEADGATE, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

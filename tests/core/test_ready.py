@@ -16,6 +16,7 @@ Seeds = st.integers(0, 10**6)
 Fused = st.sampled_from(list(Fuse))
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None, derandomize=True)
 @given(st.sampled_from(POLICIES), Fused, Seeds)
 def test_ready_is_what_a_search_finds_after_every_call(policy: str, fuse: Fuse, seed: int) -> None:

@@ -104,6 +104,7 @@ def test_tuples_alone_keep_the_cores_busy(name: str, busy: float) -> None:
     assert offered_load(found) == pytest.approx(busy, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "queries", "boxes", "load"),
     [

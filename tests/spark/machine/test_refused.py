@@ -91,6 +91,7 @@ ANY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failing", [0.0, 0.2])
 def test_every_command_is_answered_whatever_comes_first(failing: float) -> None:
     """Tasks are answered in any order, and some fail; in the end none is under way and no query is stuck."""

@@ -144,6 +144,7 @@ def test_a_folder_that_is_gone_raises_nothing(tmp_path: Path) -> None:
     assert read_journal(tmp_path / "none") == []
 
 
+@pytest.mark.slow
 def test_is_read_without_gaps_while_another_process_writes_it(tmp_path: Path) -> None:
     folder = tmp_path / "journal"
     folder.mkdir()
