@@ -61,7 +61,7 @@ def _broken_sentences(shown: str, columns: int) -> list[str]:
 
 
 def test_run_tells_its_default_policy(headgate: Headgate) -> None:
-    from headgate.spark.engine.engine import DEFAULT_POLICY
+    from headgate.spark.engine.stored_settings import DEFAULT_POLICY
 
     assert f"[default: ({DEFAULT_POLICY})]" in headgate("run", "--help").stdout
 

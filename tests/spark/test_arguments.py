@@ -187,7 +187,7 @@ def state(session: Session) -> Any:
     classes = dict(engine.overview().classes)
     ends = {name: (log.end, log.finished_at) for name, log in engine.logs.items()}
     folders = sorted(path.name for path in (session.directory / "streams").iterdir())
-    return status.policy, queries, classes, ends, folders, sorted(engine.tables), session.source_thread.ended
+    return status.policy, queries, classes, ends, folders, sorted(engine.tables), session.sources.thread.ended
 
 
 def replaced(bad: Any, tmp_path: Path) -> Any:

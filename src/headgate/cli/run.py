@@ -119,7 +119,7 @@ def run(
 def _check(workload: Workload, file: Path, policy: str | None, place: Path) -> None:
     """Refuse what is wrong with the file, by its line, before Spark takes its time to start."""
     from headgate.sim.policy_fit import policy_problems
-    from headgate.spark.engine.engine import DEFAULT_POLICY
+    from headgate.spark.engine.stored_settings import DEFAULT_POLICY
     from headgate.spark.workload_checks import engine_problems
     from headgate.workload.workload_locations import WorkloadLocations
 
@@ -173,7 +173,7 @@ def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Inter
             seconds = time.monotonic() - began
             for refused in schedule.advance(session, seconds):
                 note(refused)
-            over = seconds >= limit or (session.source_thread.ended and session.engine.drained())
+            over = seconds >= limit or (session.sources.thread.ended and session.engine.drained())
             if over or interrupts.seen:
                 return seconds
             if live is not None and seconds >= following:

@@ -19,23 +19,21 @@ from headgate.logs import configure_from_environment
 from headgate.metrics.report.run_report import Report
 from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known, closed
 from headgate.model.values import located, text
-from headgate.plan.fusion import Fuse
-from headgate.plan.sql import plan_sql
 from headgate.policies.registry import create
 from headgate.policy_files import load_policies
 from headgate.spark import arguments
-from headgate.spark.engine.engine import DEFAULT_POLICY, Engine
+from headgate.spark.engine.catalog_entries import SourceText
+from headgate.spark.engine.engine import Engine
 from headgate.spark.handle import Handle
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
 from headgate.spark.ingest.parsing.records import to_table
-from headgate.spark.ingest.source_thread import SourceThread
-from headgate.spark.ingest.sources import Reader, open_source
-from headgate.spark.ingest.sources.objects import opener_of
+from headgate.spark.ingest.sources.objects import object_kind, opener_of
 from headgate.spark.jvm.session_spark import SessionSpark
 from headgate.spark.jvm.spark_logs import in_own_thread, quiet_python, quietly
 from headgate.spark.report import report
 from headgate.spark.session_gate import Gate, gated
 from headgate.spark.status import Status, status
+from headgate.spark.stream_sources import StreamSources
 from headgate.workload.arrivals import usual_ahead
 
 __all__ = ["Handle", "Session"]
@@ -47,10 +45,14 @@ SPARK_LOG = "spark.log"
 class Session:
     """Many continuous queries on one Spark.
 
-    On an embedded Spark, on a running SparkSession (`spark=…`) or on a master (`master="spark://…"`). Data and results
-    are kept in `directory`; without one they are deleted when the session ends. Queries of one form share a Spark job
-    if they are in the same class; with `fuse="all"` in any class, with "off" never. `policy` is a name with settings,
-    as "hnr, train=500", or a file and class of your own, as "./mine.py:Mine".
+    On an embedded Spark, on a running SparkSession (`spark=…`) or on a master (`master="spark://…"`). Queries of one
+    form share a Spark job if they are in the same class; with `fuse="all"` in any class, with "off" never. `policy` is
+    a name with settings, as "hnr, train=500", or a file and class of your own, as "./mine.py:Mine".
+
+    Everything is kept in `directory`: data, results, and what was declared. A session on the same directory comes back
+    with all of it, and queries go on where they stood; without a directory all is deleted when the session ends. What
+    cannot be stored waits until it is declared again: callbacks, and streams and tables given as objects. Declaring the
+    same thing again is fine. With `held` no query runs before `begin()`, so that things can be changed first.
 
     A wrong value raises `HeadgateError` and changes nothing. Times are numbers of seconds or text with a unit, as in
     "500 ms". After `close` every call is refused, except reading results that are in files.
@@ -62,27 +64,30 @@ class Session:
         *,
         master: str = "local[*]",
         directory: str | PathLike[str] | None = None,
-        policy: str = DEFAULT_POLICY,
+        policy: str | None = None,
         workers: int = 2,
-        fuse: str = Fuse.CLASS,
-        seed: int = 1,
+        fuse: str | None = None,
+        seed: int | None = None,
         record: Callable[[str], Any] | None = None,
+        held: bool = False,
     ) -> None:
         # Check all arguments first, since Spark takes some seconds to start.
         given, url = arguments.which_spark(spark, master, directory)
         folder = arguments.folder(directory)
         settings: dict[str, Any] = {
-            "policy": arguments.policy(policy),
+            "policy": None if policy is None else arguments.policy(policy),
             "workers": arguments.workers(workers),
-            "fuse": arguments.fusion(fuse),
-            "seed": arguments.seed(seed),
+            "fuse": None if fuse is None else arguments.fusion(fuse),
+            "seed": None if seed is None else arguments.seed(seed),
             "record": record,
         }
-        load_policies(policy)
-        create(policy)
+        if policy is not None:
+            load_policies(policy)
+            create(policy)
         arguments.function(record, "record")
+        arguments.flag(held, "held")
         self.gate = Gate()
-        self._closing, self._seed = threading.Lock(), seed
+        self._closing = threading.Lock()
         self._final_status: Status | None = None
         configure_from_environment()
         quiet_python()
@@ -92,12 +97,26 @@ class Session:
         try:
             restart = self._restart_spark if self._spark.owned else None
             self.spark = self._spark.start()
-            self.engine = Engine(self.spark, self.directory, restart_spark=restart, **settings)
+            self.engine = Engine(self.spark, self.directory, restart_spark=restart, held=True, **settings)
         except BaseException:
             self._release()
             raise
-        self.source_thread = SourceThread(self.engine)
+        self.sources = StreamSources(self.engine)
         self._began = self.engine.now()
+        try:
+            with quietly():
+                self.engine.restoring.restore()
+            if not held:
+                self.begin()
+        except BaseException:
+            self.close()
+            raise
+
+    @gated
+    def begin(self) -> None:
+        """Let the queries of a session that is `held` run, and read its sources; otherwise nothing happens."""
+        self.sources.open_stored()
+        self.engine.begin()
 
     # -- streams, tables, classes and queries ------------------------------------------------------------------
 
@@ -133,25 +152,15 @@ class Session:
         if open_reader is None:
             self.add_stream(stream)
         else:
-            self._add_fed(stream, lambda: open_reader(stream))
+            self.sources.add_object(stream, object_kind(source), open_reader)
 
     @gated
     def add_stream(self, stream: Stream) -> None:
         """Declare a stream given as a model object, and open its source."""
         if stream.source is None:
             self.engine.add_stream(stream)
-            return
-        text = stream.source
-        self._add_fed(stream, lambda: open_source(text, stream, Path(), self._seed, self.engine.now()))
-
-    def _add_fed(self, stream: Stream, open_reader: Callable[[], Reader]) -> None:
-        reader = open_reader()
-        try:
-            self.engine.add_stream(stream)
-        except BaseException:
-            reader.close()
-            raise
-        self.source_thread.add(stream.name, reader)
+        else:
+            self.sources.add_text(stream, SourceText(stream.source, Path()))
 
     @gated
     def table(self, name: str, source: str | PathLike[str] | DataFrame) -> None:
@@ -238,8 +247,7 @@ class Session:
         """The plan of some SQL over the streams and tables of this session."""
         with located("sql"):
             text(sql, "SELECT id FROM sensors WHERE temp > 90")
-        tables = {name: self.engine.tables.described(name) for name in self.engine.tables}
-        return plan_sql(sql, self.engine.streams, tables)
+        return self.engine.plan(sql)
 
     @gated
     def __getitem__(self, name: str) -> Handle:
@@ -344,7 +352,7 @@ class Session:
         return report(self.engine.overview(), now, -inf if length is None else now - length)
 
     def _status(self) -> Status:
-        sources = self.source_thread
+        sources = self.sources.thread
         return replace(
             status(self.engine, self._began), source_errors=dict(sources.errors), source_notes=dict(sources.notes)
         )
@@ -366,7 +374,7 @@ class Session:
     def _close(self) -> None:
         try:
             with quietly():
-                self.source_thread.close()
+                self.sources.thread.close()
                 self.engine.close()
         finally:
             self._final_status = self._status()

@@ -114,7 +114,7 @@ def _open_sources(session: Session, workload: Workload) -> None:
         if stream.name not in ended
     }
     for name, reader in opened.items():
-        session.source_thread.add(name, reader)
+        session.sources.thread.add(name, reader)
 
 
 def _source(stream: Stream) -> str:

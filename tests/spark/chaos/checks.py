@@ -71,7 +71,7 @@ def at_rest(world: World) -> None:
 def results(world: World, name: str, *, drained: bool = False) -> None:
     """What a query has given is what its SQL gives over all that it has read."""
     generation, life = world.ledger.living(name), world.system.machine.context.lives.get(name)
-    known = world.system.machine.commands.remembered.get(name)  # it could not be started again
+    known = world.system.machine.context.remembered.get(name)  # it could not be started again
     if name in world.ledger.vague or (life is not None and life.unappended) or (known is not None and known.unappended):
         return
     cut: Mapping[str, int] | None = None
@@ -161,7 +161,7 @@ def letters(world: World) -> None:
             if letter.query:
                 found[letter.query, stream, int(letter.offset or 0)] += 1
     wanted: Counter[tuple[str, str, int]] = Counter()
-    unstarted = world.system.machine.commands.remembered  # they have not read all yet
+    unstarted = world.system.machine.context.remembered  # they have not read all yet
     for name, generations in world.ledger.queries.items():
         for generation in generations if name not in world.ledger.vague and name not in unstarted else ():
             failing = {

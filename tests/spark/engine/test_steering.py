@@ -314,8 +314,8 @@ def test_a_source_feeds_a_stream(session: Session) -> None:
     session.stream("s", "id bigint, ts timestamp", source="poisson, rate=300", event_time="ts")
     handle = session.query("q", "SELECT id FROM s", since="start")
     assert eventually(lambda: handle.status.tuples_out > 50)
-    session.source_thread.close()
-    assert session.source_thread.errors == {}
+    session.sources.thread.close()
+    assert session.sources.thread.errors == {}
     assert session.drain(PATIENCE)
     log = session.engine.logs["s"]
     assert Counter(handle.read()["id"].to_pylist()) == Counter(log.read(0, log.end)["id"].to_pylist())

@@ -233,9 +233,9 @@ class StandIn:
             "network": (dict(scheduler.network.queries), dict(scheduler.network.classes)),
             "policy": (str(scheduler.policy), scheduler.fuse, machine.preparation.level),
             "steering": (machine.policy_changes.failed, machine.policy_changes._policy, machine.policy_changes._former),
-            "streams": (dict(machine.scheduling.ends), dict(machine.commands._relations)),
+            "streams": (dict(machine.scheduling.ends), dict(machine.declarations._relations)),
             "commits": (dict(self.descriptions), dict(self.positions)),
-            "remembered": dict(machine.commands.remembered),
+            "remembered": dict(machine.context.remembered),
             "sinks": {name: sorted(rows) for name, rows in self.sinks.items()},
             "outboxes": sorted(outbox.query for outbox in machine.delivery.outboxes.values()),
             "under way": (

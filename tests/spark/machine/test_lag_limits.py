@@ -66,9 +66,11 @@ def test_a_query_that_skips_jumps_to_the_end_and_counts_the_skipped_tuples() -> 
 def test_the_limit_of_a_class_holds_for_its_queries() -> None:
     standin = engine()
     standin.ask(m.DeclareClass, QueryClass("limited", 1.0, "wait, tuples=2"))
+    standin.answer_all()
     standin.ask(m.AddQuery, query("q", SQL, "limited"))
     standin.answer_all()
     standin.ask(m.Pause, "q")
+    standin.answer_all()
     standin.append("a", 2)
     assert standin.machine.lag_limits.lagging_query("a") == "q"
     standin.ask(m.Move, "q", "low")

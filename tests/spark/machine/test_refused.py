@@ -192,11 +192,18 @@ def test_a_command_for_a_query_that_is_just_ending_finds_none(command: str) -> N
     engine = prepared([])
     stopping = engine.ask(m.Stop, "p")
     late = engine.ask(*GIVEN[command])
-    again = engine.ask(m.AddQuery, query("p", "SELECT id FROM b"))
     engine.answer_all()
     assert engine.replies[stopping].error is None
     assert str(engine.replies[late].error) == "unknown query 'p'; known: q"
-    assert "query 'p' exists already" in str(engine.replies[again].error)
+
+
+def test_a_query_of_the_same_name_starts_after_one_that_is_just_ending() -> None:
+    engine = prepared([])
+    tickets = [engine.ask(m.Stop, "p"), engine.ask(m.AddQuery, query("p", "SELECT id FROM b"))]
+    assert engine.machine.context.lives["p"].query.sql != "SELECT id FROM b"
+    engine.answer_all()
+    assert [engine.replies[ticket].error for ticket in tickets] == [None, None]
+    assert engine.machine.context.lives["p"].query.sql == "SELECT id FROM b"
 
 
 @pytest.mark.parametrize("command", GIVEN)
@@ -225,8 +232,9 @@ def test_transitions_that_commands_need_are_possible() -> None:
         assert QueryState.STOPPED in TRANSITIONS[state]
     for state in POSSIBLE["pause"] - {QueryState.PAUSED}:
         assert QueryState.PAUSED in TRANSITIONS[state]
-    for state in POSSIBLE["resume"] - {QueryState.RUNNING, QueryState.DONE}:
+    for state in POSSIBLE["resume"] - {QueryState.RUNNING, QueryState.DONE, QueryState.INCOMPLETE}:
         assert QueryState.CUTTING in TRANSITIONS[state]
+    assert QueryState.CHECKING in TRANSITIONS[QueryState.INCOMPLETE]
 
 
 # -- on Spark --------------------------------------------------------------------------------------------------
@@ -240,7 +248,8 @@ def session(opened: Open) -> Session:
 
 
 REFUSED: dict[str, tuple[Callable[[Session], object], str]] = {
-    "a name twice": (lambda hg: hg.query("q", COPY, query_class="low"), "exists already"),
+    "a name twice": (lambda hg: hg.query("q", "SELECT id FROM a", query_class="low"), "exists already with sql 'SEL"),
+    "another sink": (lambda hg: hg.query("q", COPY, query_class="low", sink="jsonl"), "'parquet', declared now with"),
     "an unknown class": (lambda hg: hg.query("n", COPY, query_class="none"), "unknown class"),
     "an unknown column": (lambda hg: hg.query("n", "SELECT nothing FROM a", query_class="low"), "nothing"),
     "what Spark refuses": (lambda hg: hg.query("n", "SELECT date_add(v, id) AS x FROM a", query_class="low"), "date"),

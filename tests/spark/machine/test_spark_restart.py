@@ -203,6 +203,7 @@ def started(seed: int, **settings: Any) -> World:
     world.ask(m.DeclareStream, STREAM)
     world.settle()
     world.ask(m.DeclareClass, QueryClass("c"))
+    world.settle()
     for name in ("one", "two", "paused"):
         world.add(name)
     world.add("sinking", sink="table, name=results")

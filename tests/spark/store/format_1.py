@@ -85,7 +85,7 @@ def killed(folder: Path, point: str) -> list[str]:
     directory = unpacked(folder)
     if not ended(fork(lambda: taken_over(directory, point))):
         return ["was not passed"]
-    differences = [] if format_of(directory) == (2 if point.endswith("after") else 1) else ["half taken over"]
+    differences = [] if format_of(directory) == (3 if point == TAKE_OVER[-1] else 1) else ["half taken over"]
     return differences + wrong(directory) + wrong(directory)
 
 

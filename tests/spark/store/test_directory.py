@@ -49,16 +49,16 @@ def test_the_same_process_is_refused_too(tmp_path: Path) -> None:
 
 def test_another_format_is_refused_and_unlocked(tmp_path: Path) -> None:
     DataDirectory(tmp_path).close()
-    write_json(tmp_path / "headgate.json", {"format": 3})
+    write_json(tmp_path / "headgate.json", {"format": 4})
     for _ in range(2):
-        with pytest.raises(HeadgateError, match="has format 3, this Headgate reads formats 1, 2; open it with"):
+        with pytest.raises(HeadgateError, match="has format 4, this Headgate reads formats 1, 2, 3; open it with"):
             DataDirectory(tmp_path)
 
 
 def test_a_damaged_version_is_refused(tmp_path: Path) -> None:
     DataDirectory(tmp_path).close()
     file = tmp_path / "headgate.json"
-    file.write_text(file.read_text().replace('"format":2', '"format":1'))
+    file.write_text(file.read_text().replace('"format":3', '"format":1'))
     with pytest.raises(HeadgateError, match=r"headgate\.json.*damaged"):
         DataDirectory(tmp_path)
 

@@ -1,4 +1,4 @@
-"""The stored tables that a session has declared; they are read again when Spark is restarted."""
+"""The stored tables that a session has declared; they are read again when Spark or the session is restarted."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headgate.model import HeadgateError, Table
+from headgate.spark.compile.schemas import spark_schema
 from headgate.spark.compile.stored_tables import read_table, stored
 from headgate.spark.jvm.errors import one_line
 
@@ -19,31 +20,32 @@ FEW = 100_000  # rows of a DataFrame that are also kept outside of Spark, to mak
 
 
 @dataclass(frozen=True, slots=True)
-class _Declared:
-    """A declared table: stored under a path or a name, or given as a DataFrame with these rows."""
+class DeclaredTable:
+    """A table: stored under a path or a name, or given as a DataFrame with these rows."""
 
-    frame: DataFrame
+    frame: DataFrame | None  # None: it was not read in this session
     schema: StructType
     table: Table | None
     rows: pa.Table | None
-    lost: str = ""  # why it could not be read again; empty: it is there
+    lost: str = ""  # why it cannot be read now, as "was lost when Spark died: …"; empty: it is there
 
 
 class Tables(Mapping[str, DataFrame]):
-    """Tables by name. One that was lost when Spark died keeps its name, but cannot be read until it is declared again.
+    """Tables by name. One that is lost keeps its name and columns, but cannot be read until it is declared again.
 
     With `keep`, the rows of small DataFrames are also kept outside of Spark.
     """
 
     def __init__(self, *, keep: bool) -> None:
         self._keep = keep
-        self._declared: dict[str, _Declared] = {}
+        self._declared: dict[str, DeclaredTable] = {}
 
     def __getitem__(self, name: str) -> DataFrame:
         declared = self._declared[name]
         if declared.lost:
             hint = "declare it again, then resume the queries that read it"
-            raise HeadgateError(f"table '{name}' was lost when Spark died: {declared.lost}", hint=hint)
+            raise HeadgateError(f"table '{name}' {declared.lost}", hint=hint)
+        assert declared.frame is not None
         return declared.frame
 
     def __iter__(self) -> Iterator[str]:
@@ -61,16 +63,31 @@ class Tables(Mapping[str, DataFrame]):
         """Whether a table of this name was lost and must be declared again."""
         return name in self._declared and self._declared[name].lost != ""
 
-    def read(self, spark: SparkSession, table: Table, frame: DataFrame | None) -> _Declared:
+    def read(self, spark: SparkSession, table: Table, frame: DataFrame | None) -> DeclaredTable:
         """The rows of a table as they are now."""
         if frame is None:
             kept = read_table(spark, table)
-            return _Declared(kept, kept.schema, table, None)
+            return DeclaredTable(kept, kept.schema, table, None)
         kept = stored(frame, table.name)
-        return _Declared(kept, kept.schema, None, self._rows(kept))
+        return DeclaredTable(kept, kept.schema, None, self._rows(kept))
 
-    def put(self, name: str, declared: _Declared) -> None:
+    def put(self, name: str, declared: DeclaredTable) -> DeclaredTable | None:
+        """Keep a table, and return the one that had its name before."""
+        former = self._declared.get(name)
         self._declared[name] = declared
+        return former
+
+    def put_back(self, name: str, former: DeclaredTable | None) -> None:
+        """Undo `put`."""
+        if former is None:
+            self._declared.pop(name, None)
+        else:
+            self._declared[name] = former
+
+    def put_absent(self, table: Table, reason: str) -> None:
+        """Keep the name and columns of a table of an earlier session that cannot be read now."""
+        stored = None if table.path is None else table
+        self._declared[table.name] = DeclaredTable(None, spark_schema(table), stored, None, reason)
 
     def read_again(self, spark: SparkSession) -> dict[str, str]:
         """Read every table anew after a restart of Spark; gives those that are lost, and why."""
@@ -79,7 +96,7 @@ class Tables(Mapping[str, DataFrame]):
                 self._declared[name] = replace(declared, frame=_read_again(spark, name, declared), lost="")
             except Exception as error:  # whatever it is, the other tables come back
                 why = error.message if isinstance(error, HeadgateError) else one_line(error)
-                self._declared[name] = replace(declared, lost=why)
+                self._declared[name] = replace(declared, lost=f"was lost when Spark died: {why}")
         return {name: declared.lost for name, declared in self._declared.items() if declared.lost}
 
     def _rows(self, frame: DataFrame) -> pa.Table | None:
@@ -92,9 +109,9 @@ class Tables(Mapping[str, DataFrame]):
         return rows if rows.num_rows <= FEW else None
 
 
-def _read_again(spark: SparkSession, name: str, declared: _Declared) -> DataFrame:
+def _read_again(spark: SparkSession, name: str, declared: DeclaredTable) -> DataFrame:
     if declared.table is not None:
         return read_table(spark, declared.table)
     if declared.rows is None:
-        raise HeadgateError("it was a DataFrame of that Spark")
+        raise HeadgateError("it was a DataFrame of that Spark" if declared.frame is not None else declared.lost)
     return stored(spark.createDataFrame(declared.rows, declared.schema), name)

@@ -66,6 +66,16 @@ def plain_type(text: str) -> DataType | None:
     return _PLAIN.get(name)
 
 
+def normal_type(text: str) -> str:
+    """A type in one way of writing, to compare it with another.
+
+    >>> normal_type("LONG"), normal_type("decimal(10, 2)"), normal_type("ARRAY< int >")
+    ('bigint', 'decimal(10,2)', 'array<int>')
+    """
+    plain = plain_type(text)
+    return "".join(text.split()).lower() if plain is None else plain.simpleString()
+
+
 def is_no_type(text: str) -> bool:
     """Whether a text is certainly no type: a single word that is the name of none.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -12,15 +13,31 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.model import HeadgateError, Query, QueryClass, Stream, Table, check_name, check_relation
+from headgate.model import (
+    HeadgateError,
+    Operator,
+    Query,
+    QueryClass,
+    Stream,
+    Table,
+    TableJoin,
+    check_name,
+    relation,
+    walk,
+)
 from headgate.model.values import located
 from headgate.model.values import priority as priority_of
 from headgate.plan.fusion import Fuse
-from headgate.spark.compile.declared_tables import Tables
+from headgate.plan.sql import plan_sql
+from headgate.spark.compile.declared_tables import DeclaredTable, Tables
+from headgate.spark.engine.catalog_entries import SourceText, stored_stream, stream_entry
 from headgate.spark.engine.costs import costs_of
 from headgate.spark.engine.initial_state import new_machine, new_scheduler
 from headgate.spark.engine.owner import SINK, Owner
 from headgate.spark.engine.recorder import Recorder
+from headgate.spark.engine.restoring import Restoring
+from headgate.spark.engine.stored_settings import settle
+from headgate.spark.engine.table_declarations import TableDeclarations
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.job_runner import JobRunner
@@ -33,6 +50,7 @@ from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.jvm.errors import one_line
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
+from headgate.spark.machine.definitions import STREAMS
 from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.machine.machine import Machine
 from headgate.spark.machine.tasks import FILES
@@ -40,7 +58,7 @@ from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.sinks.base import Call
 from headgate.spark.sinks.followers import BUFFER, Followers
-from headgate.spark.sinks.registry import behind_of, needs_own_thread, parse_sink
+from headgate.spark.sinks.registry import behind_of, needs_function, needs_own_thread, parse_sink
 from headgate.spark.sinks.table import TableAppender, table_of
 from headgate.spark.store.atomic_files import disk_error
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -51,7 +69,6 @@ from headgate.spark.store.frame_file import GROUP
 from headgate.spark.store.journal import Journal
 from headgate.spark.store.log.stream_log import StreamLog
 
-DEFAULT_POLICY = "mbd, inversion=dsp"
 PATIENCE = 10.0  # seconds that sinks get to take what waits for them when the engine is closed
 
 
@@ -63,13 +80,14 @@ class Engine:
         spark: SparkSession,
         directory: Path,
         *,
-        policy: str = DEFAULT_POLICY,
+        policy: str | None = None,
         workers: int = 2,
-        fuse: Fuse = Fuse.CLASS,
+        fuse: Fuse | None = None,
         run_limit: float = 300.0,
-        seed: int = 1,
+        seed: int | None = None,
         record: Callable[[str], Any] | None = None,
         restart_spark: Callable[[], SparkSession] | None = None,
+        held: bool = False,
     ) -> None:
         self.tables = Tables(keep=restart_spark is not None)
         self.runner = JobRunner(spark, run_limit, ours=restart_spark is not None)
@@ -81,6 +99,7 @@ class Engine:
         self.directory = DataDirectory(directory)
         try:
             undelivered = self._recover()
+            self.settings = settle(self.commits, policy, fuse, seed)
         except BaseException:
             self.directory.close()
             raise
@@ -88,9 +107,25 @@ class Engine:
         self.sinks = OpenSinks(self.directory, self._table_call)
         self._recorder = Recorder(Journal(self.directory.journal), record)
         self._evaluator = self._new_evaluator()
-        scheduler = new_scheduler(policy, fuse, seed, None if record is None else self._recorder.note)
-        machine = new_machine(scheduler, LogFacts(self.ingest.logs), self.directory, self.commits, undelivered, workers)
+        scheduler = new_scheduler(
+            self.settings.policy,
+            self.settings.fuse,
+            self.settings.seed,
+            None if record is None else self._recorder.note,
+        )
+        machine = new_machine(
+            scheduler,
+            LogFacts(self.ingest.logs),
+            self.directory,
+            self.commits,
+            undelivered,
+            workers,
+            held=held,
+        )
+        machine.policy_changes.failed = self.settings.policy_error
         self._owner = self._start(machine, workers)
+        self._tables = TableDeclarations(self.tables, self._read_table, self._owner, self.commits)
+        self.restoring = Restoring(self)
 
     def _recover(self) -> dict[str, UndeliveredResults]:
         """Open the commit log and complete what it holds; returns what sinks did not take."""
@@ -136,24 +171,34 @@ class Engine:
         """Seconds since the epoch, on a clock that never goes back."""
         return self._began + time.monotonic()
 
-    def add_stream(self, stream: Stream) -> None:
-        check_name(stream.name, "the name of a stream")
-        self._owner.ask(m.DeclareStream, stream)
+    def stored(self, kind: str) -> Mapping[str, Any]:
+        """The entries of the catalog of a kind, by name."""
+        return self.commits.state.catalog.get(kind, {})
+
+    def begin(self) -> None:
+        """Start runs, if the engine was `held`."""
+        self._owner.ask(m.Begin)
+
+    def add_stream(self, stream: Stream, source: SourceText | str | None = None) -> None:
+        """Declare a stream; `source` is where it is read, or what kind of object, for the catalog to keep."""
+        name = check_name(stream.name, "the name of a stream")
+        entry = stream_entry(stream, source, self.stored(STREAMS).get(name))
+        self._owner.ask(m.DeclareStream, stream, entry)
+        self.restoring.plan_again()
+
+    def restore_stream(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Declare a stream as the catalog has it."""
+        self._owner.ask(m.DeclareStream, stored_stream(name, entry), entry)
 
     def add_table(self, table: Table, frame: DataFrame | None = None) -> None:
-        """Declare a table, by its path or as a DataFrame."""
+        """Declare a table, by its path or as a DataFrame; one that is there may be declared again as it is."""
         check_name(table.name, "the name of a table")
-        declared = self.tables.lost(table.name)
-        if not declared:
-            check_relation("table", table.name, dict.fromkeys(self.tables, "table"))
-        try:
-            read = self.runner.call(lambda: self.tables.read(self._spark, table, frame))
-        except SparkGoneError as gone:
-            self._owner.tell(m.SparkDied(str(gone)))
-            raise
-        if not declared:
-            self._owner.ask(m.DeclareTable, table.name)
-        self.tables.put(table.name, read)
+        if self._tables.add(table, frame):
+            self.restoring.plan_again()
+
+    def restore_table(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Read a table as the catalog has it; one that cannot be read keeps its name, and is absent."""
+        self._tables.restore(name, entry)
 
     def add_class(self, query_class: QueryClass) -> None:
         """Declare a query class; declaring the same one again changes nothing."""
@@ -169,11 +214,35 @@ class Engine:
         self, query: Query, *, call: Call | None = None, start: float | None = None, end: float | None = None
     ) -> QueryView:
         """Start a query now or at `start`, and stop it at `end`; one that the data directory knows continues there."""
+        self.send_query(query, call=call, start=start, end=end).result()
+        return self.query(query.name)
+
+    def plan(self, sql: str) -> Operator:
+        """The plan of some SQL over the streams and tables that are declared."""
+        return plan_sql(sql, self.streams, {name: self.tables.described(name) for name in self.tables})
+
+    def send_query(
+        self,
+        query: Query,
+        *,
+        call: Call | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        lacks: tuple[str, ...] = (),
+    ) -> Future[Any]:
+        """Start a query without waiting for the reply; `lacks` is what else one from before waits for."""
         _check(query)
         text = query.sink or "parquet"
         lane = f"{SINK}{query.name}-{next(self._lanes)}" if needs_own_thread(text) else FILES
-        self._owner.ask(m.AddQuery, query, start, end, lane, behind_of(text), call)
-        return self.query(query.name)
+        lacks = (*self._lacks(query, call), *lacks)
+        return self._owner.send(m.AddQuery, query, start, end, lane, behind_of(text), call, lacks)
+
+    def _lacks(self, query: Query, call: Call | None) -> tuple[str, ...]:
+        """What a query cannot run without and is not there, as users read it."""
+        text = query.sink or "parquet"
+        callback = ("its callback",) if needs_function(text) and call is None and table_of(text) is None else ()
+        tables = sorted({node.table for node in walk(query.plan) if isinstance(node, TableJoin)})
+        return (*callback, *(relation("table", name) for name in tables if self.tables.lost(name)))
 
     def replace_query(self, query: Query) -> None:
         """Give a query new SQL; it continues in each stream at the old query's position, as if it had started there."""
@@ -326,6 +395,14 @@ class Engine:
         """Check whether Spark has died, in case no run is active that would notice it."""
         if not self._closed and self.runner.java.dead:
             self._owner.tell(m.SparkDied(str(self.runner.java.gone())))
+
+    def _read_table(self, table: Table, frame: DataFrame | None) -> DeclaredTable:
+        """The rows of a table as they are now."""
+        try:
+            return self.runner.call(lambda: self.tables.read(self._spark, table, frame))
+        except SparkGoneError as gone:
+            self._owner.tell(m.SparkDied(str(gone)))
+            raise
 
     def _start_spark_again(self) -> dict[str, str]:
         """Restart Spark, if it is dead. Returns the tables that could not be read again, and why."""

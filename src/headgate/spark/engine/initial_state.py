@@ -13,9 +13,8 @@ from headgate.policies.guarded import Guarded
 from headgate.spark.execution.open_sinks import first_undelivered, sizes
 from headgate.spark.execution.recovery import UndeliveredResults
 from headgate.spark.jvm.errors import one_line
-from headgate.spark.machine.interfaces import StreamFacts
+from headgate.spark.machine.interfaces import RememberedQuery, StreamFacts
 from headgate.spark.machine.machine import Machine
-from headgate.spark.machine.preparation import RememberedQuery
 from headgate.spark.queries.fragment_logs import is_fragment_log, query_of
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.directory import DataDirectory
@@ -48,14 +47,21 @@ def new_machine(
     commits: CommitLog,
     undelivered: Mapping[str, UndeliveredResults],
     workers: int,
+    *,
+    held: bool = False,
 ) -> Machine:
-    """A machine that remembers the queries of commits, with the results that recovery could not deliver."""
+    """A machine that remembers what commits say, with the results that recovery could not deliver.
+
+    If it is `held`, no run starts before `Begin`.
+    """
     machine = Machine(
         scheduler,
         facts,
         workers=workers,
         remembered=_remembered(commits, undelivered, first_undelivered(directory, commits)),
+        catalog=commits.state.catalog,
         commits=commits.number,
+        held=held,
         explain=one_line,
     )
     for name, results in undelivered.items():

@@ -104,17 +104,25 @@ class Owner:
 
     def ask(self, kind: Callable[..., Command], *given: Any, timeout: float | None = None, **more: Any) -> Any:
         """Send a command and wait for its reply. The owner thread does not wait, so other callers are not held up."""
-        ticket, future = next(self._tickets), Future[Any]()
-        self._futures[ticket] = future
-        self._mailbox.put(kind(ticket, *given, **more))
-        if self._ended.is_set():
-            self._refuse_all()
+        ticket, future = self._sent(kind, *given, **more)
         try:
             return future.result(timeout)
         except TimeoutError:
             self._futures.pop(ticket, None)
             self._mailbox.put(CancelWait(ticket))
             raise
+
+    def send(self, kind: Callable[..., Command], *given: Any, **more: Any) -> Future[Any]:
+        """Send a command whose reply is waited for later, so that several are carried out at a time."""
+        return self._sent(kind, *given, **more)[1]
+
+    def _sent(self, kind: Callable[..., Command], *given: Any, **more: Any) -> tuple[int, Future[Any]]:
+        ticket, future = next(self._tickets), Future[Any]()
+        self._futures[ticket] = future
+        self._mailbox.put(kind(ticket, *given, **more))
+        if self._ended.is_set():
+            self._refuse_all()
+        return ticket, future
 
     def end(self) -> None:
         """End all threads; those that run user code are not waited for."""

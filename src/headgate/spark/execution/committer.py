@@ -36,7 +36,7 @@ class Committer:
         failures = [(query, failure) for query, _, failure in task.failures]
         letters = letters_of(failures, default_streams, self._now())
         outputs = {**task.outputs, **task.intermediate}
-        return Commit(task.run, task.units, task.positions, outputs, task.queries, letters)
+        return Commit(task.run, task.units, task.positions, outputs, task.queries, letters, task.catalog)
 
     def _written(self, task: WriteCommit, number: int, commit: Commit, at: float) -> WrittenCommit:
         unappended, error = {}, None

@@ -47,6 +47,8 @@ class SourceThread:
     _thread: threading.Thread | None = None
 
     def add(self, stream: str, reader: Reader) -> None:
+        for told in (self.errors, self.notes):  # of an earlier source of the stream
+            told.pop(stream, None)
         self.readers = {**self.readers, stream: reader}  # a new mapping: the thread may be iterating over the old one
         if self._thread is None:
             self._thread = threading.Thread(target=self._loop, name="headgate-sources", daemon=True)
@@ -79,12 +81,12 @@ class SourceThread:
             for batch in reader.read(self.engine.now()):
                 self._append(stream, reader, batch)
             if reader.note:
-                self.notes = {**self.notes, stream: reader.note}
+                self.note(stream, reader.note)
             if not reader.done:
                 return reader.due(self.engine.now())
             self.engine.finish(stream)
         except Exception as error:
-            self._note_failure(stream, error)
+            self.failed(stream, error)
         self.readers = {name: other for name, other in self.readers.items() if name != stream}
         self._close_reader(stream, reader)
         return math.inf
@@ -106,8 +108,12 @@ class SourceThread:
         try:
             reader.close()
         except Exception as error:
-            self._note_failure(stream, error)
+            self.failed(stream, error)
 
-    def _note_failure(self, stream: str, error: Exception) -> None:
+    def note(self, stream: str, text: str) -> None:
+        """Keep what users should know of a stream's source."""
+        self.notes = {**self.notes, stream: text}
+
+    def failed(self, stream: str, error: Exception) -> None:
         """Keep the first error of a stream's source: later ones may only follow from it."""
         self.errors.setdefault(stream, one_line(error))

@@ -11,6 +11,7 @@ from math import inf
 from typing import Any
 
 from headgate.model import unknown
+from headgate.spark.machine.interfaces import RememberedQuery
 from headgate.spark.machine.lifecycle import TRANSITIONS, Life, QueryState, Transition
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.tasks import Prepare, Reply, Task, WriteCommit
@@ -41,6 +42,7 @@ class MachineContext:
         self.now = 0.0
         self.explain = explain  # turns an error into one line, as status shows it
         self.lives: dict[str, Life] = {}
+        self.remembered: dict[str, RememberedQuery] = {}  # queries that commits know from before, until they start
         self.newest: deque[Transition] = deque(maxlen=NEWEST)
         self._out: list[Out] = []
         self.newest_commit = 0  # the largest commit number in an answer so far
@@ -144,6 +146,19 @@ class MachineContext:
         """Run deferred actions as long as the query stays settled."""
         while life.settled and life.deferred:
             life.deferred.popleft()()
+
+    def write_description(
+        self, life: Life, description: Mapping[str, Any], ended: Callable[[Exception | None], None]
+    ) -> None:
+        """Commit what is to be known about a query after a restart; commands wait until that is done."""
+
+        def written(answer: Answer) -> None:
+            life.writing -= 1
+            ended(answer.error)
+            self.settle(life)
+
+        life.writing += 1
+        self.submit(WriteCommit(queries={life.name: description}), written)
 
     def _note(self, life: Life, before: str, after: str, reason: str) -> None:
         line = Transition(self.now, life.name, before, after, reason)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from headgate.model import EventTime, Level, Query, QueueId, Source
 from headgate.plan.places import Place
+from headgate.spark.machine.definitions import definition
 
 Chunks = tuple[tuple[float, int], ...]  # (arrival time, number of tuples)
 Offsets = tuple[int, int]  # [first, last)
@@ -62,10 +63,26 @@ class ResumePoint:
     positions: Mapping[Place, int] = field(default_factory=dict)  # offsets of the first tuples not taken yet
     until: Mapping[Place, int] = field(default_factory=dict)  # offsets at which a one-time query ends
     queues: Mapping[Place, QueueId] = field(default_factory=dict)
+    ends: float | None = None  # when it is stopped, in seconds since the epoch
 
     @property
     def name(self) -> str:
         return self.query.name
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedQuery:
+    """What commits from before the start say about a query."""
+
+    description: Mapping[str, Any] = field(default_factory=dict)
+    positions: Mapping[str, int] = field(default_factory=dict)
+    unappended: tuple[Any, ...] = ()  # (fragment log, commit, rows) that are not in the log yet
+    first_undelivered: int | None = None  # the first commit whose results its callback may lack
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has a place in its streams; otherwise its start lay ahead."""
+        return "starts" in self.description
 
 
 class StreamFacts(Protocol):
@@ -110,19 +127,17 @@ def keyed(offsets: Mapping[Place, int]) -> dict[str, int]:
     return {key(place): offset for place, offset in offsets.items()}
 
 
-def query_description(resume_point: ResumePoint, done: bool = False) -> dict[str, Any]:
-    """The description of a query that commits store: its SQL, class and sink, its layout, and where it starts."""
-    query = resume_point.query
-    description: dict[str, Any] = {
-        "sql": query.sql,
-        "class": query.query_class,
-        "sink": query.sink or "parquet",
-        "starts": keyed(resume_point.starts),
-    }
+def query_description(resume_point: ResumePoint, *, done: bool = False, paused: bool = False) -> dict[str, Any]:
+    """The description of a query that commits store: what was declared, its layout, and where it starts."""
+    description: dict[str, Any] = {**definition(resume_point.query), "starts": keyed(resume_point.starts)}
+    if resume_point.ends is not None:
+        description["ends"] = resume_point.ends
     if resume_point.until:
         description["until"] = keyed(resume_point.until)
     if done:
         description["done"] = True
+    if paused:
+        description["paused"] = True
     if (cut := resume_point.layout.cut()) is not None:
         description["cut"] = cut
     return description

@@ -16,6 +16,13 @@ from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.scheduling import Scheduling
 
 KINDS = ("wait", "skip")
+_WITHOUT_LAG = (
+    QueryState.CHECKING,
+    QueryState.SCHEDULED,
+    QueryState.DONE,
+    QueryState.INCOMPLETE,
+    QueryState.STOPPED,
+)
 _EXAMPLE = 'write for example "skip, tuples=100000"'
 
 
@@ -97,8 +104,5 @@ class LagLimits:
     def _limited(self) -> Iterator[tuple[Life, LagLimit]]:
         for name, lag in self._lag_limits().items():
             life = self._context.lives[name]
-            if (
-                life.state not in (QueryState.CHECKING, QueryState.SCHEDULED, QueryState.DONE, QueryState.STOPPED)
-                and not life.until
-            ):
+            if life.state not in _WITHOUT_LAG and not life.until:
                 yield life, lag

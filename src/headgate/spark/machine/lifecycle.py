@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
 from headgate.plan.places import Place
-from headgate.spark.machine.interfaces import Chunks, FragmentView, LayoutView, ResumePoint
+from headgate.spark.machine.definitions import definition
+from headgate.spark.machine.interfaces import (
+    Chunks,
+    FragmentView,
+    LayoutView,
+    RememberedQuery,
+    ResumePoint,
+    query_description,
+)
 from headgate.spark.machine.recent_results import RecentResults
 
 if TYPE_CHECKING:
+    from headgate.spark.machine.messages import AddQuery
     from headgate.spark.machine.outbox import Outbox
 
 
@@ -28,6 +37,7 @@ class QueryState(StrEnum):
     PAUSED = "paused"
     SUSPENDED = "suspended"  # something failed; `resume` tries again
     DONE = "done"  # a one-time query that has read everything
+    INCOMPLETE = "incomplete"  # from before the start: it waits for its callback or a table, or cannot start again
     STOPPED = "stopped"  # it is being removed (transient)
 
 
@@ -35,23 +45,24 @@ TRANSIENT = frozenset({QueryState.CHECKING, QueryState.CUTTING, QueryState.STOPP
 
 _S = QueryState
 TRANSITIONS: Mapping[QueryState, frozenset[QueryState]] = {
-    _S.CHECKING: frozenset({_S.SCHEDULED, _S.CUTTING, _S.DONE, _S.PAUSED, _S.SUSPENDED, _S.STOPPED}),
-    _S.SCHEDULED: frozenset({_S.CHECKING, _S.CUTTING, _S.DONE, _S.STOPPED}),
-    _S.CUTTING: frozenset({_S.RUNNING, _S.CHECKING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.STOPPED}),
+    _S.CHECKING: frozenset({_S.SCHEDULED, _S.CUTTING, _S.DONE, _S.PAUSED, _S.SUSPENDED, _S.INCOMPLETE, _S.STOPPED}),
+    _S.SCHEDULED: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.DONE, _S.INCOMPLETE, _S.STOPPED}),
+    _S.CUTTING: frozenset({_S.RUNNING, _S.CHECKING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.INCOMPLETE, _S.STOPPED}),
     _S.RUNNING: frozenset({_S.CHECKING, _S.CUTTING, _S.WAITING, _S.PAUSED, _S.SUSPENDED, _S.DONE, _S.STOPPED}),
     _S.WAITING: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.STOPPED}),
     _S.PAUSED: frozenset({_S.CHECKING, _S.CUTTING, _S.WAITING, _S.SUSPENDED, _S.STOPPED}),
     _S.SUSPENDED: frozenset({_S.CHECKING, _S.CUTTING, _S.PAUSED, _S.WAITING, _S.STOPPED}),
     _S.DONE: frozenset({_S.CHECKING, _S.SUSPENDED, _S.STOPPED}),
+    _S.INCOMPLETE: frozenset({_S.CHECKING, _S.STOPPED}),
     # The commit that removes it may fail: then it returns to its former state.
-    _S.STOPPED: frozenset({_S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.DONE}),
+    _S.STOPPED: frozenset({_S.CUTTING, _S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.DONE, _S.INCOMPLETE}),
 }
 
 POSSIBLE: Mapping[str, frozenset[QueryState]] = {  # the states in which each command is allowed
     "pause": frozenset({_S.RUNNING, _S.WAITING, _S.PAUSED, _S.SUSPENDED}),
-    "resume": frozenset({_S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.RUNNING, _S.DONE}),
+    "resume": frozenset({_S.PAUSED, _S.SUSPENDED, _S.WAITING, _S.SCHEDULED, _S.RUNNING, _S.DONE, _S.INCOMPLETE}),
     "replace": frozenset({_S.RUNNING, _S.WAITING, _S.PAUSED, _S.SUSPENDED, _S.SCHEDULED}),
-    "move": frozenset(QueryState) - TRANSIENT,
+    "move": frozenset(QueryState) - TRANSIENT - {_S.INCOMPLETE},
     "stop": frozenset(QueryState) - TRANSIENT,
 }
 
@@ -112,11 +123,16 @@ class Life:
     operators: dict[OperatorId, FragmentView] = field(default_factory=dict)
     entered: bool = False  # the scheduler has it
     under_way: int = 0  # its active runs; a fragmented query may have several
+    writing: int = 0  # commits under way that describe it
     entry_number: int = 0  # counts preparations, to recognise answers that are outdated
     arrived_meanwhile: dict[str, list[Chunks]] = field(default_factory=dict)  # by stream, during preparation
     checking_windows: bool = False  # a `CheckWindows` task is under way
     check_windows_again: bool = False  # once that has ended
-    reopen_from: Any = None  # a `RememberedQuery` if its fragments must be opened again before it runs
+    reopen_from: RememberedQuery | None = None  # if its fragments must be opened again before it runs
+    added_by: AddQuery | None = None  # the command to repeat if it could not start
+    begins: float | None = None  # when it starts, if that lies ahead
+    ends: float | None = None  # when it is stopped; both in seconds since the epoch
+    paused: bool = False  # commits say that it is paused
     awaits_spark: bool = False  # it failed only because Spark died: it continues when Spark is back
     failures: int = 0  # consecutive commits that failed
     skipped: int = 0  # tuples skipped because of its lag limit
@@ -141,7 +157,12 @@ class Life:
     @property
     def settled(self) -> bool:
         """Whether nothing of it is under way, so that a command can change it."""
-        return not self.busy and self.state not in TRANSIENT
+        return not self.busy and not self.writing and self.state not in TRANSIENT
+
+    @property
+    def is_known(self) -> bool:
+        """Whether Spark has accepted it, now or before the engine was started."""
+        return self.unfragmented is not None or self.state is QueryState.INCOMPLETE
 
     @property
     def fragments(self) -> tuple[FragmentView, ...]:
@@ -159,7 +180,18 @@ class Life:
             dict(self.positions),
             dict(self.until),
             dict(self.queues),
+            self.ends,
         )
+
+    def description(self, *, done: bool = False, paused: bool = False) -> dict[str, Any]:
+        """What commits should say about it: what was declared, and where it stands if it has begun."""
+        if self.layout is None:
+            times = {"begins": self.begins, "ends": self.ends}
+            return definition(self.query) | {key: time for key, time in times.items() if time is not None}
+        description = query_description(self.resume_point(), done=done, paused=paused)
+        if self.reopen_from is not None and "cut" in self.reopen_from.description:
+            description["cut"] = self.reopen_from.description["cut"]  # its fragments are not open yet
+        return description
 
     def end(self, stream: str, ends: Mapping[str, int]) -> int:
         """The end of a stream, given `ends`, or of a fragment log."""

@@ -12,20 +12,23 @@ from typing import Any
 from headgate.core import Scheduler
 from headgate.model import HeadgateError, closed
 from headgate.spark.machine import messages as m
+from headgate.spark.machine.catalog import Catalog
 from headgate.spark.machine.commands import Commands
 from headgate.spark.machine.context import MachineContext, Out
+from headgate.spark.machine.declarations import Declarations
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.interfaces import StreamFacts
+from headgate.spark.machine.interfaces import RememberedQuery, StreamFacts
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.maintenance import Maintenance
 from headgate.spark.machine.policy_changes import PolicyChanges
-from headgate.spark.machine.preparation import Preparation, RememberedQuery
+from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.repositioning import Repositioning
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.shutdown import Shutdown
 from headgate.spark.machine.spark_restart import SparkRestart
+from headgate.spark.machine.starting import Starting
 from headgate.spark.machine.views import Views
 
 
@@ -39,7 +42,9 @@ class Machine:
         *,
         workers: int,
         remembered: Mapping[str, RememberedQuery] | None = None,
+        catalog: Mapping[str, Mapping[str, Any]] | None = None,
         commits: int = 0,
+        held: bool = False,
         explain: Callable[[Exception], str] = str,
     ) -> None:
         self.context = MachineContext(explain)
@@ -50,12 +55,16 @@ class Machine:
         self.preparation = Preparation(self.context, self.scheduling, self.runs, facts)
         self.lag_limits = LagLimits(self.context, self.scheduling)
         self.maintenance = Maintenance(self.context, self.runs, self.delivery, self.preparation)
-        self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparation)
+        self.catalog = Catalog(self.context, catalog or {})
+        self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparation, self.catalog)
         self.repositioning = Repositioning(self.scheduling, self.preparation)
+        self.declarations = Declarations(self.scheduling, self.catalog, self.lag_limits, facts)
+        self.starting = Starting(self.scheduling, self.preparation, self.delivery, self.lag_limits)
         self.commands = Commands(
-            self.scheduling, self.preparation, self.delivery, self.lag_limits, self.repositioning, facts
+            self.scheduling, self.preparation, self.delivery, self.lag_limits, self.repositioning, self.starting
         )
-        self.commands.remembered = self.maintenance.remembered = dict(remembered or {})
+        self.context.remembered = dict(remembered or {})
+        self.runs.held = held
         self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparation, self.delivery)
         self.views = Views(self.scheduling, self.runs, self.delivery, self.lag_limits, self.policy_changes)
         self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views)
@@ -68,6 +77,9 @@ class Machine:
         self.delivery.suspend = self.runs.suspend
         self.delivery.wait_for_sink = self._wait_for_sink
         self.delivery.go_on = self._go_on
+        self.declarations.table_declared = self.starting.table_declared
+        self.starting.stop = self.commands.stop_if_there
+        self.starting.remove = self.commands.remove
 
     def _all_handlers(self) -> dict[type, Callable[[Any], None]]:
         """The handler of each type of message."""
@@ -78,6 +90,8 @@ class Machine:
             m.SparkDied: self.spark_restart.died,
             m.Close: self.shutdown.begin,
             m.SetPolicy: lambda command: self.policy_changes.set_policy(command.policy, command.fuse, command.ticket),
+            m.Begin: self._begin,
+            **self.declarations.handlers,
             **self.commands.handlers,
             **self.views.handlers,
         }
@@ -110,6 +124,10 @@ class Machine:
         self.views.watch()
         self.shutdown.watch()
         return self.context.take_output()
+
+    def _begin(self, command: m.Begin) -> None:
+        self.runs.held = False
+        self.context.reply(command.ticket)
 
     # -- data --------------------------------------------------------------------------------------------------
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.lifecycle import TRANSIENT, QueryState
 from headgate.spark.machine.messages import Answer
-from headgate.spark.machine.preparation import Preparation, RememberedQuery
+from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.tasks import DropTuples, Maintain
 
@@ -22,14 +20,13 @@ class Maintenance:
     def __init__(self, context: MachineContext, runs: Runs, delivery: Delivery, preparation: Preparation) -> None:
         self._context, self._runs, self._delivery, self._preparation = context, runs, delivery, preparation
         self.busy = False
-        self.remembered: Mapping[str, RememberedQuery] = {}  # not added again since the start; set by the machine
         self._last = 0
 
     @property
     def newest_unneeded(self) -> int:
         """The newest commit such that no sink and no fragment log needs it or any commit before it."""
         needed = [self._context.certain_commit + 1, self._delivery.oldest_commit]
-        for remembered in self.remembered.values():
+        for remembered in self._context.remembered.values():
             needed += [number for _, number, _ in remembered.unappended]
             needed += [] if remembered.first_undelivered is None else [remembered.first_undelivered]
         needed += [number for life in self._context.lives.values() for _, number, _ in life.unappended]
@@ -44,8 +41,10 @@ class Maintenance:
         placements = self._preparation.placements
         lives = self._context.lives.values()
         resume_points = None
-        unclaimed = any(not remembered.description.get("done") for remembered in self.remembered.values())
-        if not unclaimed and not any(life.state in _NOT_PLACED or life.layout is None for life in lives):
+        unclaimed = any(not remembered.description.get("done") for remembered in self._context.remembered.values())
+        if not unclaimed and not any(
+            life.state in _NOT_PLACED or life.layout is None or life.reopen_from is not None for life in lives
+        ):
             reading = (life for life in lives if life.state not in (QueryState.DONE, QueryState.STOPPED))
             resume_points = tuple(life.resume_point() for life in reading)
         self._delivery.flush()

@@ -5,6 +5,7 @@ A command carries a ticket, which its reply repeats.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,16 +46,23 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class DeclareStream(Command):
-    """Declare a stream that queries may read."""
+    """Declare a stream that queries may read; `entry` is what the catalog keeps of it."""
 
     stream: Stream
+    entry: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class DeclareTable(Command):
-    """Declare a stored table that queries may read."""
+    """Declare a stored table that queries may read; `entry` is what the catalog keeps of it.
+
+    One that was lost or could not be stored may be declared again: queries that waited for it go on. Until then it is
+    `absent`.
+    """
 
     name: str
+    entry: Mapping[str, Any] = field(default_factory=dict)
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,7 @@ class AddQuery(Command):
     lane: str = "files"  # the lane that delivers to its sink
     behind: float = 0.0  # seconds that results may wait, so that several commits share a file
     call: Any = None  # the function that its sink calls, if any
+    lacks: tuple[str, ...] = ()  # what a query from before the start waits for, as "its callback" or "table 'rooms'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +135,11 @@ class SetPriority(Command):
 
     query_class: str
     priority: float
+
+
+@dataclass(frozen=True, slots=True)
+class Begin(Command):
+    """Start runs, after everything that the directory remembers has been declared."""
 
 
 @dataclass(frozen=True, slots=True)

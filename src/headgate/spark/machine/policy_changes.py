@@ -8,7 +8,9 @@ from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.guarded import Guarded
 from headgate.policies.registry import create
+from headgate.spark.machine.catalog import Catalog
 from headgate.spark.machine.context import MachineContext
+from headgate.spark.machine.definitions import SETTINGS
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.runs import Runs
@@ -30,7 +32,15 @@ def cut_level(level: Level) -> Level | None:
 class PolicyChanges:
     """Which policy decides. If its level differs, queries are cut again one by one while the others keep running."""
 
-    def __init__(self, context: MachineContext, scheduling: Scheduling, runs: Runs, preparation: Preparation) -> None:
+    def __init__(
+        self,
+        context: MachineContext,
+        scheduling: Scheduling,
+        runs: Runs,
+        preparation: Preparation,
+        catalog: Catalog,
+    ) -> None:
+        self._catalog = catalog
         self._context, self._scheduling, self._runs, self._preparation = context, scheduling, runs, preparation
         self.failed = ""  # the error of the last policy that failed
         self._policy = str(scheduling.scheduler.policy)
@@ -38,15 +48,30 @@ class PolicyChanges:
         self._changing: list[tuple[int, list[Life]]] = []  # tickets, and the queries that they wait for
         preparation.level = cut_level(scheduling.scheduler.policy.level)
 
-    def set_policy(self, policy: str, fuse: str | None, ticket: int | None = None) -> None:
+    def set_policy(self, policy: str, fuse: str | None, ticket: int) -> None:
         """Change the policy, unless it cannot schedule the queries that exist."""
+        create(policy).check(self._all_queries())
+        entries = {"policy": policy, **({} if fuse is None else {"fuse": fuse})}
+        before = {key: self._catalog.get(SETTINGS, key) for key in entries}
+
+        def written(error: Exception | None) -> None:
+            try:
+                if error is not None:
+                    raise error
+                self._set(policy, fuse, ticket)
+            except Exception as refused:
+                self._context.reply(ticket, error=refused)
+                if error is None:  # a query was added meanwhile that it cannot schedule
+                    self._catalog.change(SETTINGS, before, lambda error: None)
+
+        self._catalog.change(SETTINGS, entries, written)
+
+    def _set(self, policy: str, fuse: str | None, ticket: int) -> None:
         created = create(policy)
         created.check(self._all_queries())
         self._former, self._policy = self._policy, policy
-        lives = self._change(created, policy, fuse)
-        if ticket is not None:
-            self._changing.append((ticket, lives))
-            self.watch_changes()
+        self._changing.append((ticket, self._change(created, policy, fuse)))
+        self.watch_changes()
 
     def _all_queries(self) -> Network:
         """The queries in the scheduler, and those that will return to it."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
 
 from headgate.model import HeadgateError, Level
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.context import MachineContext
-from headgate.spark.machine.interfaces import LayoutView, StreamFacts, key
+from headgate.spark.machine.interfaces import LayoutView, RememberedQuery, StreamFacts, key
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.runs import Runs
@@ -18,16 +16,6 @@ from headgate.spark.machine.tasks import BACKGROUND, WORKER, Prepare, Prepared
 from headgate.spark.machine.window_clocks import streams_of
 
 Ended = Callable[[Exception | None], None]  # gets the error, or None
-
-
-@dataclass(frozen=True, slots=True)
-class RememberedQuery:
-    """What commits from before the start say about a query."""
-
-    description: Mapping[str, Any] = field(default_factory=dict)
-    positions: Mapping[str, int] = field(default_factory=dict)
-    unappended: tuple[Any, ...] = ()  # (fragment log, commit, rows) that are not in the log yet
-    first_undelivered: int | None = None  # the first commit whose results its callback may lack
 
 
 class Preparation:
@@ -84,7 +72,7 @@ class Preparation:
             {stream: self._scheduling.ends[stream] for stream in streams_of(life)},
             reopen=description,
             reopen_at={} if remembered is None else remembered.positions,
-            commit_description=commit_description,
+            commit_description=commit_description or life.paused,
             reported=frozenset(life.reported),
             unappended=tuple(life.unappended),
             discard=discard,
@@ -132,6 +120,7 @@ class Preparation:
         life.layout, life.positions = prepared.layout, prepared.positions
         life.fragment_log_ends = prepared.fragment_log_ends
         life.description_committed = life.description_committed or prepared.description_committed
+        life.paused = life.paused and not prepared.description_committed
         life.report(prepared.keys)
         for result, commit in prepared.steps:
             self._runs.add_result(life, result, commit)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from headgate.model import Query
 from headgate.plan.places import Place
-from headgate.spark.machine.interfaces import LayoutView, keyed, query_description
+from headgate.spark.machine.interfaces import LayoutView, keyed
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.preparation import Preparation
@@ -129,7 +129,7 @@ class Repositioning:
             done(answer.error)
 
         task = WriteCommit(
-            queries={life.name: query_description(life.resume_point())}, positions={life.name: keyed(life.positions)}
+            queries={life.name: life.description(paused=life.paused)}, positions={life.name: keyed(life.positions)}
         )
         self._context.submit(task, written)
 

@@ -14,7 +14,7 @@ from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.active_run import ActiveRun
 from headgate.spark.machine.context import MachineContext, Then
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.interfaces import key, keyed, query_description
+from headgate.spark.machine.interfaces import key, keyed
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.scheduling import Scheduling
@@ -43,6 +43,7 @@ class Runs:
         self.jobs = 0  # that Spark has run for them
         self.active_runs: dict[WorkerId, ActiveRun] = {}
         self.closing = False  # if set, no run is started
+        self.held = False  # if set, no run is started until `Begin`
         self.restart_reason = ""  # why Spark is being restarted; while it is, no run is started
         self.restart_error = ""  # why Spark could not be restarted
         self.prepare: Callable[[Life], None]  # prepares a query to run again; set by the machine
@@ -60,7 +61,7 @@ class Runs:
     def assign(self) -> None:
         """Give every free worker a waiting task or a new run."""
         while self._free:
-            if not self._tasks and (self.closing or self.restart_reason or not self._begin()):
+            if not self._tasks and (self.closing or self.held or self.restart_reason or not self._begin()):
                 return
             if self._tasks:
                 self._submit(*self._tasks.popleft())
@@ -291,7 +292,7 @@ class Runs:
             return
         self._scheduling.leave(life)
         former, life.layout = life.layout, life.unfragmented
-        said = query_description(life.resume_point(), done=True)
+        said = life.description(done=True)
         task = WriteCommit(
             queries={life.name: said}, positions={life.name: keyed(life.positions)}, ended_queries=(life.name,)
         )

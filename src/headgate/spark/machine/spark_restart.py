@@ -5,10 +5,10 @@ from __future__ import annotations
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.interfaces import keyed, query_description
+from headgate.spark.machine.interfaces import RememberedQuery, keyed, query_description
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer, SparkDied
-from headgate.spark.machine.preparation import Preparation, RememberedQuery
+from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, Prepared, RestartSpark

@@ -138,6 +138,7 @@ class WriteCommit(Task):
     outputs: Mapping[str, Any] = field(default_factory=dict)
     intermediate: Mapping[str, Any] = field(default_factory=dict)  # rows for other fragments, by fragment log
     queries: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)  # descriptions; None: removed
+    catalog: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # other declarations, by kind and name
     failures: Sequence[tuple[str, str, Any]] = ()  # (query, one of its streams, failure), to become dead letters
     follower_tables: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     ended_queries: tuple[str, ...] = ()  # queries whose followers get no more results

@@ -159,7 +159,7 @@ class Views:
             jobs=self._runs.jobs,
             decided=scheduler.runs,
             classes=dict(network.classes),
-            queries=tuple(self._view(life) for life in self._context.lives.values() if life.unfragmented is not None),
+            queries=tuple(self._view(life) for life in self._context.lives.values() if life.is_known),
             doing=tuple(
                 f"{', '.join(map(str, doing[slot].units))}: {doing[slot].tuples} tuples" if slot in doing else ""
                 for slot in slots

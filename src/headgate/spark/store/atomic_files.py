@@ -1,7 +1,7 @@
 """Writes files atomically: after a crash a file is there with all its content, or not at all.
 
 A file is written under a name that ends in `.tmp`, forced to disk and renamed. Whoever opens a folder removes temporary
-files that a crash has left (`remove_temporary`). Small JSON files have a checksum: `{"crc32":…,"value":{"format":2}}`.
+files that a crash has left (`remove_temporary`). Small JSON files have a checksum: `{"crc32":…,"value":{"format":3}}`.
 """
 
 from __future__ import annotations

@@ -4,17 +4,19 @@
     lock                locked by the process that has the directory open
     streams/NAME/       the log of a stream (see `log.files`)
     deadletters/        tuples that streams or queries could not process (see `dead_letters`)
-    commits/            the commit log (see `commits.commit_log`)
+    commits/            the commit log, with everything that was declared (see `commits.commit_log`)
     aside/              large results, which executors write here before they are committed
     waiting/QUERY/      fragment logs: rows that wait between two fragments of a query
     results/QUERY/      files with the results of a query (see `sinks.result_files`)
+    checkpoints/NAME/   Spark's checkpoint of a stream that is fed by Structured Streaming
     journal/            how the states of queries have changed (see `journal`)
+    costs.json          the measured costs of queries, for people to read
     spark.log           the log of Spark, if the engine has started it; spark.log.1 has the lines before
 
 *Recovery.* The stream logs and the commit log are the truth, and everything else follows from them. After a crash the
-engine opens the stream logs, reads the commit log, delivers every committed result that a sink lacks, removes files in
-`aside` that nobody needs, and starts each query at its committed offsets. A run that was not committed does not count,
-and is done again.
+engine reads the commit log, delivers every committed result that a sink lacks, removes files in `aside` that nobody
+needs, declares again what the commits say was declared, and starts each query at its committed offsets. A run that was
+not committed does not count, and is done again.
 """
 
 from __future__ import annotations
@@ -28,10 +30,11 @@ from types import TracebackType
 from headgate.model import HeadgateError
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import read_json, remove_temporary, safe_name, sync_folder, write_json, writing
+from headgate.spark.store.former_formats import write_catalog
 from headgate.spark.store.kill_points import at
 
-VERSION = 2
-FORMER = (1,)  # versions that can be read too; opening such a directory only writes the new version
+VERSION = 3
+FORMER = (1, 2)  # versions that can be read too; opening such a directory writes its catalog and the new version
 # Older directories have no folder `journal`: it is created when the journal is written.
 FOLDERS = (
     "streams",
@@ -169,8 +172,14 @@ class DataDirectory:
         write_json(file, {"format": VERSION})
 
     def _take_over(self, file: Path) -> None:
-        """Write the new version, in one atomic step; from then on an older Headgate refuses the directory."""
+        """Commit the catalog, which older formats lack, then write the new version in one atomic step.
+
+        From then on an older Headgate refuses the directory. Until then it can still use it: it does not see the
+        catalog, which is committed again the next time.
+        """
         at("directory.take-over.before")
+        write_catalog(self.path / "streams", self.commits)
+        at("directory.take-over.committed")
         write_json(file, {"format": VERSION}, point="directory.take-over")
         at("directory.take-over.after")
 

@@ -58,6 +58,11 @@ POINTS = (
 # Reached only once in a directory that an earlier version has created, so not in `POINTS`, from which tests draw.
 TAKE_OVER = (
     "directory.take-over.before",
+    "commit.append.before",  # of the catalog
+    "commit.append.half",
+    "commit.append.written",
+    "commit.append.after",
+    "directory.take-over.committed",
     "directory.take-over.half",
     "directory.take-over.after",
 )

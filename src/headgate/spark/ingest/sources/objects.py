@@ -23,3 +23,8 @@ def opener_of(source: object, checkpoint: Callable[[str], Path]) -> Callable[[St
     if isinstance(source, Iterable) and not isinstance(source, str | bytes | Mapping):
         return lambda stream: iterator_source(source, stream)
     return None
+
+
+def object_kind(source: object) -> str:
+    """What an object as a source is called, where the object itself cannot be stored."""
+    return "a frame of Structured Streaming" if isinstance(source, DataFrame) else "a Python iterable"

@@ -10,6 +10,12 @@ For example, run 7 took query `fire` to offset 20 of the stream `sensors`, and i
      "outputs":{"fire":{"rows":3,"bytes":412,"files":[]}},"queries":{}}
 
 Large results are not inline: `files` are the names of Parquet files in the folder `aside`.
+
+A commit may also change the catalog, which has everything that was declared: streams, tables, classes and settings, by
+kind and name. Queries are described in `queries`, with where they stand; an entry of None removes what it names:
+
+    {"number":121,…,"queries":{"fire":{"sql":"SELECT …","class":"critical","sink":"parquet",…}},
+     "catalog":{"classes":{"critical":{"priority":60.0,"lag":null}}}}
 """
 
 from __future__ import annotations
@@ -59,11 +65,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The outcome of one run of some queries, or a change of the queries themselves.
+    """The outcome of one run of some queries, or a change of what is declared.
 
     `queries` maps a query that was added or changed to whatever should be known of it after a restart (its SQL, class,
-    sink, whether it is paused), and a query that was removed to None. `letters` are the dead letters of tuples on which
-    expressions of the queries failed.
+    sink, whether it is paused), and a query that was removed to None. `catalog` has changes of everything else that was
+    declared, by kind and name. `letters` are the dead letters of tuples on which expressions of the queries failed.
     """
 
     run: int = 0
@@ -72,6 +78,7 @@ class Commit:
     outputs: Mapping[str, Output] = field(default_factory=dict)  # results by query
     queries: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     letters: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)  # by stream
+    catalog: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by kind and name
 
 
 @dataclass(slots=True)
@@ -82,6 +89,7 @@ class CommittedState:
     run: int = 0
     positions: dict[str, dict[str, int]] = field(default_factory=dict)
     queries: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    catalog: dict[str, dict[str, Any]] = field(default_factory=dict)  # by kind and name
 
     def apply(self, commit: Commit) -> None:
         """Add the next commit.
@@ -92,6 +100,10 @@ class CommittedState:
         >>> state.apply(Commit(queries={"p": None}))
         >>> state.number, state.run, state.positions
         (3, 2, {'q': {'s': 10, 't': 5}})
+        >>> state.apply(Commit(catalog={"classes": {"high": {"priority": 60.0}, "low": {"priority": 1.0}}}))
+        >>> state.apply(Commit(catalog={"classes": {"low": None}}))
+        >>> state.catalog
+        {'classes': {'high': {'priority': 60.0}}}
         """
         self.number += 1
         self.run = max(self.run, commit.run)
@@ -103,6 +115,12 @@ class CommittedState:
                 self.positions.pop(query, None)
             else:
                 self.queries[query] = entry
+        for kind, entries in commit.catalog.items():
+            for name, entry in entries.items():
+                if entry is None:
+                    self.catalog.get(kind, {}).pop(name, None)
+                else:
+                    self.catalog.setdefault(kind, {})[name] = entry
 
 
 def encode(commit: Commit, number: int) -> bytes:
@@ -121,6 +139,8 @@ def encode(commit: Commit, number: int) -> bytes:
     }
     if commit.letters:
         description["letters"] = commit.letters
+    if commit.catalog:
+        description["catalog"] = commit.catalog
     return b"".join((_with_length(description), *(output.data for output in commit.outputs.values())))
 
 
@@ -141,6 +161,7 @@ def decode(payload: bytes, only: Collection[str] | None = None) -> tuple[int, Co
         outputs=outputs,
         queries=description["queries"],
         letters=description.get("letters", {}),  # version 1 had none
+        catalog=description.get("catalog", {}),
     )
     return description["number"], commit
 

@@ -1,0 +1,63 @@
+"""Bringing an existing data directory back: declare again everything that its commits say was declared.
+
+What cannot be stored comes back waiting: a query for its callback, or for a table that was a DataFrame. A query whose
+SQL cannot be planned, since an older format did not keep its tables, waits until they are declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from headgate.model import HeadgateError, Operator, Project, Source
+from headgate.spark.engine.catalog_entries import stored_class
+from headgate.spark.machine.definitions import CLASSES, STREAMS, TABLES, declared_query
+
+if TYPE_CHECKING:
+    from headgate.spark.engine.engine import Engine
+
+
+class Restoring:
+    """Declares to an engine what its directory remembers."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._unplanned: dict[str, Mapping[str, Any]] = {}  # descriptions of queries whose SQL cannot be planned yet
+
+    def restore(self) -> None:
+        """Declare streams, tables, classes and queries; each query goes on where it stood."""
+        engine = self._engine
+        for name, entry in list(engine.stored(STREAMS).items()):
+            engine.restore_stream(name, entry)
+        for name, entry in list(engine.stored(TABLES).items()):
+            engine.restore_table(name, entry)
+        for name, entry in list(engine.stored(CLASSES).items()):
+            engine.add_class(stored_class(name, entry))
+        replies = [self._send(name, entry) for name, entry in list(engine.commits.state.queries.items())]
+        for reply in replies:
+            reply.exception()  # the query's state says what is wrong with it
+
+    def plan_again(self) -> None:
+        """Start queries that could not be planned before, and can now."""
+        for name, description in list(self._unplanned.items()):
+            try:
+                self._engine.plan(str(description["sql"]))
+            except HeadgateError:
+                continue
+            del self._unplanned[name]
+            self._send(name, description).exception()
+
+    def _send(self, name: str, description: Mapping[str, Any]) -> Future[Any]:
+        plan: Operator = _NO_PLAN
+        lacks: tuple[str, ...] = ()
+        try:
+            plan = self._engine.plan(str(description["sql"]))
+        except HeadgateError as error:
+            self._unplanned[name] = description
+            lacks = (f"what its SQL reads: {error.message}",)
+        query = declared_query(name, description, plan)
+        return self._engine.send_query(query, start=description.get("begins"), end=description.get("ends"), lacks=lacks)
+
+
+_NO_PLAN = Project(inputs=(Source("nothing"),))  # stands for a plan that cannot be made yet

@@ -1,0 +1,278 @@
+"""Starting queries: new ones, and those that commits remember from before the start of the engine.
+
+A query from before may lack something that the directory cannot store: its callback, or a table that was a DataFrame.
+Then it is *incomplete*. Nothing of it runs, and its committed results stay, until what it lacks is given again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+
+from headgate.model import HeadgateError, Query, check_known, relation
+from headgate.spark.machine import messages as m
+from headgate.spark.machine.definitions import QUERIES, check_same, definition
+from headgate.spark.machine.delivery import Delivery
+from headgate.spark.machine.interfaces import RememberedQuery, keyed
+from headgate.spark.machine.lag_limits import LagLimits
+from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.preparation import Preparation
+from headgate.spark.machine.scheduling import Scheduling
+from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, FindUndelivered
+
+
+class Starting:
+    """Checks queries and lets them begin."""
+
+    def __init__(
+        self, scheduling: Scheduling, preparation: Preparation, delivery: Delivery, lag_limits: LagLimits
+    ) -> None:
+        self.stop: Callable[[Life], None]  # set by the machine, as is the next
+        self.remove: Callable[[Life, int | None, Exception | None], None]
+        self._context = scheduling.context
+        self._scheduling, self._preparation = scheduling, preparation
+        self._delivery, self._lag_limits = delivery, lag_limits
+
+    def add(self, command: m.AddQuery) -> None:
+        """Add a query; one that is there already may be declared again as it is."""
+        query = command.query
+        check_known("class", query.query_class, self._scheduling.scheduler.network.classes)
+        if query.name in self._context.lives:
+            self._add_again(self._context.lives[query.name], command)
+            return
+        remembered = self._context.remembered.get(query.name)
+        if remembered is not None:
+            check_same(QUERIES, query.name, remembered.description, definition(query))
+            _check_kind(query, remembered)
+        life = Life(query, added_by=command)
+        life.tally.classes.append((self._context.now, query.query_class))
+        self._context.add(life)
+        if remembered is not None and command.lacks:
+            self._leave_incomplete(life, _waits_for(command.lacks))
+            self._context.reply(command.ticket, life.name)
+        else:
+            self._check(life, command)
+
+    def _add_again(self, life: Life, command: m.AddQuery) -> None:
+        if not life.settled and not life.busy:
+            self._context.when_settled(life, lambda: self._add_later(command))
+            return
+        check_same(QUERIES, life.name, definition(life.query), definition(command.query))
+        if life.state is QueryState.INCOMPLETE:
+            self._complete(life, command)
+            return
+        function = None if life.outbox is None else life.outbox.call
+        if command.call is not None and command.call is not function:
+            hint = "stop it first, or choose another name"
+            raise HeadgateError(f"query '{life.name}' exists already, with a callback of its own", hint=hint)
+        self._context.reply(command.ticket, life.name)
+
+    def _add_later(self, command: m.AddQuery) -> None:
+        """Add a query again after what was under way for it; by then it may be gone."""
+        try:
+            self.add(command)
+        except HeadgateError as error:
+            self._context.reply(command.ticket, error=error)
+
+    # -- incomplete queries ------------------------------------------------------------------------------------
+
+    def _complete(self, life: Life, command: m.AddQuery) -> None:
+        """Start an incomplete query with what it has been given, or keep waiting for the rest."""
+        if command.lacks:
+            life.added_by = command
+            life.error = _waits_for(command.lacks)
+            self._context.reply(command.ticket, life.name)
+            return
+        life.query, life.added_by = command.query, command
+        self._context.change_state(life, QueryState.CHECKING, "declared again")
+        self._check(life, command)
+
+    def table_declared(self, name: str) -> None:
+        """Let queries go on that waited for a table."""
+        for life in list(self._context.lives.values()):
+            command = life.added_by
+            if life.state is QueryState.INCOMPLETE and command is not None and relation("table", name) in command.lacks:
+                others = tuple(lacking for lacking in command.lacks if lacking != relation("table", name))
+                self._complete(life, replace(command, ticket=0, query=life.query, lacks=others))
+
+    def try_again(self, life: Life, ticket: int) -> None:
+        """Try to start an incomplete query again, if it lacks nothing."""
+        assert life.added_by is not None
+        if life.added_by.lacks:
+            hint = "declare that again"
+            raise HeadgateError(f"query '{life.name}' {_waits_for(life.added_by.lacks)}", hint=hint)
+        self._complete(life, replace(life.added_by, ticket=ticket, query=life.query))
+
+    def _leave_incomplete(self, life: Life, error: str) -> None:
+        """Keep a query from before as it was: its positions and its results that were not delivered count on."""
+        if life.outbox is not None:
+            remembered = self._context.remembered[life.name]
+            oldest = min(life.outbox.oldest_commit, inf if (first := remembered.first_undelivered) is None else first)
+            if oldest < inf:
+                self._context.remembered[life.name] = replace(remembered, first_undelivered=int(oldest))
+            self._delivery.close(life)
+        life.outbox = life.unfragmented = life.layout = None
+        self._context.change_state(life, QueryState.INCOMPLETE, "cannot go on yet", error)
+        self._lag_limits.limits_changed()
+
+    # -- checking ----------------------------------------------------------------------------------------------
+
+    def _check(self, life: Life, command: m.AddQuery) -> None:
+        query, remembered = command.query, self._context.remembered.get(life.name)
+        life.ends = command.end
+
+        def checked(answer: m.Answer) -> None:
+            if answer.error is not None:
+                self._refused(life, command.ticket, answer.error)
+                return
+            self._put(life, answer.value)
+            self._lag_limits.limits_changed()
+            self._delivery.open(life, query.sink or "parquet", command.lane, command.behind, command.call)
+            self._delivery.take_over_undelivered(life)
+            if remembered is not None and command.call is not None:
+                self._context.submit(FindUndelivered(query.name, query.sink or "parquet"), undelivered_found)
+            else:
+                start()
+
+        def undelivered_found(answer: m.Answer) -> None:
+            if answer.error is not None:
+                self._refused(life, command.ticket, answer.error)
+                return
+            assert life.outbox is not None
+            for commit, results, size in answer.value:
+                life.outbox.put(commit, results, size, self._context.now)
+            self._delivery.pump(life.outbox)
+            start()
+
+        def start() -> None:
+            if command.end is not None:
+                self._context.call_at(command.end, lambda: self.stop(life))
+            begun = remembered is not None and remembered.has_begun
+            if not begun and command.start is not None and command.start > self._context.now:
+                self._schedule(life, command.start, command.ticket)
+            else:
+                self.begin(life, command.ticket)
+
+        self._context.submit(CheckQuery(query, remembered is not None), checked)
+
+    @staticmethod
+    def _put(life: Life, checked: CheckedQuery) -> None:
+        life.unfragmented, life.columns = checked.unfragmented, checked.columns
+        life.reported = set(checked.reported) | life.reported
+
+    def _schedule(self, life: Life, start: float, ticket: int) -> None:
+        """Let a query begin at its start, also if the engine has been restarted by then."""
+        remembered = self._context.remembered.get(life.name)
+        life.begins = start
+
+        def written(error: Exception | None) -> None:
+            if error is not None:
+                self._refused(life, ticket, error)
+                return
+            self._context.remembered[life.name] = RememberedQuery(life.description())
+            self._context.call_at(start, lambda: self._begin_if_there(life))
+            self._context.reply(ticket, life.name)
+
+        self._context.change_state(life, QueryState.SCHEDULED, "its start lies ahead")
+        if remembered is not None and remembered.description == life.description():
+            written(None)
+        else:
+            self._context.write_description(life, life.description(), written)
+
+    def _refused(self, life: Life, ticket: int | None, error: Exception) -> None:
+        """Remove a query that could not start, as if it had never been added; one from before stays, incomplete."""
+        if life.name in self._context.remembered:
+            self._leave_incomplete(life, self._context.explain(error))
+            self._context.reply(ticket, error=error)
+            return
+        if life.state is not QueryState.STOPPED:
+            self._context.change_state(life, QueryState.STOPPED, "refused", self._context.explain(error))
+        if life.outbox is not None:
+            self._delivery.close(life)
+        self._context.remove(life, "refused")
+        self._lag_limits.limits_changed()
+        self._context.reply(ticket, error=error)
+
+    # -- beginning ---------------------------------------------------------------------------------------------
+
+    def begin(self, life: Life, ticket: int | None = None) -> None:
+        """Start a query, at its committed positions if the data directory has any."""
+        remembered = self._context.remembered.get(life.name)
+        committed = remembered or RememberedQuery()
+        try:
+            self.check_policy(life.query)
+            self._preparation.place(life, committed)
+        except HeadgateError as error:
+            self._refused(life, ticket, error)
+            return
+        life.begins = None
+        if committed.description.get("done") or committed.description.get("paused"):
+            self._come_back(life, committed)
+            self._context.reply(ticket, life.name)
+            return
+
+        def ended(error: Exception | None) -> None:
+            if error is None:
+                self._context.remembered.pop(life.name, None)
+                self._context.reply(ticket, life.name)
+            elif remembered is not None:
+                self._context.remembered[life.name] = self._remembered_now(life, remembered)
+                self._refused(life, ticket, error)
+            else:
+                self.remove(life, ticket, error)  # a commit may describe it already
+
+        unchanged = all(
+            committed.description.get(entry) == said for entry, said in life.description().items() if entry != "cut"
+        )
+        self._preparation.prepare(life, "begins", ended, remembered=committed, commit_description=not unchanged)
+
+    def _come_back(self, life: Life, committed: RememberedQuery) -> None:
+        """Return a query that was done or paused to its state."""
+        self._context.remembered.pop(life.name, None)
+        if committed.description.get("done"):
+            self._context.change_state(life, QueryState.DONE, "it was done before")
+            return
+        life.paused = True
+        if "cut" in committed.description:
+            life.reopen_from = committed  # before it runs again
+        self._context.change_state(life, QueryState.PAUSED, "it was paused before")
+
+    @staticmethod
+    def _remembered_now(life: Life, before: RememberedQuery) -> RememberedQuery:
+        """What to remember of a query that could not be started again.
+
+        Joining its fragments may have committed runs: the next start continues from there. If its fragments could not
+        be opened at all, its committed description and positions still hold.
+        """
+        before = replace(before, unappended=tuple(life.unappended))
+        if "cut" in before.description and life.layout is life.unfragmented and not life.description_committed:
+            return before
+        return replace(before, description=life.description(), positions=keyed(life.positions))
+
+    def check_policy(self, query: Query) -> None:
+        """Refuse a query that the policy cannot schedule."""
+        scheduler = self._scheduling.scheduler
+        network = scheduler.network
+        if query.name in network.queries:
+            network = network.remove(query.name)
+        scheduler.policy.check(network.add(query))
+
+    def _begin_if_there(self, life: Life) -> None:
+        if self._context.lives.get(life.name) is life:  # if Spark is checking it again, it starts after that
+            self._context.when_settled(life, lambda: self.begin(life) if life.state is QueryState.SCHEDULED else None)
+
+
+def _waits_for(lacks: tuple[str, ...]) -> str:
+    return f"waits for {' and '.join(lacks)}"
+
+
+def _check_kind(query: Query, remembered: RememberedQuery) -> None:
+    """Refuse to go on with a one-time query as a continuous one, or the other way round.
+
+    Descriptions of older formats tell them apart only by the offsets at which a one-time query ends.
+    """
+    if remembered.has_begun and ("until" in remembered.description) != query.once:
+        kind = "one-time" if "until" in remembered.description else "continuous"
+        hint = "start it as that, or give it another name"  # the two kinds close windows at different times
+        raise HeadgateError(f"query '{query.name}' is in the data directory as a {kind} query", hint=hint)
