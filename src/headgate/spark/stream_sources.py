@@ -33,7 +33,7 @@ class StreamSources:
                 self.thread.add(name, self._open(source, self._engine.streams[name]))
             except HeadgateError as error:
                 self.thread.failed(name, error)
-        elif "given" in entry:
+        elif entry.get("given"):
             kind = entry["given"]
             self.thread.note(name, f"it waits for its source, {kind}: declare the stream again with one")
 

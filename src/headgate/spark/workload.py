@@ -1,16 +1,24 @@
-"""Running a workload file on Spark: open a session with its streams, tables, classes and queries, and apply changes."""
+"""Running a workload file on Spark: a session with its streams, tables, classes and queries, and its timed changes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headgate.model import HeadgateError, Query, Stream, Table
-from headgate.spark.ingest.sources import open_source
+from pyspark.sql import SparkSession
+
+from headgate.model import HeadgateError, Query
+from headgate.model.values import located
+from headgate.plan.sql import plan_sql
+from headgate.spark.compile.declared_tables import described_table
+from headgate.spark.compile.prepared_query import prepare_query
+from headgate.spark.compile.stored_tables import read_table
+from headgate.spark.machine.commands import check_columns
 from headgate.spark.session import Session
 from headgate.spark.sinks.registry import is_file
+from headgate.spark.workload_changes import Changes, located_table, planned_changes, workload_source
 from headgate.spark.workload_checks import engine_problems
 from headgate.workload import Change, Workload
 
@@ -18,22 +26,45 @@ Action = Callable[[Session], object]
 
 
 def open_workload(workload: Workload, **settings: Any) -> Session:
-    """A session with all that a workload has at the start; sources are opened last, so that no query misses tuples.
+    """A session with all that a workload says; on a directory that has been used before, it makes the difference.
 
-    The settings are those of `Session`. A stream whose log says that it has ended gets no source.
+    The settings are those of `Session`. Nothing runs and nothing is read until everything is declared, so that no query
+    misses tuples. A stream that has ended is not read again.
     """
-    directory = settings.get("directory")
-    check_workload(workload, None if directory is None else Path(directory))
-    session = Session(**{"seed": workload.seed, **settings})
+    path = None if settings.get("directory") is None else Path(settings["directory"])
+    check_workload(workload, path)
+    found = Changes() if path is None else planned_changes(workload, path)
+    if path is not None:
+        _check_other_sql(workload, found, settings.get("spark"))
+        found.write(path)
+    session = Session(held=True, **{"seed": workload.seed, **settings})
     try:
-        _declare(session, workload)
-        for query in workload.queries:
-            start_query(session, query)
-        _open_sources(session, workload)
+        _declare(session, workload, found)
+        session.begin()
     except BaseException:
         session.close()
         raise
     return session
+
+
+def _check_other_sql(workload: Workload, found: Changes, spark: SparkSession | None) -> None:
+    """Refuse other SQL with other columns before anything is changed, if there is a Spark that can tell."""
+    replaced = [query for query in workload.queries if query.name in found.other_sql]
+    if spark is None or not replaced:
+        return
+    streams = {stream.name: stream for stream in workload.streams}
+    tables = {table.name: read_table(spark, located_table(workload, table)) for table in workload.tables}
+    described = {name: described_table(name, frame.schema) for name, frame in tables.items()}
+    for query in replaced:
+        with located(f"query '{query.name}'"):
+            now = prepare_query(spark, query.plan, streams, tables).schema
+            try:
+                before = prepare_query(
+                    spark, plan_sql(found.other_sql[query.name], streams, described), streams, tables
+                ).schema
+            except HeadgateError:  # it reads what is no longer in the file: the engine will compare
+                continue
+        check_columns(query.name, before, now)
 
 
 def check_workload(workload: Workload, directory: Path | None = None) -> None:
@@ -89,39 +120,18 @@ def left_out(changes: Iterable[Change]) -> int:
     return sum(_action(change) is None for change in changes)
 
 
-def _declare(session: Session, workload: Workload) -> None:
+def _declare(session: Session, workload: Workload, found: Changes) -> None:
+    """Declare everything; what is there already stays as it is, and goes on."""
     for stream in workload.streams:
-        session.engine.add_stream(stream)
+        session.engine.add_stream(stream, workload_source(workload, stream))
     for table in workload.tables:
-        session.engine.add_table(_from(workload.directory, table))
+        session.engine.add_table(located_table(workload, table))
     for query_class in workload.classes:
         session.engine.add_class(query_class)
-
-
-def _from(directory: Path, table: Table) -> Table:
-    """The table with a path relative to the workload file made absolute."""
-    if table.path is None or "://" in table.path:
-        return table
-    return replace(table, path=str((directory / table.path).absolute()))
-
-
-def _open_sources(session: Session, workload: Workload) -> None:
-    ended = ended_before(session)
-    began = session.engine.now()
-    opened = {
-        stream.name: open_source(_source(stream), stream, workload.directory, workload.seed, began)
-        for stream in workload.streams
-        if stream.name not in ended
-    }
-    for name, reader in opened.items():
-        session.sources.thread.add(name, reader)
-
-
-def _source(stream: Stream) -> str:
-    """The source of a stream; without one, synthetic tuples with the simulator's arrivals."""
-    text = stream.source or stream.arrivals
-    assert text is not None, "the reader of workloads refuses a stream without either"
-    return text
+    for query in workload.queries:
+        if query.name in found.other_sql:
+            session[query.name].replace(str(query.sql))
+        start_query(session, query)
 
 
 def _action(change: Change) -> Action | None:

@@ -56,8 +56,7 @@ class Tables(Mapping[str, DataFrame]):
 
     def described(self, name: str) -> Table:
         """A table, even a lost one, with its columns and their types."""
-        columns = self._declared[name].schema
-        return Table(name=name, schema=tuple((column.name, column.dataType.simpleString()) for column in columns))
+        return described_table(name, self._declared[name].schema)
 
     def lost(self, name: str) -> bool:
         """Whether a table of this name was lost and must be declared again."""
@@ -107,6 +106,11 @@ class Tables(Mapping[str, DataFrame]):
         except (PySparkException, Py4JError, pa.ArrowException):  # a type that Arrow lacks
             return None
         return rows if rows.num_rows <= FEW else None
+
+
+def described_table(name: str, schema: StructType) -> Table:
+    """A table with its columns and their types, as SQL is planned over it."""
+    return Table(name=name, schema=tuple((column.name, column.dataType.simpleString()) for column in schema))
 
 
 def _read_again(spark: SparkSession, name: str, declared: DeclaredTable) -> DataFrame:

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from headgate.model import QueryClass, Stream, Table
 from headgate.model.stream import AHEAD
+from headgate.spark.compile.declared_tables import described_table
 from headgate.spark.compile.type_names import normal_type
 from headgate.workload.settings import Settings
 
@@ -70,20 +71,20 @@ def stored_stream(name: str, entry: Entry) -> Stream:
         event_time=entry["event_time"],
         watermark=entry["watermark"],
         ahead=inf if ahead is None else ahead,
-        source=None if "given" in entry else entry.get("source"),
+        source=None if entry.get("given") else entry.get("source"),
     )
 
 
 def stored_source(entry: Entry) -> SourceText | None:
     """Where a stream is read, if that could be stored."""
-    if "given" in entry or entry.get("source") is None:
+    if entry.get("given") or entry.get("source") is None:
         return None
-    return SourceText(entry["source"], Path(entry.get("base", ".")))
+    return SourceText(entry["source"], Path(entry.get("base") or "."))
 
 
 def table_entry(table: Table, schema: StructType, *, given: bool) -> dict[str, Any]:
     """What the catalog keeps of a table; the rows of one that was given as a DataFrame are not stored."""
-    columns = [[column.name, column.dataType.simpleString()] for column in schema]
+    columns = [list(column) for column in described_table(table.name, schema).schema]
     if given:
         return {"path": None, "given": True, "columns": columns}
     return {"path": table.path, "given": False, "schema": [list(column) for column in table.schema], "columns": columns}

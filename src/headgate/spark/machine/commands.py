@@ -173,11 +173,7 @@ class Commands:
 
     def _replace_now(self, command: m.Replace, life: Life, checked: CheckedQuery) -> None:
         check_possible("replace", life.name, life.state)
-        if checked.columns != life.columns:
-            raise HeadgateError(
-                f"query '{life.name}' gives {_listed(life.columns)}, the new SQL {_listed(checked.columns)}",
-                hint="give the same columns, or stop it and start another one",
-            )
+        check_columns(life.name, life.columns, checked.columns)
         query = replace(command.query, query_class=life.query.query_class, sink=life.query.sink)
         self._starting.check_policy(query)
         if life.reopen_from is not None:  # rows wait between its fragments, which are not open
@@ -250,6 +246,15 @@ def check_possible_later(command: str, life: Life) -> None:
     """Refuse a command now if the query's state, which nothing under way will change, does not allow it."""
     if life.settled:
         check_possible(command, life.name, life.state)
+
+
+def check_columns(name: str, before: Any, now: Any) -> None:
+    """Refuse SQL whose results have other columns than those that a query has given so far."""
+    if now != before:
+        raise HeadgateError(
+            f"query '{name}' gives {_listed(before)}, the new SQL {_listed(now)}",
+            hint="give the same columns, or stop it and start another one",
+        )
 
 
 def _listed(columns: Any) -> str:

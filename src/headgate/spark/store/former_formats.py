@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from headgate.model import HeadgateError
 from headgate.spark.store.commits.commit_log import CommitLog
-from headgate.spark.store.commits.records import Commit
+from headgate.spark.store.commits.records import Commit, CommittedState
 from headgate.spark.store.log import files
 
 
@@ -23,10 +23,15 @@ def write_catalog(streams: Path, commits: Path) -> None:
     """Commit the catalog of a directory that has none; doing it twice changes nothing."""
     log = CommitLog(commits)
     try:
-        classes = {str(query["class"]): {} for query in log.state.queries.values() if "class" in query}
-        log.append(Commit(catalog={"streams": _stream_entries(streams), "classes": classes}))
+        log.append(Commit(catalog=former_catalog(streams, log.state)))
     finally:
         log.close()
+
+
+def former_catalog(streams: Path, state: CommittedState) -> dict[str, dict[str, Any]]:
+    """The catalog of a directory that has none: its streams, and the classes of its queries."""
+    classes: dict[str, Any] = {str(query["class"]): {} for query in state.queries.values() if "class" in query}
+    return {"streams": _stream_entries(streams), "classes": classes}
 
 
 def _stream_entries(streams: Path) -> dict[str, Any]:

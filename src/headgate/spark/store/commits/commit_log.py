@@ -24,7 +24,7 @@ from headgate.model import HeadgateError
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import remove_temporary, write_atomic
 from headgate.spark.store.commits.records import Commit, CommittedState, decode, decode_state, encode, encode_state
-from headgate.spark.store.frame_file import FrameFile, frame
+from headgate.spark.store.frame_file import FrameFile, frame, read_frames
 from headgate.spark.store.kill_points import at
 
 
@@ -133,6 +133,18 @@ class CommitLog:
                 )
             state.apply(commit)
         return state
+
+
+def read_state(folder: Path) -> CommittedState:
+    """The state after the newest commit, read without opening the log, which needs the lock of the directory."""
+    state = CommittedState()
+    generations = sorted(folder.glob("*.log")) if folder.is_dir() else []
+    for number, payload in enumerate(read_frames(generations[-1]) if generations else ()):
+        if number == 0:
+            state = decode_state(payload)
+        else:
+            state.apply(decode(payload, only=())[1])
+    return state
 
 
 def _name(generation: int) -> str:
