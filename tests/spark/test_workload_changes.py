@@ -160,7 +160,11 @@ def test_a_policy_and_fusion_are_compared_if_they_are_given(used: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [
-        ('watermark = "2 s"', 'watermark = "5 s"', "cannot change its watermark from 2 s to 5 s: windows that have closed"),
+        (
+            'watermark = "2 s"',
+            'watermark = "5 s"',
+            "cannot change its watermark from 2 s to 5 s: windows that have closed",
+        ),
         ("temp double,", "temp float,", r"cannot change its schema from \(id bigint, temp double, ts timestamp\) to"),
         ('event_time = "ts"\nwatermark = "2 s"\n', "", "cannot change its event_time from 'ts' to none"),
         ('sink = "jsonl"', "once = true", "'all' is a continuous query in the data directory"),
