@@ -120,9 +120,11 @@ def opened(folder: Path, seed: int) -> Session:
     spark.sparkContext.setLogLevel("OFF")
     policy, fuse = POLICIES[seed % len(POLICIES)], FUSES[seed % len(FUSES)]
     session = Session(spark=spark, directory=folder / "data", policy=policy, fuse=fuse, workers=2, seed=seed)
-    session.add_stream(STREAMS["a"])
-    for case in CASES:
-        session.query(case.name, case.sql, since="start")
+    if "a" not in session.streams:
+        session.add_stream(STREAMS["a"])
+    for case in CASES:  # the directory brings back all but those that an early kill has prevented
+        if case.name not in session.queries:
+            session.query(case.name, case.sql, since="start")
     return session
 
 
@@ -193,8 +195,8 @@ def differences(name: str, actual: Counter[Row], wanted: Counter[Row]) -> list[s
     return [f"{name}: {lost} lost, {doubled} doubled or not asked for"] if lost or doubled else []
 
 
-def child(folder: Path, *arguments: str, kill: str = "") -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.spark.execution.kill", "--folder", str(folder), *arguments]
+def child(folder: Path, *arguments: str, kill: str = "", module: str = __spec__.name) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", module, "--folder", str(folder), *arguments]
     environment = {**os.environ, VARIABLE: kill} if kill else dict(os.environ)
     with open(folder / "errors", "w") as errors:
         return subprocess.Popen(
@@ -202,10 +204,10 @@ def child(folder: Path, *arguments: str, kill: str = "") -> subprocess.Popen[str
         )
 
 
-def life(folder: Path, chance: random.Random, point: str) -> str:
+def life(folder: Path, chance: random.Random, point: str, module: str = __spec__.name) -> str:
     """Run one process until it is killed; returns how it ended."""
     kill = f"{point}:{chance.randint(1, 6 if '.append' in point or 'forward' in point else 2)}" if point else ""
-    process = child(folder, "--live", str(chance.getrandbits(30)), kill=kill)
+    process = child(folder, "--live", str(chance.getrandbits(30)), kill=kill, module=module)
     early = not point and chance.random() < 0.2  # while it recovers
     reached = wait_for_lines(process, 1 if early else 2)
     if reached:
