@@ -153,7 +153,7 @@ class Handle:
     def to_pandas(self) -> Any:
         """All committed results as a DataFrame of pandas: `hot.to_pandas().describe()`.
 
-        `HeadgateError` if pandas is not installed: `pip install "headgate[pandas]"`.
+        `HeadgateError` if pandas is not installed: `pip install pandas`.
         """
         _need("pandas")
         return self.read().to_pandas()
@@ -161,7 +161,7 @@ class Handle:
     def to_polars(self) -> Any:
         """All committed results as a DataFrame of polars: `hot.to_polars().describe()`.
 
-        `HeadgateError` if polars is not installed: `pip install "headgate[polars]"`.
+        `HeadgateError` if polars is not installed: `pip install polars`.
         """
         return _need("polars").from_arrow(self.read())
 

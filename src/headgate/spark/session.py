@@ -126,8 +126,8 @@ class Session:
         * `name`: what SQL calls it.
         * `schema`: columns and their types in Spark's words, as text or as pairs.
         * `source`: where the rows come from. Text names a source with its settings ("directory, path=incoming"); an
-          iterable or generator gives mappings, JSON texts or Arrow tables; a DataFrame of `spark.readStream` is read by
-          Structured Streaming, with its checkpoint in the session's directory. Without a source, `append` feeds it.
+          iterable or generator gives mappings, JSON texts or Arrow tables; a DataFrame of Spark's `readStream` is read
+          by Structured Streaming, with its checkpoint in the session's directory. Without one, `append` feeds it.
         * `event_time`: the timestamp column that windows and time bounds use.
         * `watermark`: how far an event time may be behind the largest so far before its row is late.
         * `ahead`: how far it may be ahead of its arrival; a row beyond that is a dead letter. "1 h" if not given, and
@@ -197,7 +197,7 @@ class Session:
         else:
             path = str(source) if isinstance(source, PathLike) else source
             with located(f"table '{name}'"), quietly():
-                self.engine.add_table(replace(table, path=text(path, "rooms.csv")))
+                self.engine.add_table(replace(table, path=arguments.table_path(text(path, "rooms.csv"))))
 
     @gated
     def create_class(self, name: str, priority: float, *, lag: str | None = None) -> None:
@@ -282,6 +282,9 @@ class Session:
     def add_query(self, query: Query, *, callback: Callable[[pa.Table], object] | None = None) -> Handle:
         """Start a query given as a `headgate.model.Query`, now or at its start time. Returns its `Handle`.
 
+        * `query`: what the arguments of `Session.query` become.
+        * `callback`: the function of a query whose sink is "callback".
+
         >>> from headgate.model import Query
         >>> plan = hg.plan("SELECT machine FROM alarms WHERE level > 3")
         >>> loud = hg.add_query(Query(name="loud", query_class="critical", plan=plan))
@@ -364,11 +367,12 @@ class Session:
         queries without windows, and also leaves a dead letter.
 
         >>> at = "2026-01-01T12:00"
-        >>> hg.append("readings", [
+        >>> rows = [
         ...     {"machine": "oven", "temp": 97.5, "ts": f"{at}:01Z"},
         ...     {"machine": "press", "temp": 61, "ts": f"{at}:02Z"},
         ...     {"machine": "press", "temp": "warm", "ts": f"{at}:03Z"},  # a dead letter
-        ... ])
+        ... ]
+        >>> hg.append("readings", rows)
         2
         """
         check_known("stream", stream, self.engine.streams)
@@ -446,6 +450,9 @@ class Session:
     @gated
     def set_priority(self, query_class: str, priority: float) -> None:
         """Change the priority of a class, for all its queries.
+
+        * `query_class`: the name of the class.
+        * `priority`: a number above 0; larger is more important.
 
         >>> hg.set_priority("critical", 80)
         """

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.model import HeadgateError, Query, Stream, Table
+from headgate.spark.arguments import table_path
 from headgate.spark.ingest.sources import open_source
 from headgate.spark.session import Session
 from headgate.spark.sinks.registry import is_file
@@ -100,9 +101,7 @@ def _declare(session: Session, workload: Workload) -> None:
 
 def _from(directory: Path, table: Table) -> Table:
     """The table with a path relative to the workload file made absolute."""
-    if table.path is None or "://" in table.path:
-        return table
-    return replace(table, path=str((directory / table.path).absolute()))
+    return table if table.path is None else replace(table, path=table_path(table.path, directory))
 
 
 def _open_sources(session: Session, workload: Workload) -> None:
