@@ -26,7 +26,7 @@ DOTTED = re.compile(r"`((?:[a-zA-Z_]\w*\.)+\w+)(?:\([^`]*\))?`")  # a name in ba
 PACKAGES = {module.name for module in pkgutil.iter_modules(headgate.__path__)}
 PATHS = re.compile(r"(?<![\w./-])(?:src|tests|benchmarks|experiments|examples|workloads|docs)/[\w/.-]+\.\w+")
 TO_BE_WRITTEN = ("src/headgate/policies/baseline/weighted_fcfs.py",)  # by the reader of CONTRIBUTING
-FILES = ("spark.log", "spark.log.1", "sweep.parquet")  # of a data directory or a sweep: no names of ours
+NOT_OURS = ("spark.log", "spark.log.1", "sweep.parquet", "spark.jars.packages")  # files, and a setting of Spark
 
 
 def named(page: Path) -> str:
@@ -60,7 +60,7 @@ def slug(heading: str) -> str:
 def package_names(page: Path) -> list[str]:
     """The dotted names in a page's text that begin with one of headgate's packages, all with `headgate` in front."""
     names = DOTTED.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
-    full = [name if name.startswith("headgate.") else f"headgate.{name}" for name in names if name not in FILES]
+    full = [name if name.startswith("headgate.") else f"headgate.{name}" for name in names if name not in NOT_OURS]
     return [name for name in full if name.split(".")[1] in PACKAGES | set(headgate.__all__)]
 
 
