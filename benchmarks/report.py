@@ -1,8 +1,10 @@
-"""Writes the tables and the picture of docs/benchmarks.md from what the benchmarks printed.
+"""Writes the tables and pictures of docs/benchmarks.md and the README from what the benchmarks printed.
 
 python benchmarks/many_queries.py --json > out/many.json
 python benchmarks/throughput.py --json > out/throughput.json
 python benchmarks/report.py out/many.json out/throughput.json
+
+Without files it only draws the picture of the README again, from the tables of docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from matplotlib import pyplot as plt
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURE = ROOT / "docs" / "pictures" / "benchmarks.png"
+FRONT = ROOT / "docs" / "pictures" / "latencies.png"
 GENERATED = re.compile(r"(<!-- generated -->\n).*?(<!-- end -->)", re.DOTALL)
 SIDES = {
     "ss": "Structured Streaming, a query each",
@@ -36,16 +39,28 @@ SIDES = {
     "class": "Headgate, `fuse=class`",
     "all": "Headgate, `fuse=all`",
 }
+SHOWN = {
+    "ss": ("Structured Streaming, a query each", "#8c8c8c"),
+    "by-hand": ("one Structured Streaming query, fused by hand", "#c9c9c9"),
+    "class": ("Headgate", "#1f6f8b"),
+}  # on the front page
 Scenes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, nargs="+", help="files with the JSON of many_queries and throughput")
+    parser.add_argument("results", type=Path, nargs="*", help="files with the JSON of many_queries and throughput")
     options = parser.parse_args()
+    if options.results:
+        write(options.results)
+    draw_front(PAGE.read_text())
+    print(f"wrote {FRONT.relative_to(ROOT)}")
+
+
+def write(results: Sequence[Path]) -> None:
     scenes: dict[str, Any] = {}
     throughput: Mapping[str, Any] | None = None
-    for path in options.results:
+    for path in results:
         found = json.loads(path.read_text())
         if "scenes" in found:
             scenes |= found["scenes"]
@@ -118,6 +133,32 @@ def draw(scenes: Scenes) -> None:
         axis.spines[["top", "right"]].set_visible(False)
     figure.supylabel("mean latency, seconds", fontsize=9)
     figure.savefig(PICTURE, dpi=110)
+
+
+def draw_front(page: str) -> None:
+    """Mean latencies of 5, 20 and 50 filters, from the page's own tables, with as few bars as tell the story."""
+    scenes = {number: means(page, f"{number} filters") for number in (5, 20, 50)}
+    figure, axis = plt.subplots(figsize=(7.6, 2.2), layout="constrained")
+    for place, (side, (label, colour)) in enumerate(SHOWN.items()):
+        heights = [scene[SIDES[side]] for scene in scenes.values()]
+        bars = axis.bar([at + 0.27 * (place - 1) for at in range(3)], heights, 0.25, label=label, color=colour)
+        axis.bar_label(bars, [f"{height:.2g} s" for height in heights], fontsize=9, padding=1)
+    axis.set_yscale("log")
+    axis.set_ylim(0.02, 300)
+    axis.set_ylabel("mean latency (log)", fontsize=9)
+    axis.set_yticks([0.1, 1, 10], ["0.1 s", "1 s", "10 s"])
+    axis.minorticks_off()
+    axis.set_xticks(range(3), [f"{number} queries" for number in scenes], fontsize=10)
+    axis.tick_params(axis="x", length=0)
+    axis.legend(loc="upper left", fontsize=8, frameon=False)
+    axis.spines[["top", "right"]].set_visible(False)
+    figure.savefig(FRONT, dpi=110)
+
+
+def means(page: str, scene: str) -> dict[str, float]:
+    """The mean latency of each side, from the table of one scene."""
+    table = page.partition(f"### {scene}\n")[2].partition("###")[0]
+    return {side.strip(): float(mean) for side, mean in re.findall(r"^\| ([^|]+) \| ([\d.]+) \|", table, re.MULTILINE)}
 
 
 if __name__ == "__main__":

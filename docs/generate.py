@@ -3,21 +3,28 @@
     python docs/generate.py
 
 A part stands between `<!-- generated: NAME -->` and `<!-- end -->`; `PARTS` says what goes there. Examples are run
-again too: in console blocks, lines that begin with `$ headgate` are commands and the rest is their output; a text block
-right after a python block is what that prints.
+again too, those of a page one after the other in one temporary folder:
+
+* a block whose caption is a file's name, as in "`rows.csv`:", becomes that file, or shows it if it is in examples/;
+* in console blocks, lines that begin with `$ headgate` are commands and the rest is their output;
+* in sh blocks, lines that begin with `headgate run` are commands too; what they print is never the same;
+* a text block right after a python block is what that prints. Python that opens a session runs in this process, so that
+  all of it shares one Spark; other Python runs in a process of its own, in the project's folder.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
+import io
 import re
 import shlex
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import chdir
+from contextlib import chdir, redirect_stdout
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
@@ -32,15 +39,25 @@ from headgate.policies.checks import CHECKS
 from headgate.policies.contract import Policy, View
 from headgate.policies.registry import policies
 from headgate.policies.settings import TRAIN, Setting, level_setting
+from headgate.spark.handle import Handle
+from headgate.spark.jvm.settings import builder
 from headgate.spark.queries.layout import FINE
+from headgate.spark.session import Session
+from headgate.spark.status import Status, StatusLine
 from headgate.stats import STATISTICS, Stats
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PART = re.compile(r"^(<!-- generated: ([\w-]+) -->\n).*?^(<!-- end -->)$", re.DOTALL | re.MULTILINE)
-CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
-SCRIPT = re.compile(r"(?<=^```python\n)((?:(?!```)[^\n]*\n)*)(^```\n\n```text\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
+EXAMPLE = re.compile(
+    r"^(?P<caption>`(?P<file>[\w./-]+)`:\n\n)?```(?P<kind>\w+)\n(?P<body>.*?)^```$"
+    r"(?P<printed>\n\n```text\n.*?^```$)?",
+    re.DOTALL | re.MULTILINE,
+)
 PROMPT = "$ headgate "
+PORT = "9999"  # in examples, which are run with one that is free
+SESSION = "headgate.Session("
+DOCS = re.compile(r"\bdocs/([\w-]+\.md)")
 TERMINAL = {"COLUMNS": "110", "NO_COLOR": "1", "FORCE_COLOR": None, "TERM": "dumb"}
 OF = {"Unit": "unit", "QueryId": "query", "ClassId": "class"}
 
@@ -48,21 +65,56 @@ OF = {"Unit": "unit", "QueryId": "query", "ClassId": "class"}
 def refreshed(page: Path) -> str:
     """The text of a page with its generated parts and example output up to date."""
     text = PART.sub(lambda part: part[1] + PARTS[part[2]]() + part[3], page.read_text(encoding="utf-8"))
-    text = SCRIPT.sub(lambda example: example[1] + example[2] + _printed(example[1]), text)
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("examples").symlink_to(ROOT / "examples")
-        return CONSOLE.sub(lambda block: _rerun(block[0]), text)
+        return EXAMPLE.sub(_rerun, text)
+
+
+def needs_spark(page: Path) -> bool:
+    """Whether examples of a page run on Spark when it is refreshed."""
+    examples = EXAMPLE.finditer(page.read_text(encoding="utf-8"))
+    return any(SESSION in example["body"] if example["kind"] == "python" else _runs(example) for example in examples)
 
 
 def commands(text: str) -> list[str]:
-    """The headgate commands in the console blocks of a page, without `headgate`."""
-    lines = [line for block in CONSOLE.findall(text) for line in block.splitlines()]
+    """The headgate commands in the console and sh blocks of a page, without `headgate`."""
+    return [command for example in EXAMPLE.finditer(text) for command in (*_shown_commands(example), *_runs(example))]
+
+
+def _shown_commands(example: re.Match[str]) -> list[str]:
+    """The commands of a console block."""
+    lines = example["body"].splitlines() if example["kind"] == "console" else []
     return [line.removeprefix(PROMPT) for line in lines if line.startswith(PROMPT)]
 
 
-def _rerun(block: str) -> str:
-    lines = [line for line in block.splitlines() if line.startswith("$ ")]
-    return "".join(f"{line}\n{_output(line.removeprefix(PROMPT))}" for line in lines)
+def _runs(example: re.Match[str]) -> list[str]:
+    """The commands of an sh block that run a workload."""
+    lines = example["body"].splitlines() if example["kind"] == "sh" else []
+    return [line.removeprefix("headgate ") for line in lines if line.startswith("headgate run ")]
+
+
+def _rerun(example: re.Match[str]) -> str:
+    """An example as it was written, with the output that it has now."""
+    kind, body, printed = example["kind"], example["body"], example["printed"] or ""
+    if example["file"]:
+        body = _file(Path(example["file"]), body)
+    elif kind == "console":
+        body = "".join(f"{PROMPT}{command}\n{_output(command)}" for command in _shown_commands(example))
+    elif kind == "sh":
+        for command in _runs(example):
+            _output(command)
+    elif kind == "python" and (printed or SESSION in body):
+        output = _printed_on_spark(body) if SESSION in body else _printed(body)
+        printed = f"\n\n```text\n{output}```" if printed else ""
+    return f"{example['caption'] or ''}```{kind}\n{body}```{printed}"
+
+
+def _file(path: Path, written: str) -> str:
+    """The text of a file, which is made if it is not there."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(written, encoding="utf-8")
+    return path.read_text(encoding="utf-8")
 
 
 def _printed(script: str) -> str:
@@ -75,8 +127,22 @@ def _printed(script: str) -> str:
         ).stdout
 
 
+def _printed_on_spark(script: str) -> str:
+    """What a script prints that opens a session; it finds Spark running, which is quicker than a start for each."""
+    builder("local[2]").config("spark.driver.host", "127.0.0.1").getOrCreate()
+    script = script.replace(PORT, str(_free_port()))
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(compile(script, "example", "exec"), {"__name__": "__main__"})
+    return "".join(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines())
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
 def _output(command: str) -> str:
-    result = CliRunner().invoke(app, shlex.split(command), env=TERMINAL)
+    result = CliRunner().invoke(app, shlex.split(command, comments=True), env=TERMINAL)
     if result.exit_code:
         raise SystemExit(f"headgate {command}: exit {result.exit_code}\n{result.output}")
     return "".join(f"{line.rstrip()}\n" for line in result.output.splitlines())
@@ -199,6 +265,49 @@ def _topics(name: str, head: tuple[str, ...], row: Callable[[Any], tuple[str, ..
     return "".join(parts) + "\n"
 
 
+def _class(kind: type, called: str) -> str:
+    """A class for those who use it: its docstring, then each public member with its own."""
+    names = [name for name, member in vars(kind).items() if _is_public(name) and inspect.getdoc(member)]
+    parts = [f"\n### {kind.__name__}{_shown(name)}\n\n{_member(kind, name, called)}" for name in names]
+    return f"\n{_markdown(inspect.getdoc(kind))}{''.join(parts)}\n"
+
+
+def _is_public(name: str) -> bool:
+    return name == "__getitem__" or not name.startswith("_")
+
+
+def _shown(name: str) -> str:
+    return "[name]" if name == "__getitem__" else f".{name}"
+
+
+def _member(kind: type, name: str, called: str) -> str:
+    """How a member is written, and its docstring."""
+    member = inspect.getattr_static(kind, name)
+    given = _signature(member) if callable(member) and name != "__getitem__" else ""
+    return f"`{called}{_shown(name)}{given}`\n\n{_markdown(inspect.getdoc(member))}"
+
+
+def _signature(called: Callable[..., object]) -> str:
+    """Parameters and their defaults, without types: the text says what they may be."""
+    signature = inspect.signature(called)
+    given = [each.replace(annotation=each.empty) for name, each in signature.parameters.items() if name != "self"]
+    return re.sub(r"<\w+\.\w+: ('\w+')>", r"\1", str(inspect.Signature(given)))  # a member of an enumeration is a text
+
+
+def _markdown(docstring: str | None) -> str:
+    """A docstring as Markdown: its examples become blocks, and names of pages links."""
+    parts = []
+    for paragraph in (docstring or "").split("\n\n"):
+        example = paragraph.startswith(">>>")
+        parts.append(f"```pycon\n{paragraph}\n```\n" if example else DOCS.sub(r"[\1](\1)", paragraph) + "\n")
+    return "\n".join(parts)
+
+
+def _fields(kind: type) -> str:
+    """A class that only holds values: its docstring."""
+    return f"\n{_markdown(inspect.getdoc(kind))}\n"
+
+
 def _columns(schema: Iterable[tuple[str, str]]) -> str:
     return _code(", ".join(f"{name} {kind}" for name, kind in schema))
 
@@ -219,6 +328,10 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
+    "session": lambda: f"\n`headgate.Session{_signature(Session)}`\n{_class(Session, 'hg')}",
+    "handle": lambda: _class(Handle, "hot"),
+    "status": lambda: _fields(Status),
+    "status-line": lambda: _fields(StatusLine),
     "policies": _policies,
     "statistics": _statistics,
     "view": _view,

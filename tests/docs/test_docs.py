@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import typer.main
+from tests.docs.generator import generator
 
 import headgate
 from headgate.cli.main import app
@@ -27,7 +26,7 @@ DOTTED = re.compile(r"`((?:[a-zA-Z_]\w*\.)+\w+)(?:\([^`]*\))?`")  # a name in ba
 PACKAGES = {module.name for module in pkgutil.iter_modules(headgate.__path__)}
 PATHS = re.compile(r"(?<![\w./-])(?:src|tests|benchmarks|experiments|examples|workloads|docs)/[\w/.-]+\.\w+")
 TO_BE_WRITTEN = ("src/headgate/policies/baseline/weighted_fcfs.py",)  # by the reader of CONTRIBUTING
-FILES = ("spark.log", "spark.log.1", "sweep.parquet")  # of a data directory or a sweep: no names of ours
+NOT_OURS = ("spark.log", "spark.log.1", "sweep.parquet", "spark.jars.packages")  # files, and a setting of Spark
 
 
 def named(page: Path) -> str:
@@ -40,12 +39,15 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 def scripts_without_output() -> list[tuple[str, str]]:
-    """Python blocks that no text block follows, with a name for each. The others run when output is compared."""
+    """Python blocks that need no Spark and that no text block follows, with a name for each.
+
+    The others run when output is compared.
+    """
     scripts = []
     for page in PAGES:
         page_blocks = [*blocks(page), ("", "")]
         for number, (language, text) in enumerate(page_blocks):
-            if language == "python" and page_blocks[number + 1][0] != "text":
+            if language == "python" and page_blocks[number + 1][0] != "text" and generator.SESSION not in text:
                 scripts.append((f"{named(page)}-{number}", text))
     return scripts
 
@@ -58,7 +60,7 @@ def slug(heading: str) -> str:
 def package_names(page: Path) -> list[str]:
     """The dotted names in a page's text that begin with one of headgate's packages, all with `headgate` in front."""
     names = DOTTED.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
-    full = [name if name.startswith("headgate.") else f"headgate.{name}" for name in names if name not in FILES]
+    full = [name if name.startswith("headgate.") else f"headgate.{name}" for name in names if name not in NOT_OURS]
     return [name for name in full if name.split(".")[1] in PACKAGES | set(headgate.__all__)]
 
 
@@ -74,18 +76,6 @@ def exists(name: str) -> bool:
         owner, _, attribute = name.rpartition(".")
         return exists(owner) and hasattr(pkgutil.resolve_name(owner), attribute)
     return True
-
-
-def load_generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-generator = load_generator()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
@@ -121,7 +111,7 @@ def test_every_python_block_runs(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", [page for page in PAGES if not generator.needs_spark(page)], ids=named)
 def test_generated_parts_and_output_are_current(page: Path) -> None:
     fresh = generator.refreshed(page)
     assert page.read_text(encoding="utf-8") == fresh, "run python docs/generate.py"

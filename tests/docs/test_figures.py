@@ -60,3 +60,18 @@ def test_every_workload_and_experiment_is_named() -> None:
     for path in (ROOT / "experiments").glob("*/*.py"):
         if "__main__" in path.read_text(encoding="utf-8"):
             assert f"python -m experiments.{path.parent.name}.{path.stem}" in PAGE
+
+
+def test_the_headline_of_the_readme_is_what_was_measured() -> None:
+    readme, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/benchmarks.md"))
+    latency = page.partition("### 50 filters\n")[2]
+    rate = page.partition("### Rows per second through 50 filters\n")[2]
+    other, own = "Structured Streaming, a query each", "Headgate, `fuse=class`"
+    assert f"**{first_number(latency, own):.2f} s** on average, {first_number(latency, other):.1f} s" in readme
+    assert f"**{round(first_number(rate, own), -3):,.0f}** rows a second" in readme
+    assert f"against {round(first_number(rate, other), -2):,.0f}" in readme
+
+
+def first_number(table: str, row: str) -> float:
+    """The first number of the first row of this name."""
+    return float(table.partition(f"| {row} | ")[2].partition(" ")[0].replace(",", ""))

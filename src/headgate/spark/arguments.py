@@ -166,6 +166,15 @@ def _pairs(value: Sequence[Any]) -> tuple[tuple[str, str], ...]:
         return check_columns([(name, kind) for name, kind in value])
 
 
+def table_path(path: str, directory: Path = Path()) -> str:
+    """The path of a table's file or folder, made absolute: Java keeps the folder in which it was started.
+
+    >>> table_path("hdfs://host/halls"), table_path("halls.csv", Path("/data"))
+    ('hdfs://host/halls', '/data/halls.csv')
+    """
+    return path if "://" in path else str((directory / path).absolute())
+
+
 def optional_text(value: object, name: str, example: str) -> str | None:
     """Text that may be left out."""
     if value is None:

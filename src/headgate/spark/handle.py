@@ -33,7 +33,15 @@ NO_MORE = ("paused", "suspended", "done", "stopped")  # states in which a query 
 
 
 class Handle:
-    """A query of a session. On a closed session its name, its schema and the results in its files can still be read."""
+    """One query of a session: read its results, steer it, stop it. `Session.query` returns it.
+
+    On a closed session its name and schema can still be read and, if the session has a directory, its results.
+
+    >>> import headgate
+    >>> hg = headgate.Session()
+    >>> hg.stream("readings", "machine string, temp double")
+    >>> hot = hg.query("hot", "SELECT machine, temp FROM readings WHERE temp > 90")
+    """
 
     def __init__(self, session: Session, view: QueryView) -> None:
         self._session = session
@@ -59,25 +67,47 @@ class Handle:
 
     @property
     def name(self) -> str:
+        """The query's name.
+
+        >>> hot.name
+        'hot'
+        """
         return self._view.query.name
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of its results."""
+        """The columns of its results, as an Arrow schema.
+
+        >>> hot.schema.names
+        ['machine', 'temp']
+        """
         return self._view.columns
 
     @property
     @gated
     def status(self) -> StatusLine:
+        """How the query is doing now: a `StatusLine` with its state, what waits for it, counts and response times.
+
+        >>> hot.status.state, hot.status.waiting, hot.status.error
+        ('running', 0, '')
+        """
         return query_line(self._session.engine.query(self.name))
 
     @gated
     def results(self, timeout: float | str | None = None, *, buffer: int = BUFFER) -> Iterator[pa.RecordBatch]:
-        """Results as they are committed from now on; ends with the query, the session, or after `timeout` without any.
+        """Follow the results: an iterator over Arrow record batches that are committed from now on.
 
-        At most `buffer` bytes of results wait for the reader (or those of one run, if that is more). A reader that is
-        too slow misses later results: the iterator gives what has waited and then raises `HeadgateError`, which says
-        how many rows were missed.
+        * `timeout`: end after this long without a result. Without it, the iterator ends with the query or the session.
+        * `buffer`: how many bytes of results may wait for the reader.
+
+        A reader that is slower than its query gets what has waited, and then a `HeadgateError` that says how many rows
+        it has missed. `read` has them all.
+
+        >>> coming = hot.results(timeout="1 min")
+        >>> hg.append("readings", [{"machine": "oven", "temp": 97.5}, {"machine": "press", "temp": 61}])
+        2
+        >>> next(coming).to_pylist()
+        [{'machine': 'oven', 'temp': 97.5}]
         """
         with located("buffer"):
             size = whole(buffer, 1)
@@ -85,7 +115,13 @@ class Handle:
         return (batch for table in tables for batch in table.to_batches())
 
     def read(self) -> pa.Table:
-        """All committed results of a query with a file sink, whether or not they are in a file yet."""
+        """All committed results of a query that writes files, as an Arrow table, whether they are in a file yet or not.
+
+        `HeadgateError` if the session is closed and had no `directory`: then its results are gone.
+
+        >>> hot.read().to_pylist()
+        [{'machine': 'oven', 'temp': 97.5}]
+        """
         session = self._session
         if self.gate.closed and session.temporary:
             raise HeadgateError(
@@ -98,7 +134,15 @@ class Handle:
             raise disk_error(error) from error
 
     def show(self, rows: int = 20) -> None:
-        """Print the first results of a query with a file sink."""
+        """Print the first results of a query that writes files.
+
+        * `rows`: how many.
+
+        >>> hot.show()
+        machine  temp
+        -------  ----
+        oven     97.5
+        """
         results = self.read()
         with located("rows"):
             headings, cells = first_rows(results, whole(rows, 0))
@@ -107,19 +151,32 @@ class Handle:
             print(f"{results.num_rows - len(cells):,} more rows")
 
     def to_pandas(self) -> Any:
-        """All committed results as a DataFrame of pandas, which must be installed."""
+        """All committed results as a DataFrame of pandas: `hot.to_pandas().describe()`.
+
+        `HeadgateError` if pandas is not installed: `pip install pandas`.
+        """
         _need("pandas")
         return self.read().to_pandas()
 
     def to_polars(self) -> Any:
-        """All committed results as a DataFrame of polars, which must be installed."""
+        """All committed results as a DataFrame of polars: `hot.to_polars().describe()`.
+
+        `HeadgateError` if polars is not installed: `pip install polars`.
+        """
         return _need("polars").from_arrow(self.read())
 
     @gated
     def wait(self, rows: int = 1, timeout: float | str | None = None) -> pa.Table:
-        """Wait until a query with a file sink has so many results, and read them all.
+        """Wait until a query that writes files has so many results. Returns all of them, as `read` does.
 
-        `HeadgateError` if there are fewer when the timeout is over, or when no more will come.
+        * `rows`: how many results to wait for, in all.
+        * `timeout`: how long at most.
+
+        `HeadgateError` if there are fewer when the time is over, or when no more will come: the query has ended, is
+        paused or has failed, and the message says why.
+
+        >>> hot.wait(rows=1, timeout="1 min").num_rows
+        1
         """
         with located("rows"):
             wanted = whole(rows, 0)
@@ -143,27 +200,64 @@ class Handle:
 
     @gated
     def pause(self) -> None:
+        """Take no more rows until `resume`. Rows that come meanwhile are kept in the stream, and wait.
+
+        >>> hot.pause()
+        >>> hg.append("readings", [{"machine": "oven", "temp": 99}])
+        1
+        >>> hot.status.state
+        'paused'
+        """
         self._session.engine.pause(self.name)
 
     @gated
     def resume(self) -> None:
+        """Go on where the query was paused, or suspended after a failure; or start one now that was to start later.
+
+        >>> hot.resume()
+        >>> hot.wait(rows=2, timeout="1 min").num_rows
+        2
+        """
         self._session.engine.resume(self.name)
 
     @gated
-    def stop(self) -> None:
-        """Remove the query for good; its results stay."""
-        self._session.engine.remove_query(self.name)
-
-    @gated
     def move(self, query_class: str) -> None:
-        """Put the query into another class."""
+        """Put the query into another class.
+
+        `HeadgateError` if there is no such class.
+
+        >>> hg.create_class("critical", priority=60)
+        >>> hot.move("critical")
+        >>> hot.status.query_class
+        'critical'
+        """
         self._session.engine.set_class(self.name, query_class)
 
     @gated
     def replace(self, sql: str) -> None:
-        """Give the query new SQL with the same columns; it continues at its positions in its streams."""
+        """Give the query other SQL with the same columns. It goes on at the same rows; windows begin there.
+
+        `HeadgateError` if the SQL is refused or has other columns; then the query goes on with the SQL that it has.
+
+        >>> hot.replace("SELECT machine, temp FROM readings WHERE temp > 60")
+        >>> hg.append("readings", [{"machine": "press", "temp": 61}])
+        1
+        >>> hot.wait(rows=3, timeout="1 min")["temp"].to_pylist()
+        [97.5, 99.0, 61.0]
+        """
         query = self._session.engine.query(self.name).query
         self._session.engine.replace_query(replace(query, plan=self._session.plan(sql), sql=sql))
+
+    @gated
+    def stop(self) -> None:
+        """Remove the query for good. Its results stay, and its name can be used again.
+
+        >>> hot.stop()
+        >>> list(hg.queries)
+        []
+        >>> status = hg.close()
+        """
+        self._session.engine.remove_query(self.name)
 
 
 def _need(package: str) -> Any:

@@ -43,19 +43,30 @@ SPARK_LOG = "spark.log"
 
 
 class Session:
-    """Many continuous queries on one Spark.
+    """Many continuous queries on one Spark: declare streams, start queries, feed rows, read results.
 
-    On an embedded Spark, on a running SparkSession (`spark=…`) or on a master (`master="spark://…"`). Queries of one
-    form share a Spark job if they are in the same class; with `fuse="all"` in any class, with "off" never. `policy` is
-    a name with settings, as "hnr, train=500", or a file and class of your own, as "./mine.py:Mine".
+    Everything is kept in its directory: data, results, and what was declared. A session on a directory that has been
+    used before comes back with all of it, and queries go on where they stood. What cannot be stored waits until it is
+    declared again: callbacks, and streams and tables given as objects. Declaring the same thing again is fine.
 
-    Everything is kept in `directory`: data, results, and what was declared. A session on the same directory comes back
-    with all of it, and queries go on where they stood; without a directory all is deleted when the session ends. What
-    cannot be stored waits until it is declared again: callbacks, and streams and tables given as objects. Declaring the
-    same thing again is fine. With `held` no query runs before `begin()`, so that things can be changed first.
+    * `spark`: a running SparkSession to use. Without one the session uses the Spark that the program has already, or
+      starts one; it stops only what it has started.
+    * `master`: where to start Spark, such as "local[4]" or "spark://host:7077".
+    * `directory`: where everything is kept. Without one it is deleted when the session ends.
+    * `policy`: who runs next, a name with settings, as "hnr, train=500", or a file and class of your own, as
+      "./mine.py:Mine". Without one, the directory's, and "mbd, inversion=dsp" in a new one.
+    * `workers`: how many Spark jobs may run at a time, 1 to 100.
+    * `fuse`: which queries of one form share a Spark job: those of the same "class", "all", or with "off" none. Without
+      it, as the directory says, and "class" in a new one.
+    * `seed`: of everything that is drawn at random.
+    * `record`: a function that gets each line of the trace of decisions, such as the `write` of an open file.
+    * `held`: no query runs and no source is read before `begin()`, so that things can be changed first.
 
-    A wrong value raises `HeadgateError` and changes nothing. Times are numbers of seconds or text with a unit, as in
-    "500 ms". After `close` every call is refused, except reading results that are in files.
+    Times are numbers of seconds, or text with a unit, as in "500 ms". A wrong value raises `HeadgateError`, which says
+    in one line what was expected, and changes nothing. As a context manager the session closes itself at the end.
+
+    >>> import headgate
+    >>> hg = headgate.Session(policy="hnr", fuse="all")
     """
 
     def __init__(
@@ -131,13 +142,25 @@ class Session:
         watermark: float | str = 0.0,
         ahead: float | str | None = None,
     ) -> None:
-        """Declare a stream; with a source it is fed from there, else by `append`.
+        """Declare a stream: rows with named, typed columns that come one after the other.
 
-        A source is text ("directory, path=incoming"), an iterable or generator of mappings, JSON texts or Arrow
-        tables, or a DataFrame of Structured Streaming (`spark.readStream`), whose checkpoint is kept in the directory.
+        * `name`: what SQL calls it.
+        * `schema`: columns and their types in Spark's words, as text or as pairs.
+        * `source`: where the rows come from. Text names a source with its settings ("directory, path=incoming"); an
+          iterable or generator gives mappings, JSON texts or Arrow tables; a DataFrame of Spark's `readStream` is read
+          by Structured Streaming, with its checkpoint in the session's directory. Without one, `append` feeds it.
+        * `event_time`: the timestamp column that windows and time bounds use.
+        * `watermark`: how far an event time may be behind the largest so far before its row is late.
+        * `ahead`: how far it may be ahead of its arrival; a row beyond that is a dead letter. "1 h" if not given, and
+          "none" (no limit) for a source that makes rows up or plays a file back.
 
-        Event times may be `watermark` behind the largest so far, and `ahead` of their arrival: text such as "2 s", or
-        seconds. Without `ahead` that is "1 h", for made-up rows "none".
+        `HeadgateError` if there is a stream or table of this name, a type is unknown or the source cannot be opened.
+
+        >>> hg.stream("readings", "machine string, temp double, ts timestamp", event_time="ts", watermark="5 s")
+
+        A source may make up its rows; settings with the names of columns say what is in them:
+
+        >>> hg.stream("drawn", "n int, colour string", source="constant, rate=1000, rows=50, n=[1, 6], colour=[red]")
         """
         open_reader = opener_of(source, self.engine.directory.checkpoint)
         text = arguments.optional_text(source, "source", "poisson, rate=500") if open_reader is None else None
@@ -156,7 +179,11 @@ class Session:
 
     @gated
     def add_stream(self, stream: Stream) -> None:
-        """Declare a stream given as a model object, and open its source."""
+        """Declare a stream given as a `headgate.model.Stream`, as the reader of workload files makes them.
+
+        >>> from headgate.model import Stream
+        >>> hg.add_stream(Stream(name="alarms", schema=(("machine", "string"), ("level", "int"))))
+        """
         if stream.source is None:
             self.engine.add_stream(stream)
         else:
@@ -164,9 +191,15 @@ class Session:
 
     @gated
     def table(self, name: str, source: str | PathLike[str] | DataFrame) -> None:
-        """Declare a stored table, read now: a DataFrame, or the path of a file or folder.
+        """Declare a stored table that queries may join with. It is read now; later changes of its files are not seen.
 
-        Files may be Parquet, ORC, CSV with a header, or JSON lines.
+        * `name`: what SQL calls it.
+        * `source`: a DataFrame, or the path of a file or folder: Parquet, ORC, CSV with a header, or JSON lines.
+
+        `HeadgateError` if there is a stream or table of this name, or if it cannot be read.
+
+        >>> halls = hg.spark.sql("SELECT * FROM VALUES ('oven', 'north'), ('press', 'south') AS t(machine, hall)")
+        >>> hg.table("halls", halls)
         """
         table = Table(name=arguments.name(name, "table"))
         if isinstance(source, DataFrame):
@@ -175,13 +208,19 @@ class Session:
         else:
             path = str(source) if isinstance(source, PathLike) else source
             with located(f"table '{name}'"), quietly():
-                self.engine.add_table(replace(table, path=text(path, "rooms.csv")))
+                self.engine.add_table(replace(table, path=arguments.table_path(text(path, "rooms.csv"))))
 
     @gated
     def create_class(self, name: str, priority: float, *, lag: str | None = None) -> None:
-        """Declare a class of queries; a larger priority is more important, `lag` limits its queries' lag.
+        """Declare a class of queries. Classes share the machine by priority, as far as the policy looks at it.
 
-        A class of the same name is refused, unless it is the same.
+        * `name`: what `query` calls it.
+        * `priority`: a number above 0; larger is more important.
+        * `lag`: the limit for its queries that have none of their own, see `query`.
+
+        The same class may be declared again; with other values that is refused: see `set_priority`.
+
+        >>> hg.create_class("critical", priority=60)
         """
         self.engine.add_class(QueryClass(name, priority, lag))
 
@@ -201,11 +240,29 @@ class Session:
         lag: str | None = None,
         callback: Callable[[pa.Table], object] | None = None,
     ) -> Handle:
-        """Start a continuous query, or with `once` one that reads what is there and ends.
+        """Start a query: a continuous one, or with `once` one that reads what is there and ends. Returns its `Handle`.
 
-        It reads what comes from now on, or `since="start"` also what is kept; a query that runs `once` does so in any
-        case. `start` and `end` are seconds from now. `lag`, as "skip, tuples=100000" or "wait, tuples=100000", says
-        what happens when it falls too far behind.
+        * `name`: its name; results are in `directory/results/name`.
+        * `sql`: a SELECT over streams and tables of this session. docs/sql.md has what is accepted.
+        * `query_class`: its class; without one, "default", which has priority 1.
+        * `sink`: where results go: "parquet" or "jsonl" files (exactly once), "table, name=db.alerts", "memory",
+          "console", "blackhole".
+        * `callback`: a function to call with each Arrow table of results, at least once, instead of a sink.
+        * `since`: "now" reads rows that come from now on, "start" also those that the stream has kept.
+        * `once`: read all that is kept, then end.
+        * `start`, `end`: when it starts and ends, in seconds from now.
+        * `lag`: what happens when more rows wait for it: "skip, tuples=100000" jumps over them, "wait, tuples=100000"
+          makes the sources wait.
+        * `qos`: what a result is worth by its latency in seconds, as `[(0, 1.0), (0.5, 1.0), (2, 0.0)]`; some policies
+          need it.
+
+        `HeadgateError` if the name is in use, or the SQL is refused: the message says which part, and why.
+
+        >>> hot = hg.query("hot", "SELECT machine, temp FROM readings WHERE temp > 90", query_class="critical")
+        >>> sql = "SELECT machine, max(temp) AS peak FROM readings GROUP BY window(ts, '1 minute'), machine"
+        >>> peaks = hg.query("peaks", sql)
+        >>> where = hg.query("where", "SELECT r.temp, h.hall FROM readings r JOIN halls h ON r.machine = h.machine")
+        >>> colours = hg.query("colours", "SELECT n, colour FROM drawn WHERE n > 3", since="start")
         """
         arguments.name(name, "query")
         arguments.function(callback, "callback")
@@ -234,7 +291,15 @@ class Session:
 
     @gated
     def add_query(self, query: Query, *, callback: Callable[[pa.Table], object] | None = None) -> Handle:
-        """Start a query given as a model object, now or at its start time."""
+        """Start a query given as a `headgate.model.Query`, now or at its start time. Returns its `Handle`.
+
+        * `query`: what the arguments of `Session.query` become.
+        * `callback`: the function of a query whose sink is "callback".
+
+        >>> from headgate.model import Query
+        >>> plan = hg.plan("SELECT machine FROM alarms WHERE level > 3")
+        >>> loud = hg.add_query(Query(name="loud", query_class="critical", plan=plan))
+        """
         arguments.start_and_end(query.start, query.end)
         arguments.check_callback(query.sink, callback)
         now = self.engine.now()
@@ -244,13 +309,24 @@ class Session:
 
     @gated
     def plan(self, sql: str) -> Operator:
-        """The plan of some SQL over the streams and tables of this session."""
+        """What some SQL over the streams and tables of this session becomes: a tree of `headgate.model.Operator`.
+
+        `HeadgateError` says which part of the SQL is refused, and why.
+
+        >>> hg.plan("SELECT machine FROM alarms WHERE level > 3").kind.value
+        'project'
+        """
         with located("sql"):
             text(sql, "SELECT id FROM sensors WHERE temp > 90")
         return self.engine.plan(sql)
 
     @gated
     def __getitem__(self, name: str) -> Handle:
+        """The `Handle` of a query, by its name.
+
+        >>> hg["hot"].name
+        'hot'
+        """
         with located("query"):
             text(name, "fire")
         return Handle(self, self.engine.query(name))
@@ -258,13 +334,23 @@ class Session:
     @property
     @gated
     def queries(self) -> dict[str, Handle]:
-        """All queries by name."""
+        """The handles of all queries, by name.
+
+        >>> sorted(hg.queries)
+        ['colours', 'hot', 'loud', 'peaks', 'where']
+        """
         return {view.query.name: Handle(self, view) for view in self.engine.overview().queries}
 
     @property
     @gated
     def streams(self) -> dict[str, Stream]:
-        """All streams by name."""
+        """All streams as `headgate.model.Stream`, by name.
+
+        >>> sorted(hg.streams)
+        ['alarms', 'drawn', 'readings']
+        >>> hg.streams["readings"].columns
+        ('machine', 'temp', 'ts')
+        """
         return dict(self.engine.streams)
 
     def __repr__(self) -> str:
@@ -280,12 +366,24 @@ class Session:
     def append(
         self, stream: str, rows: pa.Table | Iterable[Mapping[str, object] | str], timeout: float | str | None = None
     ) -> int:
-        """Append rows to a stream; durable on return. Returns how many were accepted; the others are dead letters.
+        """Append rows to a stream. When this returns they are on disk, and no crash loses them.
 
-        Late rows are accepted too, for queries without windows, but also leave a dead letter.
-        Rows are mappings (fields that are missing are null, those that the stream lacks are left out), a pyarrow.Table
-        with the stream's columns, or a DataFrame of pandas or polars. Where a query's lag limit makes sources wait,
-        this waits too, at most `timeout` seconds.
+        * `stream`: the stream's name.
+        * `rows`: a list of mappings or JSON texts; an Arrow table; a DataFrame of pandas, polars or anything else that
+          speaks Arrow. In a mapping, a missing field is null; a table must have all columns. Other fields are left out.
+        * `timeout`: how long to wait if a query's lag limit makes sources wait.
+
+        Returns how many rows were accepted. The others are dead letters with a reason. A late row is accepted, for
+        queries without windows, and also leaves a dead letter.
+
+        >>> at = "2026-01-01T12:00"
+        >>> rows = [
+        ...     {"machine": "oven", "temp": 97.5, "ts": f"{at}:01Z"},
+        ...     {"machine": "press", "temp": 61, "ts": f"{at}:02Z"},
+        ...     {"machine": "press", "temp": "warm", "ts": f"{at}:03Z"},  # a dead letter
+        ... ]
+        >>> hg.append("readings", rows)
+        2
         """
         check_known("stream", stream, self.engine.streams)
         checked = arguments.rows(rows)
@@ -299,7 +397,17 @@ class Session:
 
     @gated
     def replay(self, stream: str, reason: str = "") -> LetterReplay:
-        """Append a stream's dead letters to it again, checked as any append: all, or those whose reason has a text."""
+        """Append a stream's dead letters to it again, with the checks of any append.
+
+        * `stream`: the stream's name.
+        * `reason`: only letters whose reason contains this text.
+
+        Returns an object with `taken` (how many are rows of the stream now), `dead_again` and `left` (by reason).
+
+        >>> outcome = hg.replay("readings")
+        >>> outcome.taken, dict(outcome.dead_again)
+        (0, {"column 'temp': 'warm' is not a number": 1})
+        """
         check_known("stream", stream, self.engine.streams)
         if reason != "":
             with located("reason"):
@@ -308,14 +416,25 @@ class Session:
 
     @gated
     def finish(self, stream: str) -> None:
-        """Mark a stream as ended, so that its windows close."""
+        """End a stream: all its windows close, so that their results come. Rows that are appended later are late.
+
+        A stream whose source has ended, such as a folder with `end=true`, ends by itself.
+
+        >>> hg.finish("readings")
+        >>> peaks.wait(rows=2, timeout="1 min").sort_by("machine")["peak"].to_pylist()
+        [97.5, 61.0]
+        """
         self.engine.finish(check_known("stream", stream, self.engine.streams))
 
     @gated
     def drain(self, timeout: float | str | None = None) -> bool:
-        """Wait until no tuple waits and no query runs; False after the timeout.
+        """Wait until every query has taken all rows that are in its streams. Returns False if the timeout came first.
 
-        Not possible in a callback, which would wait for itself.
+        It does not wait for sources, which may bring more, nor for windows that are open.
+        A callback cannot drain its session, since that would wait for the callback.
+
+        >>> hg.drain(timeout="1 min")
+        True
         """
         if in_own_thread():
             raise HeadgateError("a callback cannot wait until all is done", hint="drain the session in another thread")
@@ -325,9 +444,14 @@ class Session:
 
     @gated
     def set_policy(self, policy: str, fuse: str | None = None) -> None:
-        """Change the scheduling policy and, with `fuse`, which queries share jobs.
+        """Let another policy decide from now on; queries go on where they are.
 
-        `policy` is a name with settings, as "hnr, train=500", or a file and class of your own, as "./mine.py:Mine".
+        * `policy`: a name with settings, as "hnr, train=500", or a file and class of your own, as "./mine.py:Mine".
+        * `fuse`: which queries share a Spark job: "class", "all" or "off"; without it, as before.
+
+        `HeadgateError` if the policy is unknown, or needs what queries lack, such as a `qos`.
+
+        >>> hg.set_policy("mbd, inversion=dsp", fuse="class")
         """
         scope = None if fuse is None else arguments.fusion(fuse)
         load_policies(arguments.policy(policy))
@@ -335,18 +459,41 @@ class Session:
 
     @gated
     def set_priority(self, query_class: str, priority: float) -> None:
-        """Change the priority of a query class."""
+        """Change the priority of a class, for all its queries.
+
+        * `query_class`: the name of the class.
+        * `priority`: a number above 0; larger is more important.
+
+        >>> hg.set_priority("critical", 80)
+        """
         self.engine.set_priority(query_class, priority)
 
     @gated
     def status(self) -> Status:
-        """Numbers for every class and query, what each worker does, and which sources or whether Spark have failed."""
+        """How everything is doing now, as a `Status`; a notebook shows it as a table.
+
+        It has numbers for each class and query, what each worker does, and what has failed.
+
+        >>> status = hg.status()
+        >>> {line.name: line.tuples_out for line in status.queries if line.query_class == "critical"}
+        {'hot': 1, 'loud': 0}
+        >>> status.dead_letters["readings"]
+        1
+        """
         self.engine.check_spark()
         return self._status()
 
     @gated
     def report(self, last: float | str | None = None) -> Report:
-        """Every measure that the simulator has, over the newest results, or over those of the last seconds."""
+        """Every measure that the simulator has, over the newest results: response times, slowdowns, QoS, inversion.
+
+        * `last`: only results of the last seconds.
+
+        Returns a `headgate.metrics.Report`; docs/judging.md explains its numbers.
+
+        >>> hg.report().classes["critical"].response_time.p95 > 0
+        True
+        """
         now = self.engine.now()
         length = arguments.timeout(last)
         return report(self.engine.overview(), now, -inf if length is None else now - length)
@@ -358,9 +505,13 @@ class Session:
         )
 
     def close(self) -> Status:
-        """Let active runs end, deliver results to their sinks, and release everything. Returns the final status.
+        """Let running jobs end, deliver results to their sinks and release everything. Returns the last `Status`.
 
-        Acknowledged rows are safe even if this fails, as on a full disk; a second call does nothing more.
+        Rows that were appended are safe even if this fails, as on a full disk. A second call does nothing more.
+        Afterwards every call is refused, except a handle's `name`, `schema` and, with a `directory`, `read`.
+
+        >>> hg.close().policy
+        'mbd, inversion=dsp'
         """
         if in_own_thread():
             raise HeadgateError("a callback cannot close its session", hint="close it where it was opened")

@@ -38,7 +38,21 @@ NO_QUALITY = Quality()
 
 @dataclass(frozen=True, slots=True)
 class StatusLine:
-    """The status of one query, or the totals of a class: state, backlog, response times, counts."""
+    """The status of one query, or the totals of a class.
+
+    * `name`, `query_class`: of the query, or both the name of the class.
+    * `state`, `error`: what it is doing, and why it was suspended; docs/engine.md lists the states.
+    * `waiting`, `oldest_wait`: rows that wait for it, and for how many seconds the oldest has.
+    * `response_time`: seconds from the arrival of a result's last row to its durable commit, over the newest results:
+      `mean`, `p50`, `p95`, `max` and so on; None before the first.
+    * `runs`: how often it was chosen.
+    * `tuples_in`, `tuples_out`: rows that it has taken, and results.
+    * `dead_letters`: rows, pairs or groups on which its expressions failed.
+    * `late`: rows that came after their windows had closed, which its windows ignored.
+    * `skipped`: rows that it jumped over because of its lag limit.
+    * `sink`, `undelivered`: where results go, and how many bytes of them the sink has yet to take.
+    * `quality`: what its results were worth by its `qos`, and how many missed their deadline.
+    """
 
     name: str
     query_class: str
@@ -46,16 +60,16 @@ class StatusLine:
     error: str
     waiting: int
     oldest_wait: float
-    response_time: Distribution  # seconds from a result's last tuple to its durable commit
+    response_time: Distribution
     runs: int
     tuples_in: int
     tuples_out: int
     dead_letters: int
-    late: int = 0  # tuples that came after their windows had closed
-    skipped: int = 0  # tuples of a backlog that it jumped over
+    late: int = 0
+    skipped: int = 0
     sink: str = ""
-    undelivered: int = 0  # bytes of committed results that its sink has yet to take
-    quality: Quality = NO_QUALITY  # what its results were worth, and how many missed their deadline
+    undelivered: int = 0
+    quality: Quality = NO_QUALITY
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -70,23 +84,36 @@ class StatusLine:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Status:
-    """A snapshot of an engine."""
+    """How a session is doing at one moment. `to_json()` gives all of it as plain values.
+
+    * `policy`, `seconds`, `runs`, `spark_jobs`: who decides, since when, how often it has, and in how many Spark jobs.
+    * `classes`, `queries`: a `StatusLine` for each, the most important class first.
+    * `doing`: what each worker runs now, "" for nothing.
+    * `dead_letters`: how many, by stream.
+    * `source_errors`: by stream, why its source was given up.
+    * `source_notes`: by stream, what else there is to know of its source, such as files that it does not read.
+    * `policy_error`: why the last policy that failed was taken out.
+    * `spark_error`: why Spark is away; empty if it is there.
+    * `journal`: the newest changes of queries' states, with their reasons.
+    * `inversion`: how much later than its less important neighbour each class answers, by the median; 0 if it does not.
+    * `results`: the newest results, from which `report()` computes every measure of the simulator.
+    """
 
     policy: str
     seconds: float
     runs: int
     spark_jobs: int
-    classes: tuple[StatusLine, ...]  # by falling priority
+    classes: tuple[StatusLine, ...]
     queries: tuple[StatusLine, ...]
-    doing: tuple[str, ...]  # what each worker runs now, "" for nothing
-    dead_letters: dict[str, int]  # by stream
-    source_errors: dict[str, str] = field(default_factory=dict)  # by stream: why its source was given up
-    source_notes: dict[str, str] = field(default_factory=dict)  # by stream: what else there is to know of its source
-    policy_error: str = ""  # why the last policy that failed was taken out
-    spark_error: str = ""  # why Spark is away; empty: it is there
-    journal: tuple[Entry, ...] = ()  # the newest changes of queries' states
-    inversion: tuple[Pair, ...] = ()  # between neighbouring classes, by their median response times
-    results: Records = field(default_factory=lambda: Records([], {}))  # the newest, as measures take them
+    doing: tuple[str, ...]
+    dead_letters: dict[str, int]
+    source_errors: dict[str, str] = field(default_factory=dict)
+    source_notes: dict[str, str] = field(default_factory=dict)
+    policy_error: str = ""
+    spark_error: str = ""
+    journal: tuple[Entry, ...] = ()
+    inversion: tuple[Pair, ...] = ()
+    results: Records = field(default_factory=lambda: Records([], {}))
 
     def __repr__(self) -> str:
         queries = len(self.queries)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from headgate.model import HeadgateError, Query, Stream, Table
 from headgate.plan.fusion import Fuse
+from headgate.spark.arguments import table_path
 from headgate.spark.engine.catalog_entries import SourceText, stream_entry
 from headgate.spark.machine.declarations import class_entry
 from headgate.spark.machine.definitions import CLASSES, SETTINGS, STREAMS, TABLES, definition, shown
@@ -180,9 +181,7 @@ def workload_source(workload: Workload, stream: Stream) -> SourceText:
 
 def located_table(workload: Workload, table: Table) -> Table:
     """The table with a path relative to the workload file made absolute."""
-    if table.path is None or "://" in table.path:
-        return table
-    return Table(name=table.name, schema=table.schema, path=str((workload.directory / table.path).absolute()))
+    return table if table.path is None else replace(table, path=table_path(table.path, workload.directory))
 
 
 def _table_entry(workload: Workload, table: Table) -> dict[str, Any]:
