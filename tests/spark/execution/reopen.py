@@ -73,6 +73,8 @@ def opened(folder: Path, **settings: Any) -> Session:
         builder("local[2]", "headgate-reopen")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.hadoop.javax.jdo.option.ConnectionURL", f"jdbc:derby:;databaseName={folder}/tables;create=true")
+        .enableHiveSupport()  # tables of other sessions are known again
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
