@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from headgate.metrics import Records, Report, measure
+from headgate.metrics import MEASURES, Measure, Records, Report, measure
 from headgate.metrics.measures.confidence import Band
 from headgate.metrics.pictures.curves import Curve, Labels, draw
 from headgate.sim import simulate
-from headgate.sweep.varied_settings import varied
+from headgate.sweep.varied_settings import setting_words, varied
 from headgate.workload import Workload, read_workload
 
 ROOT = Path(__file__).parents[1]
@@ -28,15 +28,16 @@ def slowdown() -> Picture:
     """Mean slowdown over load on Sharaf's testbed."""
     title = "sharaf.toml: who keeps quick queries quick"
     found = _over("sharaf", ("rr-rb", "srpt", "hr", "hnr", "bsd"), "load", (0.5, 0.7, 0.85, 0.95), 2.0)
-    return _of(found, "slowdown.mean"), Labels(title, "load", "slowdown.mean", 1)
+    return _of(found, "slowdown.mean"), Labels(title, setting_words("load"), MEASURES["slowdown.mean"])
 
 
 def memory() -> Picture:
-    """Bytes in queues over time while MavStream's query gets bursts."""
-    workload = _workload("mavstream-bursts", 400.0)
+    """Bytes in queues over time while MavStream's query gets bursts, up to the end of the second one."""
+    workload = _workload("mavstream-bursts", 350.0)
     policies = ("path-capacity", "segment", "simplified-segment", "rr")
-    curves = {policy: _queued(simulate(workload, policy, bin=1.0), 4) for policy in policies}
-    return curves, Labels("mavstream-bursts.toml: bursts at 150 and 300 s", "seconds", "bytes in queues", 1)
+    curves = {policy: _queued(simulate(workload, policy, bin=1.0), 4, 349.0) for policy in policies}
+    size = Measure("size of all queues", "bytes")
+    return curves, Labels("mavstream-bursts.toml: bursts at 150 and 300 s", "time (s)", size, decades=False)
 
 
 def aurora() -> Picture:
@@ -46,7 +47,8 @@ def aurora() -> Picture:
     curves: dict[str, Curve] = {
         policy: [(20 * float(rate), band) for rate, band in line] for policy, line in _of(found, QOS).items()
     }
-    return curves, Labels("carney-4.2.toml: 2000 tuples a second fill the core", "tuples a second", QOS, 1)
+    title = "carney-4.2.toml: 2000 tuples a second fill the core"
+    return curves, Labels(title, "rate of all streams together (tuples/s)", MEASURES[QOS])
 
 
 def classes() -> Picture:
@@ -57,20 +59,22 @@ def classes() -> Picture:
         report = measure(simulate(workload, policy))
         curves[policy] = [(name, _exact(each.response_time.mean)) for name, each in report.classes.items()]
     title = "almoakar-5G_4.toml: priorities 50, 40, 30, 20, 10"
-    return curves, Labels(title, "class, the most important first", "response_time.mean", 1)
+    return curves, Labels(title, "class, the most important first", MEASURES["response_time.mean"])
 
 
 def adaptive() -> Picture:
-    """Queues and delay of single policies and of a wheel that turns among them, each over the best single one's."""
+    """Queues and response time of single policies and of a wheel that turns among them, over the best single one's."""
     workload = _workload("raindrop-filters", 60.0)
     single = ("rr", "fifo", "mtiq", "chain")
     reports = {policy: measure(simulate(workload, policy)) for policy in (*single, "adaptive")}
-    curves: dict[str, Curve] = {}
-    for name, path in (("tuples in queues", "queue.tuples.mean"), ("delay", "response_time.mean")):
+    curves: dict[str, list[tuple[float | str, Band]]] = {policy: [] for policy in reports}
+    for path in ("queue.tuples.mean", "response_time.mean"):
         values = {policy: report.value(path) or 0.0 for policy, report in reports.items()}
         best = min(values[policy] for policy in single)
-        curves[name] = [(policy, _exact(value / best)) for policy, value in values.items()]
-    return curves, Labels("raindrop-filters.toml: rates change every 5 s", "policy", "times the best single policy", 1)
+        for policy, value in values.items():
+            curves[policy].append((MEASURES[path].words, _exact(value / best)))
+    title = "raindrop-filters.toml: rates change every 5 s"
+    return dict(curves), Labels(title, "measure", Measure("value over that of the best single policy"))
 
 
 QOS = "qos.mean"
@@ -97,11 +101,11 @@ def _of(found: dict[str, list[tuple[float, Report]]], path: str) -> dict[str, Cu
     return {policy: [(value, _exact(report.value(path))) for value, report in line] for policy, line in found.items()}
 
 
-def _queued(records: Records, every: int) -> Curve:
-    """Bytes over time, means over `every` samples: single ones jump with every tuple."""
+def _queued(records: Records, every: int, until: float) -> Curve:
+    """Bytes up to some time, means over `every` samples: single ones jump with every tuple."""
     times, values = list(records.queue.time), records.queue.bytes
     places = range(0, len(times) - every + 1, every)
-    return [(times[at], _exact(sum(values[at : at + every]) / every)) for at in places]
+    return [(times[at], _exact(sum(values[at : at + every]) / every)) for at in places if times[at] < until]
 
 
 def _exact(value: float | None) -> Band:

@@ -9,7 +9,10 @@ from tests.cli.conftest import FIXTURES, Headgate
 from headgate.cli.compare import rank
 from headgate.cli.parallel_simulations import Finished, run_all
 from headgate.cli.policy_fit import misfit
+from headgate.cli.report_tables import by_measure
 from headgate.metrics import QueryRecords, Records, Report, measure
+from headgate.metrics.pictures import ranking
+from headgate.metrics.pictures.ranking import Ranking
 from headgate.policies.baseline.fcfs import FirstComeFirstServed
 from headgate.policies.contract import Policy
 from headgate.policies.registry import policies
@@ -65,6 +68,26 @@ def test_a_picture_of_a_comparison(headgate: Headgate, two: Path, tmp_path: Path
     result = headgate("compare", two, "-p", "hr", "-p", "hnr", "--plot", tmp_path / "p.svg")
     assert (tmp_path / "p.svg").exists()
     assert "wrote" in result.stderr
+
+
+def test_the_picture_shows_the_measure_that_ranks(
+    headgate: Headgate, sensors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[Ranking, list[str]]] = []
+    monkeypatch.setattr(ranking, "draw", lambda ranking, records, path, bin: drawn.append((ranking, list(records))))
+    options = ("--by", "classes.critical.response_time.p95", "--plot", tmp_path / "p.png", "--json")
+    result = headgate("compare", sensors, "-p", "rr", "-p", "hnr", *options)
+    [(shown, runs)] = drawn
+    assert shown.measure.words == "95th percentile of response time, class critical"
+    assert [{"policy": policy, "value": value} for policy, value in shown.values.items()] == (
+        json.loads(result.stdout)["ranking"]
+    )
+    assert runs == list(shown.values) == ["hnr", "rr"]
+
+
+def test_a_class_with_dots_heads_its_column() -> None:
+    column = by_measure("classes.eu.west.results")
+    assert (column.group, column.name) == ("eu.west", "results")
 
 
 def test_larger_is_better_for_some_measures() -> None:

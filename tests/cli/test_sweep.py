@@ -13,6 +13,8 @@ from tests.cli.conftest import Headgate
 
 import headgate.cli.run
 import headgate.sweep.spark_tasks
+from headgate.metrics.pictures import curves
+from headgate.metrics.pictures.curves import Labels
 from headgate.policy_files import PolicyFile
 from headgate.sweep.spark_tasks import SweepResult, SweepTask, run_task
 from headgate.workload import Workload
@@ -151,6 +153,20 @@ def test_tables_show_means_and_confidence(headgate: Headgate, sensors: Path, run
     assert lines[2].strip() == "slowdown.mean"
     assert [line.split()[0] for line in lines[-2:]] == ["0.5", "0.9"]
     assert all(" ± " in line for line in lines[-2:])
+
+
+def test_pictures_name_setting_and_measure_in_words(
+    headgate: Headgate, sensors: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: dict[str, tuple[Labels, list[str]]] = {}
+    monkeypatch.setattr(curves, "draw", lambda lines, path, labels: drawn.update({path.name: (labels, list(lines))}))
+    path = "classes.critical.response_time.p95"
+    headgate("sweep", sensors, *OPTIONS, "--vary", "rate=10,20", "--vary", "cores=1,2", "--seeds", "2", "-m", path)
+    labels, lines = drawn[f"{path}.png"]
+    assert labels.title == "sensors: 95th percentile of response time, class critical"
+    assert labels.setting == "mean rate of every stream (tuples/s)"
+    assert (labels.measure.is_time, labels.runs) == (True, 2)
+    assert lines == ["hr, cores=1", "hnr, cores=1", "hr, cores=2", "hnr, cores=2"]
 
 
 def test_a_changed_policy_of_a_file_is_run_again(

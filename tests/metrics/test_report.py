@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.metrics.builders import query, random_records
 from tests.metrics.strategies import any_records
 
-from headgate.metrics import MEASURES, QueueSeries, Records, measure, smaller_is_better
+from headgate.metrics import MEASURES, QueueSeries, Records, measure, measure_at, smaller_is_better
 from headgate.metrics.report.json_tree import flatten
 from headgate.model import HeadgateError, QoS
 
@@ -88,6 +88,22 @@ def test_a_class_may_have_dots_in_its_name() -> None:
 def test_an_unknown_measure_is_answered_with_the_nearest(path: str, told: str) -> None:
     with pytest.raises(HeadgateError, match=told.replace(".", r"\.")):
         measure(sample()).value(path)
+
+
+def test_every_measure_has_words_of_its_own() -> None:
+    words = [measure.words for measure in MEASURES.values()]
+    assert len(set(words)) == len(words)
+    assert not any("_" in each or each[0].isupper() for each in words)
+    assert MEASURES["response_time.p95"].words == "95th percentile of response time"
+    assert MEASURES["response_time.weighted"].words == "mean response time, weighted by class priority"
+
+
+def test_a_measure_of_a_class_or_query_names_it() -> None:
+    assert measure_at("queries.q.1.results").words == "results, query q.1"
+    assert measure_at("classes.eu.west.response_time.p50").label("ms") == "median response time, class eu.west (ms)"
+    assert measure_at("queue.bytes.mean").label("bytes", logarithmic=True) == (
+        "mean size of all queues (bytes, logarithmic)"
+    )
 
 
 def test_better_is_smaller_or_larger() -> None:

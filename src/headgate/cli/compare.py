@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ import typer
 from headgate.cli import options
 from headgate.cli.console import examples, interrupted, note, show_json
 from headgate.cli.progress import Bar
-from headgate.cli.simulate import show_reports, write_outputs
+from headgate.cli.simulate import show_reports
 from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples(
     "compare FILE",
-    "compare FILE --by classes.critical.response_time.p95",
+    "compare FILE --by classes.critical.response_time.p95 --plot ranking.png",
     'compare FILE --policy hnr --policy "bsd, train=10" --jobs 2 --json',
 )
 
@@ -32,6 +33,15 @@ Jobs = Annotated[
         "--jobs", "-j", help="Processes at a time; one per core if not given.", show_default=False, metavar="N"
     ),
 ]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        help="Draw the ranking, and response times over time, to this file: .png, .svg or .pdf.",
+        show_default=False,
+        metavar="FILE",
+    ),
+]
 
 
 def compare(
@@ -40,7 +50,7 @@ def compare(
     policy: options.Policies = None,
     jobs: Jobs = None,
     as_json: options.AsJson = False,
-    plot: options.Plot = None,
+    plot: PlotOption = None,
     seed: options.Seed = None,
     duration: options.Duration = None,
     fuse: options.FuseOption = None,
@@ -65,9 +75,8 @@ def compare(
         show_json(_as_json(workload, by, ranking, left_out, failed, chosen))
     else:
         _show(workload, ranking, by, left_out, failed)
-    kept = {name: records for name in ranking if (records := finished[name].records)}
-    if kept:
-        write_outputs(workload, kept, plot, None, width)
+    if plot is not None and ranking:
+        _draw(workload, ranking, by, finished, plot, width)
     if not complete:
         raise interrupted(len(finished), len(chosen))
     if failed and not ranking:
@@ -131,6 +140,18 @@ def _show(
         note(f"left out {policy}: {reason}")
     for policy, error in failed.items():
         note(f"failed {policy}: {error}")
+
+
+def _draw(
+    workload: Workload, ranking: Mapping[str, Report], by: str, finished: Mapping[str, Finished], plot: Path, bin: float
+) -> None:
+    from headgate.metrics import measure_at
+    from headgate.metrics.pictures.ranking import Ranking, draw
+
+    values = {policy: report.value(by) for policy, report in ranking.items()}
+    kept = {policy: records for policy in ranking if (records := finished[policy].records)}
+    draw(Ranking(workload.name, measure_at(by), values), kept, plot, bin=bin)
+    note(f"wrote {plot}")
 
 
 def _as_json(

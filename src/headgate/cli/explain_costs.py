@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.cli.console import show, show_json
-from headgate.cli.number_format import significant
 from headgate.model import HeadgateError, unknown
+from headgate.model.number_text import significant
 from headgate.plan.explain import duration
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from headgate.model import HeadgateError, seconds
+from headgate.model.number_text import significant, time_unit
 
-UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 NOTHING = "–"
 
 
@@ -33,19 +33,6 @@ def rough_duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def time_unit(values: Iterable[float | None]) -> tuple[str, float]:
-    """The unit in which the smallest of some times is at least 1 and the largest still readable.
-
-    >>> time_unit([0.012, 0.9]), time_unit([0.0009, 250.0])
-    (('ms', 0.001), ('s', 1.0))
-    """
-    present = [abs(value) for value in values if value]
-    if not present:
-        return UNITS[0]
-    fitting = [unit for unit in UNITS if max(present) / unit[1] < 1e5] or [UNITS[0]]
-    return next((unit for unit in fitting if min(present) >= unit[1]), fitting[-1])
-
-
 def aligned(values: Sequence[float | None], scale: float = 1.0) -> list[str]:
     """A column of numbers with the same number of decimals, so that their points stand below each other.
 
@@ -66,23 +53,6 @@ def number(value: float) -> str:
     ('3', '0.00123457', '1,234,567')
     """
     return significant(value, 6)
-
-
-def significant(value: float, digits: int = 4) -> str:
-    """A number with some significant digits and without an exponent; more digits only before the point.
-
-    >>> significant(302.46), significant(0.00001234), significant(1234567.0), significant(1.5)
-    ('302.5', '0.00001234', '1,234,567', '1.5')
-    """
-    if not value or not math.isfinite(value):
-        return f"{value:g}"
-    places = digits - 1 - math.floor(math.log10(abs(value)))
-    if not -15 <= places <= 15:
-        return f"{value:.{digits}g}"
-    text = f"{value:,.{places}f}" if places > 0 else f"{value:,.0f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return text if abs(value) >= 1e5 else text.replace(",", "")
 
 
 def with_margin(mean: float, half: float) -> str:

@@ -169,7 +169,7 @@ def check_output(path: Path | None, option: str, kinds: Iterable[str] = ()) -> N
 
 def check_plot(path: Path | None) -> None:
     """Refuse a picture that could not be drawn."""
-    from headgate.metrics.pictures.comparison import FORMATS
+    from headgate.metrics.pictures.writing import FORMATS
 
     check_output(path, "--plot", FORMATS)
 

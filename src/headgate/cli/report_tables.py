@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from headgate.cli.number_format import aligned, time_unit
+from headgate.cli.number_format import aligned
 from headgate.cli.tables import plain_table
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 BEST = "bold green"
 MARK = "*"
 _GAP = 2  # between two columns
-_TIME = re.compile(r"(^|\.)(response_time\.\w+|convergence\.time|convergence\.last_update|seconds)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +28,6 @@ class MeasureColumn:
     group: str
     name: str
     always: bool = True  # also where it is 0 or missing everywhere
-
-    @property
-    def is_time(self) -> bool:
-        return _TIME.search(self.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +69,24 @@ def by_measure(path: str) -> MeasureColumn:
     >>> column.group, column.name
     ('critical', 'p95')
     """
-    whose = re.match(r"(?:classes|queries)\.(.+?)\.(\w+(?:\.\w+)?)$", path)
+    from headgate.metrics.report.measure_names import split
+
+    _, whose, run_measure = split(path)
     if whose:
-        return MeasureColumn(path, whose[1], whose[2].removeprefix("response_time.").replace(".", " "))
+        return MeasureColumn(path, whose, run_measure.removeprefix("response_time.").replace(".", " "))
     group, _, name = path.rpartition(".")
     return MeasureColumn(path, group.replace("response_time", "response"), name)
 
 
 def column(measure: MeasureColumn, reports: Sequence[Report]) -> TableColumn:
     """A measure's numbers; times share one unit, named in the heading."""
-    from headgate.metrics import smaller_is_better
+    from headgate.metrics import measure_at
 
+    kind = measure_at(measure.path)
     values = [report.value(measure.path) for report in reports]
-    unit, scale = time_unit(values) if measure.is_time else ("", 1.0)
+    unit, scale = kind.shown_unit(values) if kind.is_time else ("", 1.0)
     cells = aligned(values, scale)
-    best = best_rows(values, cells, smaller_is_better(measure.path))
+    best = best_rows(values, cells, kind.smaller_is_better)
     return TableColumn(measure.group, f"{measure.name} {unit}".rstrip(), tuple(cells), best)
 
 

@@ -100,7 +100,7 @@ def write_outputs(
 ) -> None:
     """Write the picture and the table of results, if options ask for them."""
     if plot is not None:
-        from headgate.metrics.pictures.comparison import draw
+        from headgate.metrics.pictures.response_times import draw
 
         draw(runs, plot, workload=workload.name, bin=bin)
         note(f"wrote {plot}")

@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.cli.console import show
-from headgate.cli.number_format import NOTHING, time_unit, with_margin
+from headgate.cli.number_format import NOTHING, with_margin
+from headgate.metrics import measure_at
 from headgate.metrics.measures.confidence import Band
 from headgate.sweep.curves import Curves, curves, present
 
@@ -28,9 +29,9 @@ def show_sweep(workload: str, names: Sequence[str], rows: Sequence[SweepRow], me
 
 
 def _unit(lines: Curves, path: str) -> tuple[str, float]:
-    if "response_time." not in path:
-        return "", 1.0
-    return time_unit([point.mean for line in lines.values() for _, point in line])
+    measure = measure_at(path)
+    values = [point.mean for line in lines.values() for _, point in line]
+    return measure.shown_unit(values) if measure.is_time else ("", 1.0)
 
 
 def _table(lines: Curves, setting: str, scale: float) -> Table:

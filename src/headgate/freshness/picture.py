@@ -11,26 +11,20 @@ from headgate.freshness.curve import Floats
 from headgate.freshness.exact import Plan
 from headgate.freshness.summary import over_bandwidth
 from headgate.metrics.pictures.style import COLOURS, QUIET, SETTINGS
-from headgate.model import HeadgateError
+from headgate.metrics.pictures.writing import write_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg", "pdf")
 MOST_POINTS = 20_000
 FACTORS = np.geomspace(0.1, 10.0, 17)  # of the bandwidth
 
 
 def draw(plan: Plan, bandwidth: float, path: Path) -> None:
     """Draw a plan into a file whose extension names the format."""
-    suffix = path.suffix.lower().removeprefix(".")
-    if suffix not in FORMATS:
-        raise HeadgateError(f"cannot draw a picture as '{suffix or path}'", hint=f"use one of {', '.join(FORMATS)}")
-    import matplotlib
-
-    with matplotlib.rc_context({**SETTINGS, "text.parse_math": True}):  # powers of ten; no text is a user's
-        compose(plan, bandwidth).savefig(path, format=suffix, dpi=150, facecolor="white")
+    settings = {**SETTINGS, "text.parse_math": True}  # powers of ten; no text is a user's
+    write_picture(lambda: compose(plan, bandwidth), path, settings)
 
 
 def compose(plan: Plan, bandwidth: float) -> Figure:

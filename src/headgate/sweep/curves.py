@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.metrics.measures.confidence import Band, band
+from headgate.sweep.varied_settings import POLICY, setting_words
 
 if TYPE_CHECKING:
     from headgate.sweep.plan import SweepRow
@@ -37,14 +38,17 @@ def draw_sweep(
     workload: str, names: Sequence[str], rows: Sequence[SweepRow], measures: Sequence[str], folder: Path
 ) -> Iterator[Path]:
     """Draw one picture per measure into a folder."""
+    from headgate.metrics import measure_at
     from headgate.metrics.pictures.curves import Labels, draw
 
     seeds = len({row.seed for row in rows})
     for path in present(rows, measures):
         file = folder / f"{path}.png"
-        draw(curves(rows, names, path), file, Labels(workload, names[0], path, seeds))
+        measure = measure_at(path)
+        labels = Labels(f"{workload}: {measure.words}", setting_words(names[0]), measure, seeds)
+        draw(curves(rows, names, path), file, labels)
         yield file
 
 
 def _curve_name(row: SweepRow, settings: Sequence[str]) -> str:
-    return ", ".join([row.policy, *(f"{name.removeprefix('policy.')}={row.point[name]}" for name in settings)])
+    return ", ".join([row.policy, *(f"{name.removeprefix(POLICY)}={row.point[name]}" for name in settings)])

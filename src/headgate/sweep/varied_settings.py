@@ -25,21 +25,22 @@ Point = Mapping[str, float | str]  # a value for every varied setting
 
 
 @dataclass(frozen=True, slots=True)
-class AllowedRange:
-    """The values that a varied setting of the workload may have."""
+class WorkloadSetting:
+    """A setting of the workload that a sweep can vary: its name in words, with its unit, and the values it may have."""
 
+    words: str
     least: float
     above: bool  # the least value itself is not allowed
     whole: bool
     most: float = inf
 
 
-RANGES: Mapping[str, AllowedRange] = MappingProxyType(
+WORKLOAD_SETTINGS: Mapping[str, WorkloadSetting] = MappingProxyType(
     {
-        "load": AllowedRange(0.0, above=True, whole=False),
-        "rate": AllowedRange(0.0, above=True, whole=False),
-        "cores": AllowedRange(1, above=False, whole=True, most=MOST_CORES),
-        "seed": AllowedRange(0, above=False, whole=True),
+        "load": WorkloadSetting("load (share of the cores' time)", 0.0, above=True, whole=False),
+        "rate": WorkloadSetting("mean rate of every stream (tuples/s)", 0.0, above=True, whole=False),
+        "cores": WorkloadSetting("cores", 1, above=False, whole=True, most=MOST_CORES),
+        "seed": WorkloadSetting("seed", 0, above=False, whole=True),
     }
 )
 
@@ -65,12 +66,25 @@ class Vary:
         name, equals, values = (part.strip() for part in text.partition("="))
         if not equals or not values:
             raise HeadgateError(f"--vary cannot read '{text}'", hint="write load=0.5:1.0:0.05 or cores=1,2,4")
-        if name not in RANGES and not (name.startswith(POLICY) and len(name) > len(POLICY)):
-            raise unknown("setting to vary", name, [*RANGES, f"{POLICY}SETTING"])
+        if name not in WORKLOAD_SETTINGS and not (name.startswith(POLICY) and len(name) > len(POLICY)):
+            raise unknown("setting to vary", name, [*WORKLOAD_SETTINGS, f"{POLICY}SETTING"])
         parsed = _range(name, values) if ":" in values else tuple(_value(part.strip()) for part in values.split(","))
-        if name in RANGES:
+        if name in WORKLOAD_SETTINGS:
             parsed = tuple(_within(name, value) for value in parsed)
         return cls(name, tuple(dict.fromkeys(parsed)))
+
+
+def setting_words(name: str) -> str:
+    """A varied setting in words.
+
+    >>> setting_words("rate"), setting_words("policy.clusters")
+    ('mean rate of every stream (tuples/s)', 'clusters (setting of the policies)')
+    """
+    return (
+        WORKLOAD_SETTINGS[name].words
+        if name in WORKLOAD_SETTINGS
+        else f"{name.removeprefix(POLICY)} (setting of the policies)"
+    )
 
 
 def points(varied: Sequence[Vary]) -> Iterator[Point]:
@@ -175,7 +189,7 @@ def _value(text: str) -> float | str:
 
 
 def _within(name: str, value: float | str) -> float:
-    rule = RANGES[name]
+    rule = WORKLOAD_SETTINGS[name]
     number = value if not isinstance(value, str) and isfinite(value) else None
     if number is not None and number <= rule.most and (number > rule.least if rule.above else number >= rule.least):
         if not rule.whole:

@@ -11,10 +11,11 @@ from rich.text import Text
 from headgate.cli import options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.fresh import element_options, plan_on_spark
-from headgate.cli.number_format import NOTHING, number, significant
+from headgate.cli.number_format import NOTHING, number
 from headgate.cli.tables import plain_table
 from headgate.freshness.column_names import FORMATS, ColumnNames
 from headgate.model import HeadgateError
+from headgate.model.number_text import significant
 
 if TYPE_CHECKING:
     from headgate.freshness.summary import Summary

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from headgate.cli.console import note, show, show_json
-from headgate.cli.number_format import number, significant
+from headgate.cli.number_format import number
 from headgate.freshness.column_names import ColumnNames
 from headgate.model import HeadgateError
+from headgate.model.number_text import significant
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

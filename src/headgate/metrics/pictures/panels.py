@@ -1,4 +1,4 @@
-"""The numbers that a picture of a comparison shows: for every class and policy a box and a line."""
+"""The numbers that a picture of runs shows: for every class and policy a box and a line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from headgate.metrics.records.class_order import by_priority
 from headgate.metrics.records.result_columns import Floats, ResultColumns
 from headgate.metrics.records.run_records import Records
 
-UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 MAX_BINS = 100  # more points than that make a line unreadable
-LOGARITHMIC_SPREAD = 100.0  # largest over smallest value above which the scale is logarithmic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,26 +54,6 @@ def panels(records: Mapping[str, Records], bin: float, at_most: int) -> list[Pan
     )
     bins = Bins.over(span, max(bin, span / MAX_BINS))
     return [_panel(name, priorities[name], columns, bins) for name, columns in shown.items()]
-
-
-def unit(values: list[float]) -> tuple[str, float]:
-    """The unit in which the larger of the values read well.
-
-    >>> unit([0.0004, 0.012])
-    ('ms', 0.001)
-    """
-    largest = max(values, default=1.0)
-    return next(((name, seconds) for name, seconds in UNITS if largest >= seconds), UNITS[-1])
-
-
-def logarithmic(values: list[float]) -> bool:
-    """Whether the values spread over more than two decades.
-
-    >>> logarithmic([0.01, 2.0]), logarithmic([0.0, 0.5, 2.0])
-    (True, False)
-    """
-    positive = [value for value in values if value > 0]
-    return bool(positive) and max(positive) > LOGARITHMIC_SPREAD * min(positive)
 
 
 def _panel(name: str, priority: float, columns: Mapping[str, ResultColumns], bins: Bins) -> Panel:

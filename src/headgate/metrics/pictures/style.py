@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 Dashes = Literal["-", "--", ":"]
@@ -10,7 +11,10 @@ Dashes = Literal["-", "--", ":"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#4D4D4D")
 DASHES: tuple[Dashes, ...] = ("-", "--", ":")
 HATCHES = ("", "/////", ".....")
-INK, QUIET = "#333333", "#777777"
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+FEW = 5  # up to so many policies all are in colour, of more only the best three
+BEST = 3
+INK, QUIET, GREY = "#333333", "#777777", "#BDBDBD"
 SETTINGS: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.edgecolor": "#888888",
@@ -36,6 +40,8 @@ class Style(NamedTuple):
     colour: str
     dashes: Dashes
     hatch: str
+    marker: str = ""
+    strong: bool = True  # in colour and in front, not grey and behind
 
     @property
     def tint(self) -> str:
@@ -55,4 +61,18 @@ def style(number: int) -> Style:
     (False, True)
     """
     again = number // len(COLOURS) % len(DASHES)
-    return Style(COLOURS[number % len(COLOURS)], DASHES[again], HATCHES[again])
+    place = number % len(COLOURS)
+    return Style(COLOURS[place], DASHES[again], HATCHES[again], MARKERS[place])
+
+
+IN_GREY = Style(GREY, "-", "", strong=False)
+
+
+def ranked_styles(names: Sequence[str]) -> dict[str, Style]:
+    """Styles of policies in the order of their rank: a few in colours, of many the best only, the rest in grey.
+
+    >>> [look.strong for look in ranked_styles(["a", "b", "c", "d", "e", "f"]).values()]
+    [True, True, True, False, False, False]
+    """
+    coloured = len(names) if len(names) <= FEW else BEST
+    return {name: style(number) if number < coloured else IN_GREY for number, name in enumerate(names)}

@@ -1,44 +1,123 @@
-"""Every measure by its dotted path, and whether smaller or larger values are better."""
+"""Every measure by its dotted path: its name in words, its unit, and whether smaller or larger values are better."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
 from headgate.metrics.measures.response import LEVELS
 from headgate.model import HeadgateError, unknown
+from headgate.model.number_text import time_unit
 
-_SMALLER = [
-    *(f"response_time.{level}" for level in LEVELS),
-    *("response_time.weighted" if level == "mean" else f"response_time.weighted_{level}" for level in LEVELS),
-    "slowdown.mean",
-    "slowdown.max",
-    "slowdown.l2",
-    "qos.missed",
-    "queue.tuples.mean",
-    "queue.tuples.max",
-    "queue.bytes.mean",
-    "queue.bytes.max",
-    "throughput.deviation",
-    "inversion.cumulated",
-    "starvation.ratio",
-    "convergence.time",
-    "convergence.updates",
-    "convergence.last_update",
-    "scheduling.decisions",
-    "scheduling.runs",
-    "scheduling.seconds",
-    "scheduling.share",
-    "utilisation",
-    "seconds",
-    "unfinished",
-]
-_LARGER = ["qos.mean", "qos.per_tuple", "throughput.mean", "results"]
+_SCOPES = {"classes": "class", "queries": "query"}
+_LEVEL_WORDS = {"mean": "mean response time", "p50": "median response time", "max": "longest response time"}
 
-MEASURES: Mapping[str, bool] = MappingProxyType(dict.fromkeys(_SMALLER, True) | dict.fromkeys(_LARGER, False))
-"""Every measure of a whole run, and whether smaller is better."""
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure as people speak of it. Times are in seconds, whatever unit they are shown in."""
+
+    words: str
+    unit: str = ""  # none for ratios, shares, and counts of what the words name
+    smaller_is_better: bool = True
+
+    @property
+    def is_time(self) -> bool:
+        return self.unit == "s"
+
+    def shown_unit(self, values: Sequence[float | None]) -> tuple[str, float]:
+        """The unit in which to show these values, and what to divide them by: times take the one that fits.
+
+        >>> Measure("delay", "s").shown_unit([0.012, 0.9]), Measure("queue", "tuples").shown_unit([12.0])
+        (('ms', 0.001), ('tuples', 1.0))
+        """
+        return time_unit(values) if self.is_time else (self.unit, 1.0)
+
+    def label(self, unit: str, *, logarithmic: bool = False) -> str:
+        """The label of an axis that shows the measure in a unit.
+
+        >>> Measure("mean response time", "s").label("ms", logarithmic=True)
+        'mean response time (ms, logarithmic)'
+        """
+        remarks = ", ".join(remark for remark in (unit, "logarithmic" if logarithmic else "") if remark)
+        return f"{self.words} ({remarks})" if remarks else self.words
+
+
+def _level_words(level: str) -> str:
+    return _LEVEL_WORDS.get(level, f"{level.removeprefix('p')}th percentile of response time")
+
+
+def _response_times() -> dict[str, Measure]:
+    plain = {f"response_time.{level}": Measure(_level_words(level), "s") for level in LEVELS}
+    weighted = {
+        "response_time.weighted" if level == "mean" else f"response_time.weighted_{level}": Measure(
+            f"{_level_words(level)}, weighted by class priority", "s"
+        )
+        for level in LEVELS
+    }
+    return plain | weighted
+
+
+MEASURES: Mapping[str, Measure] = MappingProxyType(
+    _response_times()
+    | {
+        "slowdown.mean": Measure("mean slowdown"),
+        "slowdown.max": Measure("largest slowdown"),
+        "slowdown.l2": Measure("ℓ2 norm of slowdown"),
+        "qos.mean": Measure("mean QoS, averaged over queries", smaller_is_better=False),
+        "qos.per_tuple": Measure("mean QoS, averaged over results", smaller_is_better=False),
+        "qos.missed": Measure("results after their deadline"),
+        "queue.tuples.mean": Measure("mean length of all queues", "tuples"),
+        "queue.tuples.max": Measure("largest length of all queues", "tuples"),
+        "queue.bytes.mean": Measure("mean size of all queues", "bytes"),
+        "queue.bytes.max": Measure("largest size of all queues", "bytes"),
+        "throughput.mean": Measure("mean throughput", "results/s", smaller_is_better=False),
+        "throughput.deviation": Measure("standard deviation of throughput", "results/s"),
+        "inversion.cumulated": Measure("priority inversion, summed over time"),
+        "starvation.ratio": Measure("response time of the least important class over the most important one's"),
+        "convergence.time": Measure("time after which no classes are inverted", "s"),
+        "convergence.updates": Measure("updates of the schedule"),
+        "convergence.last_update": Measure("time of the last update of the schedule", "s"),
+        "scheduling.decisions": Measure("scheduling decisions"),
+        "scheduling.runs": Measure("runs"),
+        "scheduling.seconds": Measure("core time spent on scheduling", "s"),
+        "scheduling.share": Measure("share of core time spent on scheduling"),
+        "utilisation": Measure("utilisation of the cores"),
+        "seconds": Measure("time at which the run ended", "s"),
+        "unfinished": Measure("tuples left waiting at the end"),
+        "results": Measure("results", smaller_is_better=False),
+    }
+)
+"""Every measure of a whole run."""
+
+
+def split(path: str) -> tuple[str, str, str]:
+    """A dotted path as "class" or "query", its name, and the path of the measure; a whole run's has neither.
+
+    >>> split("classes.eu.west.response_time.p95"), split("slowdown.mean")
+    (('class', 'eu.west', 'response_time.p95'), ('', '', 'slowdown.mean'))
+    """
+    if path in MEASURES:
+        return "", "", path
+    kind, _, rest = path.partition(".")
+    for dot in (place for place, character in enumerate(rest) if character == "."):
+        if kind in _SCOPES and rest[dot + 1 :] in MEASURES:
+            return _SCOPES[kind], rest[:dot], rest[dot + 1 :]
+    raise unknown("measure", path, MEASURES)
+
+
+def measure_at(path: str) -> Measure:
+    """The measure at a dotted path; a class's or query's is the run's with its name behind the words.
+
+    >>> measure_at("classes.critical.response_time.p95").words
+    '95th percentile of response time, class critical'
+    """
+    scope, name, run_measure = split(path)
+    found = MEASURES[run_measure]
+    return replace(found, words=f"{found.words}, {scope} {name}") if scope else found
 
 
 def smaller_is_better(path: str) -> bool:
@@ -47,13 +126,7 @@ def smaller_is_better(path: str) -> bool:
     >>> smaller_is_better("slowdown.l2"), smaller_is_better("classes.critical.qos.mean")
     (True, False)
     """
-    if path in MEASURES:
-        return MEASURES[path]
-    tails = (path[dot + 1 :] for dot, character in enumerate(path) if character == ".")
-    run_measure = next((tail for tail in tails if tail in MEASURES), None)
-    if run_measure is None or not path.startswith(("classes.", "queries.")):
-        raise unknown("measure", path, MEASURES)
-    return MEASURES[run_measure]
+    return measure_at(path).smaller_is_better
 
 
 def lookup(values: Mapping[str, Any], path: str) -> float | None:
@@ -69,7 +142,7 @@ def lookup(values: Mapping[str, Any], path: str) -> float | None:
 
 
 def _missing(values: Mapping[str, Any], path: str) -> HeadgateError:
-    kind = path.partition(".")[0] + "."
-    asked = [name for name in values if name.startswith(kind)] if kind in ("classes.", "queries.") else MEASURES
+    kind = path.partition(".")[0]
+    asked = [name for name in values if name.startswith(f"{kind}.")] if kind in _SCOPES else MEASURES
     near = get_close_matches(path, asked, n=3)  # without a near one, the names of all queries would bury the answer
     return unknown("measure", path, near or MEASURES)

@@ -1,31 +1,26 @@
-"""A picture of a comparison: response times per class under every policy, as boxes and over time.
+"""A picture of some runs: response times per class under every policy, as boxes and over time.
 
 The boxes are those of Al Moakar 2013: quartiles and median, whiskers to p10 and p90, the mean marked.
-matplotlib is imported only when a picture is drawn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.metrics.measures.over_time import BIN
-from headgate.metrics.pictures import charts
-from headgate.metrics.pictures.charts import Scale
-from headgate.metrics.pictures.panels import Panel, logarithmic, panels, unit
-from headgate.metrics.pictures.style import INK, SETTINGS, Style, style
+from headgate.metrics.pictures.boxes import draw_boxes
+from headgate.metrics.pictures.panels import panels
+from headgate.metrics.pictures.scales import ResponseScale
+from headgate.metrics.pictures.small_multiples import MOST_CLASSES, draw_small_multiples, rows_and_columns
+from headgate.metrics.pictures.style import INK, Style, style
+from headgate.metrics.pictures.writing import write_picture
 from headgate.metrics.records.run_records import Records
-from headgate.model import HeadgateError
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.gridspec import GridSpec
 
-FORMATS = ("png", "svg", "pdf")
-MOST_CLASSES = 8
 WIDTH = 11.0  # inches
 
 
@@ -34,17 +29,7 @@ def draw(records: Mapping[str, Records], path: str | PathLike[str], *, workload:
 
     Lines take bins of `bin` seconds, or wider ones where that would be too many.
     """
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in FORMATS:
-        raise HeadgateError(f"cannot draw a picture as '{suffix or path}'", hint=f"use one of {', '.join(FORMATS)}")
-    import matplotlib
-
-    with matplotlib.rc_context(SETTINGS):
-        figure = compose(records, workload, bin)
-        try:
-            figure.savefig(path, format=suffix, dpi=150, facecolor="white")
-        except OSError as error:
-            raise HeadgateError(f"cannot write the picture: {error}", hint="choose another path") from error
+    write_picture(lambda: compose(records, workload, bin), path)
 
 
 def compose(records: Mapping[str, Records], workload: str, bin: float) -> Figure:
@@ -52,34 +37,15 @@ def compose(records: Mapping[str, Records], workload: str, bin: float) -> Figure
     from matplotlib.figure import Figure
 
     shown = panels(records, bin, MOST_CLASSES)
-    values = [value for panel in shown for value in panel.extent()]
-    scale = Scale(*unit(values), logarithmic(values))
+    scale = ResponseScale.of([value for panel in shown for value in panel.extent()])
     styles = {policy: style(number) for number, policy in enumerate(records)}
-    rows = 1 if len(shown) <= 4 else 2
-    columns = max(1, -(-len(shown) // rows))
+    rows, columns = rows_and_columns(len(shown))
     figure = Figure(figsize=(WIDTH, 4.9 + 2.0 * rows), layout="constrained")
     grid = figure.add_gridspec(1 + rows, columns, height_ratios=[1.7, *[1.0] * rows])
-    charts.boxes(figure.add_subplot(grid[0, :]), shown, styles, scale)
-    _small_multiples(figure, grid, shown, styles, scale)
+    draw_boxes(figure.add_subplot(grid[0, :]), shown, styles, scale)
+    draw_small_multiples(figure, grid, shown, styles, scale)
     _head(figure, records, workload, styles)
     return figure
-
-
-def _small_multiples(
-    figure: Figure, grid: GridSpec, shown: Sequence[Panel], styles: Mapping[str, Style], scale: Scale
-) -> None:
-    axes: list[Axes] = []
-    for number, panel in enumerate(shown):
-        row, column = divmod(number, grid.ncols)
-        shared = axes[0] if axes else None
-        ax = figure.add_subplot(grid[1 + row, column], sharex=shared, sharey=shared)
-        charts.lines(ax, panel, styles, scale)
-        ax.tick_params(labelleft=column == 0, labelbottom=number + grid.ncols >= len(shown))
-        ax.set_ylabel("" if column else f"mean response\ntime ({scale.unit})")
-        ax.set_xlabel("" if number + grid.ncols < len(shown) else "time (s)")
-        axes.append(ax)
-    charts.response_axis(axes, scale)
-    charts.time_axis(axes, shown)
 
 
 def _head(figure: Figure, records: Mapping[str, Records], workload: str, styles: Mapping[str, Style]) -> None:
