@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
 from headgate.plan.places import Place
 from headgate.spark.machine.interfaces import Chunks, FragmentView, LayoutView, ResumePoint
-from headgate.spark.machine.recent_results import RecentResults
+from headgate.spark.machine.recent_results import RecentCount, RecentResults
 
 if TYPE_CHECKING:
     from headgate.spark.machine.outbox import Outbox
@@ -88,7 +88,7 @@ class Tally:
     jobs: int = 0
     tuples_in: int = 0
     tuples_out: int = 0
-    dead_letters: int = 0
+    newly_taken: RecentCount = field(default_factory=RecentCount)  # those of `tuples_in` that were taken lately
     late: int = 0  # tuples that came too late for its windows
     recent: RecentResults = field(default_factory=RecentResults)
     classes: list[tuple[float, str]] = field(default_factory=list)  # those it has been in: (from when, which)
@@ -181,6 +181,5 @@ class Life:
         self.reported = {key for key in self.reported if all(starts.get(stream, 0) <= at for stream, at in key[0])}
 
     def report(self, keys: set[Any]) -> None:
-        """Count committed failures that were not reported before."""
-        self.tally.dead_letters += len(keys - self.reported)
+        """Remember committed failures, so that each is one dead letter."""
         self.reported |= keys
