@@ -126,12 +126,13 @@ class Status:
 
     def total(self) -> StatusLine:
         """All classes together; the dead letters are those of streams, too."""
-        everything = (results.columns.response for results in self.results.class_results())
+        parts = self.results.class_results()
         return StatusLine(
             name="all",
             query_class="",
-            response_time=response.summarise(_joined(everything)),
+            response_time=response.summarise(_joined(part.columns.response for part in parts)),
             recent=self.recent,
+            quality=qos.summarise(parts),
             **{**_sums(self.classes), "dead_letters": sum(self.dead_letters.values())},
         )
 

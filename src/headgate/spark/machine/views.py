@@ -162,7 +162,7 @@ class Views:
             classes=dict(network.classes),
             queries=tuple(self._view(life) for life in self._context.lives.values() if life.unfragmented is not None),
             doing=tuple(
-                f"{', '.join(map(str, doing[slot].units))}: {doing[slot].tuples} tuples" if slot in doing else ""
+                f"{', '.join(map(str, doing[slot].units))}: {doing[slot].tuples:,} tuples" if slot in doing else ""
                 for slot in slots
             ),
             newest=tuple(self._context.newest),
