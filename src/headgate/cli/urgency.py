@@ -20,7 +20,7 @@ def shown_state(line: StatusLine) -> str:
 
 
 def by_urgency(lines: Iterable[StatusLine]) -> list[StatusLine]:
-    """Suspended queries, late ones, those whose sink or tuples wait, and the rest; among equals by priority.
+    """Suspended queries, late ones, those whose sink or tuples wait, and the rest; then by priority, the oldest first.
 
     Times of waiting count in steps that double (2 s, 4 s, 8 s): otherwise rows would change places at every look.
     """
@@ -34,7 +34,7 @@ def counted_states(lines: Iterable[StatusLine]) -> str:
     return ", ".join(f"{count:,} {state}" for state, count in (*known.items(), *sorted(counts.items())))
 
 
-def _urgency(line: StatusLine) -> tuple[int, float, float, str]:
+def _urgency(line: StatusLine) -> tuple[int, int, float]:
     steps = math.floor(math.log2(line.oldest_wait)) if line.oldest_wait >= SHORT else -1
     if line.state == "suspended":
         group = 0
@@ -42,4 +42,4 @@ def _urgency(line: StatusLine) -> tuple[int, float, float, str]:
         group = 1
     else:
         group = 2 if steps >= 0 or line.state == "waiting" else 3
-    return group, -steps, -line.priority, line.name
+    return group, -steps, -line.priority

@@ -47,7 +47,7 @@ class StatusLine:
     """The status of one query, or the totals of a class or of all: state, backlog, response times, counts.
 
     What is counted is counted since the engine started, except for dead letters: those are all that are kept. A tuple
-    counts for each query that takes it or that it waits for. What each number means: docs/engine.md.
+    counts for each query that takes it or that it waits for. What each number means: docs/engine.md, "The live table".
     """
 
     name: str
@@ -55,8 +55,8 @@ class StatusLine:
     state: str
     error: str
     waiting: int
-    oldest_wait: float  # seconds; since the engine started, if the tuple is older than that
-    response_time: Distribution  # seconds from a result's last tuple to its durable commit
+    oldest_wait: float  # seconds; since the query was added, if the tuple is older than that
+    response_time: Distribution  # seconds from a result's last tuple, or from adding the query, to its durable commit
     runs: int  # in which it had a part
     tuples_in: int
     tuples_out: int

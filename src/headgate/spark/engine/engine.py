@@ -89,8 +89,7 @@ class Engine:
         self._recorder = Recorder(Journal(self.directory.journal), record)
         self._evaluator = self._new_evaluator()
         scheduler = new_scheduler(policy, fuse, seed, None if record is None else self._recorder.note)
-        facts = LogFacts(self.ingest.logs)
-        machine = new_machine(scheduler, facts, self.directory, self.commits, undelivered, workers, self.now())
+        machine = new_machine(scheduler, LogFacts(self.ingest.logs), self.directory, self.commits, undelivered, workers)
         self._owner = self._start(machine, workers)
 
     def _recover(self) -> dict[str, UndeliveredResults]:

@@ -48,7 +48,6 @@ def new_machine(
     commits: CommitLog,
     undelivered: Mapping[str, UndeliveredResults],
     workers: int,
-    began: float,
 ) -> Machine:
     """A machine that remembers the queries of commits, with the results that recovery could not deliver."""
     machine = Machine(
@@ -57,7 +56,6 @@ def new_machine(
         workers=workers,
         remembered=_remembered(commits, undelivered, first_undelivered(directory, commits)),
         commits=commits.number,
-        began=began,
         explain=one_line,
     )
     for name, results in undelivered.items():

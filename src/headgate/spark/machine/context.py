@@ -37,9 +37,8 @@ class MachineContext:
     A task is submitted together with the function that continues once its answer has come.
     """
 
-    def __init__(self, explain: Callable[[Exception], str], began: float = -inf) -> None:
+    def __init__(self, explain: Callable[[Exception], str]) -> None:
         self.now = 0.0
-        self.began = began  # when this engine started: waiting and response times count from then at the earliest
         self.explain = explain  # turns an error into one line, as status shows it
         self.lives: dict[str, Life] = {}
         self.newest: deque[Transition] = deque(maxlen=NEWEST)

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
@@ -99,6 +100,7 @@ class Life:
     """Everything that the machine tracks about one query. Only the owner changes it; tasks get a `ResumePoint`."""
 
     query: Query
+    added: float = -inf  # when it came to this engine: it has let no tuple wait before, however old that is
     state: QueryState = QueryState.CHECKING
     error: str = ""
     unfragmented: LayoutView | None = None  # the query as one fragment; None until Spark has checked it

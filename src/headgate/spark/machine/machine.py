@@ -7,7 +7,6 @@ Each message comes with its own `now`. One thread owns the machine (`engine.owne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import inf
 from typing import Any
 
 from headgate.core import Scheduler
@@ -41,10 +40,9 @@ class Machine:
         workers: int,
         remembered: Mapping[str, RememberedQuery] | None = None,
         commits: int = 0,
-        began: float = -inf,
         explain: Callable[[Exception], str] = str,
     ) -> None:
-        self.context = MachineContext(explain, began)
+        self.context = MachineContext(explain)
         self.scheduling = Scheduling(self.context, scheduler, facts)
         self.delivery = Delivery(self.context)
         self.context.newest_commit = commits

@@ -184,7 +184,7 @@ class Runs:
     def add_result(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
         """Count what was committed and put results into the outbox. Returns response times if the policy wants them."""
         tally, gives = life.tally, result.portion.fragment.feeds_name is None
-        since = np.maximum(np.asarray(result.arrivals, dtype=float), self._context.began)
+        since = np.maximum(np.asarray(result.arrivals, dtype=float), life.added)
         times = np.maximum(0.0, written.at - since)
         tally.runs += 1
         tally.jobs += result.jobs

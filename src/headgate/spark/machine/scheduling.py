@@ -175,10 +175,11 @@ class Scheduling:
     # -- backlog and rates -------------------------------------------------------------------------------------
 
     def waiting(self, life: Life) -> tuple[int, float]:
-        """The number of tuples that wait for a query, and how long the oldest has waited since the engine started.
+        """The number of tuples that wait for a query, and how long the oldest has waited since the query was added.
 
-        For a query that is not scheduled (paused, suspended, waiting for its sink) these are all that it has yet to
-        read, also those of windows that are open, and nobody knows how long the oldest has waited.
+        So time during which no engine ran does not count. For a query that is not scheduled (paused, suspended, waiting
+        for its sink) these are all tuples that it has yet to read, also those of open windows, and nobody knows how
+        long the oldest has waited.
         """
         if not life.entered:
             idle = life.state in (QueryState.PAUSED, QueryState.SUSPENDED, QueryState.WAITING)
@@ -186,7 +187,7 @@ class Scheduling:
         queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(life.queues.values())]
         oldest = min((queue.head for queue in queues), default=inf)
         count = sum(map(len, queues)) if life.busy else self.backlog_size(life)
-        return count, max(0.0, self._context.now - max(oldest, self._context.began)) if oldest < inf else 0.0
+        return count, max(0.0, self._context.now - max(oldest, life.added)) if oldest < inf else 0.0
 
     def backlog_size(self, life: Life) -> int:
         """How many tuples a running query has yet to take from streams and fragment logs, without held ones.

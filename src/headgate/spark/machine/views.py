@@ -193,7 +193,7 @@ class Views:
             jobs=tally.jobs,
             tuples_in=tally.tuples_in,
             tuples_out=tally.tuples_out,
-            rate=tally.newly_taken.rate(self._context.now, self._context.began),
+            rate=tally.newly_taken.rate(self._context.now, life.added),
             late=tally.late,
             skipped=life.skipped,
             undelivered=0 if life.outbox is None else life.outbox.size,
