@@ -261,11 +261,12 @@ def _is_late(view: QueryView, recent: Floats) -> bool:
 
 def _sums(lines: Sequence[StatusLine]) -> dict[str, Any]:
     """The fields of a line that stands for several."""
-    added = ("waiting", "runs", "tuples_in", "tuples_out", "dead_letters", "rate", "late", "skipped", "undelivered")
+    added = ("waiting", "runs", "tuples_in", "tuples_out", "dead_letters", "late", "skipped", "undelivered")
     return {
         "state": "running",
         "error": "",
         "oldest_wait": max((line.oldest_wait for line in lines), default=0.0),
+        "rate": sum((line.rate for line in lines), 0.0),
         **{name: sum(getattr(line, name) for line in lines) for name in added},
     }
 

@@ -108,7 +108,7 @@ class Commands:
         remembered = self.remembered.get(query.name)
         if remembered is not None:
             _check_same(query, remembered)
-        life = Life(query, self._context.now)
+        life = Life(query, added=self._context.now)
         life.tally.classes.append((self._context.now, query.query_class))
         self._context.add(life)
 

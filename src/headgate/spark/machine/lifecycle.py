@@ -100,9 +100,9 @@ class Life:
     """Everything that the machine tracks about one query. Only the owner changes it; tasks get a `ResumePoint`."""
 
     query: Query
-    added: float = -inf  # when it came to this engine: it has let no tuple wait before, however old that is
     state: QueryState = QueryState.CHECKING
     error: str = ""
+    added: float = -inf  # when it came to this engine: it has let no tuple wait before, however old that is
     unfragmented: LayoutView | None = None  # the query as one fragment; None until Spark has checked it
     layout: LayoutView | None = None  # as it is cut now
     starts: dict[Place, int] = field(default_factory=dict)  # the stream offsets from which it reads at all
