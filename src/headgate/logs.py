@@ -101,14 +101,23 @@ def configure_from_environment() -> None:
         _install(level, None if _program_listens() else _Lines(None, asked=False))
 
 
+def on_stderr() -> bool:
+    """Whether events are written to stderr."""
+    return any(isinstance(handler, _Lines) and handler.to_stderr for handler in _root.handlers)
+
+
 class _Lines(logging.Handler):
-    """Writes lines to a stream; without one to what is `sys.stderr` then, which a live table may have replaced."""
+    """Writes lines to a stream; without one to what is `sys.stderr` then."""
 
     def __init__(self, stream: TextIO | None, *, asked: bool) -> None:
         super().__init__()
         self.asked = asked
         self._stream = stream
         self.setFormatter(_Format())
+
+    @property
+    def to_stderr(self) -> bool:
+        return self._stream in (None, sys.stderr)
 
     def emit(self, record: logging.LogRecord) -> None:
         stream = self._stream or sys.stderr

@@ -27,12 +27,14 @@ def view(
     for at, took in results:
         recent.add(BEGAN + at, np.array([took]))
     query = Query(name=name, query_class=classes[-1][1], plan=PLAN, sql="", **more)
-    counts = dict.fromkeys(("waiting", "runs", "jobs", "tuples_in", "tuples_out", "dead_letters", "late"), 0)
+    counts = dict.fromkeys(("waiting", "runs", "jobs", "tuples_in", "tuples_out", "late"), 0)
     return QueryView(
         query,
         None,
+        1.0,
         "running",
         "",
+        rate=0.0,
         oldest_wait=0.0,
         skipped=0,
         undelivered=0,

@@ -13,13 +13,12 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console, Group
-from rich.live import Live
 from rich.text import Text
 
 from headgate import logs
 from headgate.cli import options
-from headgate.cli.console import INTERRUPTED, examples, note, show, show_json
+from headgate.cli.console import INTERRUPTED, examples, note, show, show_json, stdout
+from headgate.cli.live_display import counted_runs, display, source_failures
 from headgate.cli.number_format import duration as duration_text
 from headgate.cli.number_format import read_duration
 from headgate.cli.status_table import judged, status_table
@@ -39,11 +38,7 @@ EXAMPLES = examples(
     "run FILE --master spark://host:7077 --dir /data/plant",
 )
 POLL_INTERVAL = 0.05  # seconds between two looks at whether the run is over
-UPDATE = 0.5  # seconds between two pictures
 EXECUTORS = 20.0  # seconds within which a cluster should give one
-_BESIDE = (
-    7  # lines of a picture that are neither rows nor workers: title, three of heading, what is left out, two empty
-)
 
 _logger = logs.logger("cli")
 
@@ -163,39 +158,21 @@ def _run(
 def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Interrupts, *, quiet: bool) -> float:
     """Poll the session until the run is over; return how many seconds that took."""
     began = time.monotonic()
-    console = Console(stderr=True, highlight=False)
-    with ExitStack() as stack:
-        live = None
-        if console.is_terminal and not quiet:
-            live = stack.enter_context(Live(console=console, auto_refresh=False, transient=True))
-        following = 0.0
+    with display(session.directory / "spark.log", quiet=quiet, prints_results=_prints(session)) as shown:
         while True:
             seconds = time.monotonic() - began
             for refused in schedule.advance(session, seconds):
-                note(refused)
+                shown.note(refused)
             over = seconds >= limit or (session.sources.thread.ended and session.engine.drained())
             if over or interrupts.seen:
                 return seconds
-            if live is not None and seconds >= following:
-                live.update(_picture(session.status(), seconds, console.height), refresh=True)
-                took = time.monotonic() - began - seconds
-                following = seconds + max(UPDATE, 10 * took)  # looking must not cost what it looks at
+            shown.update(session.status, seconds)
             time.sleep(min(POLL_INTERVAL, max(0.0, limit - seconds)))
 
 
-def _picture(status: Status, seconds: float, height: int) -> Group:
-    workers = [Text(f"worker {number}: {doing or 'idle'}") for number, doing in enumerate(status.doing)]
-    failures = [Text(failure) for failure in _source_failures(status)]
-    table = status_table(status, height - len(workers) - len(failures) - _BESIDE)
-    running = sum(line.state == "running" for line in status.queries)
-    head = Text(
-        f"{seconds:.0f} s under {status.policy}, {_counted(status)}, {running} queries running; {judged(status)}"
-    )
-    return Group(head, table, Text(judged(status)), *workers, *failures)
-
-
-def _source_failures(status: Status) -> list[str]:
-    return [f"the source of stream '{stream}' failed: {error}" for stream, error in status.source_errors.items()]
+def _prints(session: Session) -> bool:
+    """Whether a query's sink prints results."""
+    return any(line.sink.startswith("console") for line in session.status().queries)
 
 
 class Interrupts:
@@ -258,21 +235,17 @@ def _note_missing_executors(spark: SparkSession, master: str) -> None:
 def _show(workload: Workload, status: Status) -> None:
     queries = len(status.queries)
     lasted = f"{duration_text(round(status.seconds, 1))} under {status.policy}"
-    title = f"{workload.name}: {lasted}, {queries} {'query' if queries == 1 else 'queries'}, {_counted(status)}"
-    show(Text(title, "bold"), "", status_table(status))
+    title = f"{workload.name}: {lasted}, {queries} {'query' if queries == 1 else 'queries'}, {counted_runs(status)}"
+    show(Text(title, "bold"), "", *status_table(status, stdout().width))
     starving = status.report().starvation.rising
     sentences = [judged(status), f"starving: {', '.join(starving)}" if starving else ""]
     if any(sentences):
         show("", Text("; ".join(filter(None, sentences))))
 
 
-def _counted(status: Status) -> str:
-    return f"{status.runs:,} runs, {status.spark_jobs:,} Spark jobs"
-
-
 def _note_failures_and_paths(status: Status, place: Path, record: Path | None) -> None:
     """Print what failed, and where results and logs are."""
-    for failure in _source_failures(status):
+    for failure in source_failures(status):
         note(failure)
     for stream, text in status.source_notes.items():
         note(f"stream '{stream}': {text}")

@@ -20,7 +20,7 @@ from headgate.spark.session_gate import Gate, gated
 from headgate.spark.sinks.committed_results import read_committed
 from headgate.spark.sinks.followers import BUFFER
 from headgate.spark.sinks.registry import is_file
-from headgate.spark.status import StatusLine, query_line
+from headgate.spark.status import StatusLine, query_status
 from headgate.spark.store.atomic_files import disk_error
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Handle:
         >>> hot.status.state, hot.status.waiting, hot.status.error
         ('running', 0, '')
         """
-        return query_line(self._session.engine.query(self.name))
+        return query_status(self._session.engine, self.name)
 
     @gated
     def results(self, timeout: float | str | None = None, *, buffer: int = BUFFER) -> Iterator[pa.RecordBatch]:

@@ -2,52 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from headgate.metrics.measures import inversion, qos, response
 from headgate.metrics.measures.inversion import Pair
 from headgate.metrics.measures.qos import Quality
 from headgate.metrics.measures.response import Distribution
-from headgate.metrics.records.run_records import Records
+from headgate.metrics.records.run_records import ClassResults, Records
 from headgate.metrics.report.json_tree import plain
 from headgate.metrics.report.run_report import Report, measure
 from headgate.spark.display import html_table
 from headgate.spark.engine.engine import Engine
+from headgate.spark.machine.recent_results import RECENT, Floats
 from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.report import BIN, records
 from headgate.spark.store.journal import Entry
 
 MEDIAN = "p50"
+LATE = 10.0  # seconds that a tuple may wait for a query without a QoS graph before the query counts as late
 HEADINGS = (
     "",
     "state",
+    "tuples/s",
     "waiting",
     "oldest wait s",
     "p50 s",
     "p95 s",
-    "runs",
     "tuples in",
     "tuples out",
     "dead",
     "error",
 )
 NO_QUALITY = Quality()
+NO_RESULTS = Distribution()
 
 
 @dataclass(frozen=True, slots=True)
 class StatusLine:
-    """The status of one query, or the totals of a class.
+    """The status of one query, or the totals of a class or of all.
+
+    What is counted is counted since the engine started, except for dead letters: those are all that are kept. A row
+    counts for each query that takes it or that it waits for.
 
     * `name`, `query_class`: of the query, or both the name of the class.
     * `state`, `error`: what it is doing, and why it was suspended; docs/engine.md lists the states.
-    * `waiting`, `oldest_wait`: rows that wait for it, and for how many seconds the oldest has.
-    * `response_time`: seconds from the arrival of a result's last row to its durable commit, over the newest results:
-      `mean`, `p50`, `p95`, `max` and so on; None before the first.
-    * `runs`: how often it was chosen.
+    * `waiting`, `oldest_wait`: rows that wait for it, and for how many seconds the oldest has; since the query was
+      added, if the row is older than that.
+    * `response_time`: seconds from the arrival of a result's last row, or from adding the query, to its durable commit,
+      over the newest results: `mean`, `p50`, `p95`, `max` and so on; None before the first.
+    * `runs`: in which it had a part.
     * `tuples_in`, `tuples_out`: rows that it has taken, and results.
     * `dead_letters`: rows, pairs or groups on which its expressions failed.
+    * `priority`: of its class.
+    * `rate`: rows per second that it took in the last 10 s.
+    * `recent`: the response times of results of the last 10 s.
+    * `is_late`: whether a result of the last 10 s missed its deadline, or a row has waited longer than that.
     * `late`: rows that came after their windows had closed, which its windows ignored.
     * `skipped`: rows that it jumped over because of its lag limit.
     * `sink`, `undelivered`: where results go, and how many bytes of them the sink has yet to take.
@@ -65,6 +79,10 @@ class StatusLine:
     tuples_in: int
     tuples_out: int
     dead_letters: int
+    priority: float = 1.0
+    rate: float = 0.0
+    recent: Distribution = NO_RESULTS
+    is_late: bool = False
     late: int = 0
     skipped: int = 0
     sink: str = ""
@@ -73,7 +91,12 @@ class StatusLine:
 
     def to_json(self) -> dict[str, Any]:
         return {
+            "priority": self.priority,
+            "rate": self.rate,
+            "waiting": self.waiting,
+            "oldest_wait": self.oldest_wait,
             "response_time": plain(self.response_time),
+            "recent_response_time": plain(self.recent),
             "qos": None if self.quality.missed is None else plain(self.quality),
             "tuples_in": self.tuples_in,
             "tuples_out": self.tuples_out,
@@ -97,6 +120,7 @@ class Status:
     * `journal`: the newest changes of queries' states, with their reasons.
     * `inversion`: how much later than its less important neighbour each class answers, by the median; 0 if it does not.
     * `results`: the newest results, from which `report()` computes every measure of the simulator.
+    * `recent`: the response times of all results of the last 10 s.
     """
 
     policy: str
@@ -114,6 +138,7 @@ class Status:
     journal: tuple[Entry, ...] = ()
     inversion: tuple[Pair, ...] = ()
     results: Records = field(default_factory=lambda: Records([], {}))
+    recent: Distribution = NO_RESULTS
 
     def __repr__(self) -> str:
         queries = len(self.queries)
@@ -130,6 +155,23 @@ class Status:
         for class_line in self.classes:
             yield class_line, False
             yield from ((line, True) for line in self.queries if line.query_class == class_line.name)
+
+    def total(self) -> StatusLine:
+        """All classes together; the dead letters are those of streams, too."""
+        parts = self.results.class_results()
+        return StatusLine(
+            name="all",
+            query_class="",
+            response_time=response.summarise(_joined(part.columns.response for part in parts)),
+            recent=self.recent,
+            quality=qos.summarise(parts),
+            **{**_sums(self.classes), "dead_letters": sum(self.dead_letters.values())},
+        )
+
+    @property
+    def letters_of_streams(self) -> int:
+        """How many dead letters no query here has: rows that a stream rejected or found late, or of former queries."""
+        return sum(self.dead_letters.values()) - sum(line.dead_letters for line in self.queries)
 
     def report(self) -> Report:
         """All measures over the newest results, those of the simulator; computed when asked, since it takes a while."""
@@ -170,40 +212,52 @@ class Status:
 def status(engine: Engine, began: float) -> Status:
     """Look at an engine; consistent, because all of it is of one moment."""
     overview, now = engine.overview(), engine.now()
-    results = records(overview, now)
+    letters = _letters_by_query(engine)
+    results, recent = records(overview, now), records(overview, now, now - RECENT)
     parts = results.class_results()
-    response_times = {name: response.summarise(part.response) for name, part in results.by_class(parts).items()}
-    members: dict[str, list[QueryView]] = {name: [] for name in overview.classes}
+    response_times = _by_class(results, parts)
+    recent_parts = recent.class_results()
+    recent_times = _by_class(recent, recent_parts)
+    lines: dict[str, list[StatusLine]] = {name: [] for name in results.class_names}
     for view in overview.queries:
-        members[view.query.query_class].append(view)
+        lines[view.query.query_class].append(_query_line(view, now, letters[view.query.name]))
     return Status(
         policy=overview.policy,
         seconds=now - began,
         runs=overview.runs,
         spark_jobs=engine.runner.jobs,
         classes=tuple(
-            _class_line(
-                name,
-                members[name],
-                response_times[name],
-                qos.summarise(part for part in parts if part.query_class == name),
+            StatusLine(
+                name=name,
+                query_class=name,
+                response_time=response_times[name],
+                recent=recent_times[name],
+                quality=qos.summarise(part for part in parts if part.query_class == name),
+                priority=overview.classes[name].priority,
+                **_sums(members),
             )
-            for name in results.class_names
+            for name, members in lines.items()
         ),
-        queries=tuple(query_line(view) for name in results.class_names for view in members[name]),
+        queries=tuple(line for members in lines.values() for line in members),
         doing=overview.doing,
-        dead_letters={name: letters.count() for name, letters in engine.ingest.letters.items()},
+        dead_letters={name: kept.count() for name, kept in engine.ingest.letters.items()},
         policy_error=overview.policy_error,
         spark_error=overview.spark_error,
         journal=_journal(overview),
         inversion=inversion.pairs(response_times, results.priorities, MEDIAN),
         results=results,
+        recent=response.summarise(_joined(part.columns.response for part in recent_parts)),
     )
 
 
-def query_line(view: QueryView) -> StatusLine:
-    """What there is to say of a query."""
-    response_times = view.results.took
+def query_status(engine: Engine, name: str) -> StatusLine:
+    """Look at one query of an engine."""
+    return _query_line(engine.query(name), engine.now(), _letters_by_query(engine)[name])
+
+
+def _query_line(view: QueryView, now: float, dead_letters: int) -> StatusLine:
+    results = view.results
+    recent = results.took[results.at >= now - RECENT]
     return StatusLine(
         name=view.query.name,
         query_class=view.query.query_class,
@@ -211,36 +265,58 @@ def query_line(view: QueryView) -> StatusLine:
         error=view.error,
         waiting=view.waiting,
         oldest_wait=view.oldest_wait,
-        response_time=response.summarise(response_times),
+        response_time=response.summarise(results.took),
         runs=view.runs,
         tuples_in=view.tuples_in,
         tuples_out=view.tuples_out,
-        dead_letters=view.dead_letters,
+        dead_letters=dead_letters,
+        priority=view.priority,
+        rate=view.rate,
+        recent=response.summarise(recent),
+        is_late=_is_late(view, recent),
         late=view.late,
         skipped=view.skipped,
         sink=view.query.sink or "parquet",
         undelivered=view.undelivered,
-        quality=NO_QUALITY if view.query.qos is None else qos.of_query(view.query.qos, response_times),
+        quality=NO_QUALITY if view.query.qos is None else qos.of_query(view.query.qos, results.took),
     )
 
 
-def _class_line(name: str, members: Sequence[QueryView], response_time: Distribution, quality: Quality) -> StatusLine:
-    """What there is to say of a class: its queries together, and the results that they had while they were in it."""
-    return StatusLine(
-        name=name,
-        query_class=name,
-        state="running",
-        error="",
-        waiting=sum(view.waiting for view in members),
-        oldest_wait=max((view.oldest_wait for view in members), default=0.0),
-        response_time=response_time,
-        runs=sum(view.runs for view in members),
-        tuples_in=sum(view.tuples_in for view in members),
-        tuples_out=sum(view.tuples_out for view in members),
-        dead_letters=sum(view.dead_letters for view in members),
-        late=sum(view.late for view in members),
-        quality=quality,
-    )
+def _is_late(view: QueryView, recent: Floats) -> bool:
+    if view.state != "running":
+        return False
+    graph = view.query.qos
+    if graph is None:
+        return view.oldest_wait > LATE
+    return view.oldest_wait > graph.deadline or qos.missed(graph, recent) > 0
+
+
+def _sums(lines: Sequence[StatusLine]) -> dict[str, Any]:
+    """The fields of a line that stands for several."""
+    added = ("waiting", "runs", "tuples_in", "tuples_out", "dead_letters", "late", "skipped", "undelivered")
+    return {
+        "state": "running",
+        "error": "",
+        "oldest_wait": max((line.oldest_wait for line in lines), default=0.0),
+        "rate": sum((line.rate for line in lines), 0.0),
+        **{name: sum(getattr(line, name) for line in lines) for name in added},
+    }
+
+
+def _by_class(results: Records, parts: Sequence[ClassResults]) -> dict[str, Distribution]:
+    return {name: response.summarise(part.response) for name, part in results.by_class(parts).items()}
+
+
+def _joined(columns: Iterable[Floats]) -> Floats:
+    return np.concatenate([np.empty(0), *columns])
+
+
+def _letters_by_query(engine: Engine) -> Counter[str]:
+    """How many dead letters are kept of each query."""
+    counts: Counter[str] = Counter()
+    for kept in engine.ingest.letters.values():
+        counts.update(kept.by_query())
+    return counts
 
 
 def _journal(overview: Overview) -> tuple[Entry, ...]:
@@ -251,9 +327,9 @@ def _journal(overview: Overview) -> tuple[Entry, ...]:
 def _cells(line: StatusLine, indent: bool) -> list[object]:
     """A line of the table in a notebook: a query, or a class."""
     times = (line.oldest_wait, line.response_time.p50, line.response_time.p95)
-    counts = (line.runs, line.tuples_in, line.tuples_out, line.dead_letters)
+    counts = (line.tuples_in, line.tuples_out, line.dead_letters)
     name = f"\u2003{line.name}" if indent else line.name
-    return [name, line.state if indent else "", line.waiting, *times, *counts, line.error]
+    return [name, line.state if indent else "", line.rate, line.waiting, *times, *counts, line.error]
 
 
 def _failed(names: Sequence[str]) -> str:

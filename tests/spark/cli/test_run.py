@@ -93,7 +93,7 @@ def test_ctrl_c_ends_it_in_order(headgate: Headgate, endless: Path, tmp_path: Pa
         command, stdout=subprocess.PIPE, stderr=stderr, env=environment, text=True, cwd=tmp_path
     ) as process:
         os.close(stderr)
-        said = _read(terminal, until="worker 0: ")
+        said = _read(terminal, until="running now: ")
         _wait_for_results(headgate, tmp_path / "data")
         second = headgate("run", endless, "--dir", tmp_path / "data")
         process.send_signal(signal.SIGINT)
@@ -103,8 +103,7 @@ def test_ctrl_c_ends_it_in_order(headgate: Headgate, endless: Path, tmp_path: Pa
     assert process.returncode == 130
     assert "Traceback" not in said + stdout
     assert "WARN" not in said
-    assert "oldest" in said
-    assert "worker 1: " in said
+    assert "wait s" in said
     assert "stopping: running jobs end first" in said
     assert "results: headgate results data QUERY" in said
     assert stdout.startswith("endless: ")

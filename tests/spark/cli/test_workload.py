@@ -1,22 +1,19 @@
-"""What happens to a workload on the engine, and when; and the table that shows it."""
+"""What happens to a workload on the engine, and when."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from rich.console import Console
 
-from headgate.cli.run import _note_failures_and_paths, _picture
-from headgate.cli.status_table import status_table
-from headgate.metrics.measures.response import Distribution
+from headgate.cli.live_display import picture
+from headgate.cli.run import _note_failures_and_paths
 from headgate.model import HeadgateError
 from headgate.spark.session import Session
-from headgate.spark.status import Status, StatusLine
+from headgate.spark.status import Status
 from headgate.spark.workload import Schedule, left_out
 from headgate.workload.reader import parse_workload
 
@@ -77,58 +74,8 @@ def test_a_change_that_does_not_fit_is_left_out_and_the_others_come() -> None:
     assert told.told == [("q",), ("move", "high"), ("set_priority", "high", 80.0)]
 
 
-def line(name: str, query_class: str) -> StatusLine:
-    return StatusLine(
-        name,
-        query_class,
-        "running",
-        "",
-        1234,
-        10.25,
-        Distribution(mean=0.1, p50=0.1, p95=0.25, max=0.3),
-        7,
-        54321,
-        321,
-        0,
-    )
-
-
 def status() -> Status:
-    classes = tuple(line(name, name) for name in ("critical", "background"))
-    queries = tuple(line(f"query-number-{n}", one.name) for one in classes for n in range(10))
-    return Status("fcfs", 1.0, 7, 7, classes, queries, ("", ""), {})
-
-
-def shown(height: int | None, width: int = 80) -> list[str]:
-    written = io.StringIO()
-    Console(width=width, file=written).print(status_table(status(), height))
-    return [text.rstrip() for text in written.getvalue().splitlines()]
-
-
-def test_the_table_fits_80_columns() -> None:
-    first = shown(None)[4]
-    assert " ".join(first.split()) == "query-number-0 1,234 10.25 0.10 0.25 7 54,321 321 0"
-    assert len(shown(None)) == 3 + 2 + 20
-
-
-def test_the_table_fits_a_low_terminal() -> None:
-    texts = shown(8)
-    assert len(texts) == 3 + 8 + 1
-    assert [text.split()[0] for text in texts[3:]] == [
-        "critical",
-        *(f"query-number-{n}" for n in range(6)),
-        "background",
-        "14",
-    ]
-
-
-def test_the_table_shows_states_that_differ() -> None:
-    paused = replace(status().queries[0], state="suspended")
-    written = io.StringIO()
-    Console(width=100, file=written).print(status_table(replace(status(), queries=(paused, *status().queries[1:]))))
-    assert "state" in written.getvalue()
-    assert "query-number-0  suspended" in written.getvalue()
-    assert "query-number-1  running" in written.getvalue()
+    return Status("fcfs", 1.0, 7, 7, (), (), ("", ""), {})
 
 
 def test_a_failed_source_is_in_the_status() -> None:
@@ -137,9 +84,8 @@ def test_a_failed_source_is_in_the_status() -> None:
         "s": {"dead_letters": 3, "error": "the port is taken"},
         "t": {"dead_letters": 0},
     }
-    written = io.StringIO()
-    Console(width=100, file=written).print(_picture(failed, 1.0, 40))
-    assert "the source of stream 's' failed: the port is taken" in written.getvalue()
+    texts = [line.plain for line in picture(failed, 1.0, width=100, height=40)]
+    assert "the source of stream 's' failed: the port is taken" in texts
 
 
 def test_files_that_a_source_does_not_read_are_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.spark.conftest import Open
 from tests.spark.engine.test_steering import COPY, eventually, ids, rows
-from tests.spark.engine.workload import BASE, PATIENCE, declare, table
+from tests.spark.engine.workload import BASE, PATIENCE, declare, lasting, table
 
 from headgate.model import HeadgateError, Unit
 from headgate.policies import registry
@@ -223,8 +223,7 @@ def test_a_refused_policy_leaves_everything_as_it_was(opened: Open, policy: str)
         before = session.status()
         with pytest.raises(HeadgateError, match=why):
             session.set_policy(wrong)
-        after = session.status()
-        assert (after.policy, after.classes, after.queries) == (before.policy, before.classes, before.queries)
+        assert lasting(session.status()) == lasting(before)
     session.append("a", rows(5 * len(WRONG)))
     queries[1].resume()
     assert session.drain(PATIENCE)

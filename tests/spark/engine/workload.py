@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from tests.spark.compile.test_oracle import (
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.session import Handle, Session
+from headgate.spark.status import NO_RESULTS, Status, StatusLine
 
 __all__ = [
     "BASE",
@@ -131,3 +133,9 @@ def small_logs(monkeypatch: pytest.MonkeyPatch) -> None:
 def results_of(handle: Handle) -> Counter[Row]:
     """A query's results with their multiplicity."""
     return counted(handle.read())
+
+
+def lasting(status: Status) -> tuple[str, list[StatusLine]]:
+    """A status without what is measured over the last seconds: that changes while nothing happens."""
+    lines = (*status.classes, *status.queries)
+    return status.policy, [replace(line, rate=0.0, recent=NO_RESULTS) for line in lines]

@@ -21,7 +21,7 @@ def test_what_an_append_rejects_is_kept_once(tmp_path: Path) -> None:
     for expected in (3, 0):
         letters = DeadLetters(tmp_path / "s.jsonl")
         assert letters.keep(log.newest) == expected
-        assert (letters.count(), letters.count(LATE), letters.count(NO_EVENT_TIME)) == (3, 1, 1)
+        assert (letters.count(), letters.by_query()) == (3, {})
     first, late, _ = letters.letters()
     assert (first.reason, first.arrival, first.offset, first.append) == (NO_EVENT_TIME, 1.0, None, 2)
     assert first.row == {"id": 2, "name": "n2", "ts": None}
@@ -90,7 +90,7 @@ def test_letters_that_are_not_chosen_stay(tmp_path: Path) -> None:
     assert [letter.reason for letter in taken.letters] == [NO_EVENT_TIME]
     for reader in (letters, DeadLetters(path)):
         assert [letter.offset for letter in reader.letters()] == [1, 2]
-        assert (reader.count(), reader.count(LATE)) == (2, 1)
+        assert reader.count() == 2
         assert reader.keep(done) == 0  # also what was taken of it is known
 
 
@@ -129,3 +129,13 @@ def test_letters_of_a_commit_are_kept_once(tmp_path: Path) -> None:
     assert [(letter.commit, letter.offset) for letter in again.letters()] == [(4, 0), (4, 1), (4, 2), (5, 0)]
     assert again.failed("q") == [((("s", number),), None) for number in (0, 1, 2, 0)]
     assert again.failed("other") == []
+
+
+def test_letters_are_counted_by_query(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    letters = DeadLetters(path)
+    letters.add([Letter("broken JSON", 1.0, text="{")])
+    letters.keep_committed(1, [{"reason": "division by zero", "arrival": 1.0, "query": "fire"}] * 2)
+    letters.keep_committed(2, [{"reason": "division by zero", "arrival": 2.0, "query": "frost"}])
+    for reader in (letters, DeadLetters(path)):
+        assert (reader.count(), reader.by_query()) == (4, {"fire": 2, "frost": 1})

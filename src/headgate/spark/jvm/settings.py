@@ -90,7 +90,7 @@ def builder(master: str = "local[*]", name: str = "headgate") -> SparkSession.Bu
 
 
 def start(master: str, log: Path, name: str = "headgate") -> SparkSession:
-    """Start our own Spark; what its Java process prints is appended to a file and does not go to stderr.
+    """Start our own Spark; what its Java process prints is appended to a file and does not go to stdout or stderr.
 
     Java prints while Spark starts and when Java dies, when Spark's own log is not available.
     """
@@ -123,13 +123,13 @@ def _prepare_log(log: Path) -> int:
 
 
 def _start_java(session_builder: Any, log: Path) -> None:
-    """Start the Java process unless there is one; if PySpark started it, it would print to our stderr."""
+    """Start the Java process unless there is one; if PySpark started it, it would print to our stdout and stderr."""
     context: Any = SparkContext
     if context._gateway is None:
         options = [(key, str(value)) for key, value in session_builder._options.items()]
         conf = SparkConf(loadDefaults=False).setAll(options)
         with log.open("ab") as file:
-            context._ensure_initialized(gateway=launch_gateway(conf, {"stderr": file}))  # type: ignore[no-untyped-call]
+            context._ensure_initialized(gateway=launch_gateway(conf, {"stdout": file, "stderr": file}))  # type: ignore[no-untyped-call]
 
 
 def _error_in_log(log: Path, began: int) -> str:

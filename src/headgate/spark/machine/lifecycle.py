@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
@@ -19,7 +20,7 @@ from headgate.spark.machine.interfaces import (
     ResumePoint,
     query_description,
 )
-from headgate.spark.machine.recent_results import RecentResults
+from headgate.spark.machine.recent_results import RecentCount, RecentResults
 
 if TYPE_CHECKING:
     from headgate.spark.machine.messages import AddQuery
@@ -99,7 +100,7 @@ class Tally:
     jobs: int = 0
     tuples_in: int = 0
     tuples_out: int = 0
-    dead_letters: int = 0
+    newly_taken: RecentCount = field(default_factory=RecentCount)  # those of `tuples_in` that were taken lately
     late: int = 0  # tuples that came too late for its windows
     recent: RecentResults = field(default_factory=RecentResults)
     classes: list[tuple[float, str]] = field(default_factory=list)  # those it has been in: (from when, which)
@@ -112,6 +113,7 @@ class Life:
     query: Query
     state: QueryState = QueryState.CHECKING
     error: str = ""
+    added: float = -inf  # when it came to this engine: it has let no tuple wait before, however old that is
     unfragmented: LayoutView | None = None  # the query as one fragment; None until Spark has checked it
     layout: LayoutView | None = None  # as it is cut now
     starts: dict[Place, int] = field(default_factory=dict)  # the stream offsets from which it reads at all
@@ -213,6 +215,5 @@ class Life:
         self.reported = {key for key in self.reported if all(starts.get(stream, 0) <= at for stream, at in key[0])}
 
     def report(self, keys: set[Any]) -> None:
-        """Count committed failures that were not reported before."""
-        self.tally.dead_letters += len(keys - self.reported)
+        """Remember committed failures, so that each is one dead letter."""
         self.reported |= keys

@@ -1,12 +1,14 @@
-"""The newest results of a query, as the measures want them: when each was committed, and how long it took."""
+"""What a query has done lately: its newest results with the time each took, and how many tuples it has taken."""
 
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
+RECENT = 10.0  # seconds that "lately" means in the status
 KEPT = 50_000  # results of a query that measures are taken over
 _MANY = 1000  # chunks, of runs that give few results each, before they are put together
 
@@ -57,3 +59,32 @@ class RecentResults:
     def chunks(self) -> tuple[Committed, ...]:
         """All that is kept, the oldest first."""
         return tuple(self._chunks)
+
+
+class RecentCount:
+    """Counts what was committed in the last `RECENT` seconds, and forgets what is older.
+
+    >>> taken = RecentCount()
+    >>> for at, count in ((100.0, 30), (105.0, 50), (112.0, 10)):
+    ...     taken.add(at, count)
+    >>> taken.rate(now=114.0), taken.rate(now=114.0, began=110.0)
+    (6.0, 15.0)
+    """
+
+    def __init__(self) -> None:
+        self._counts: deque[tuple[float, int]] = deque()
+
+    def add(self, at: float, count: int) -> None:
+        if count:
+            self._counts.append((at, count))
+            self._forget(at)
+
+    def rate(self, now: float, began: float = -inf) -> float:
+        """How many per second there were lately; `began` is when counting began, perhaps less than `RECENT` ago."""
+        self._forget(now)
+        seconds = min(RECENT, now - began)
+        return sum(count for _, count in self._counts) / seconds if seconds > 0 else 0.0
+
+    def _forget(self, now: float) -> None:
+        while self._counts and self._counts[0][0] <= now - RECENT:
+            self._counts.popleft()

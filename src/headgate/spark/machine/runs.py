@@ -185,11 +185,13 @@ class Runs:
     def add_result(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
         """Count what was committed and put results into the outbox. Returns response times if the policy wants them."""
         tally, gives = life.tally, result.portion.fragment.feeds_name is None
-        times = np.maximum(0.0, written.at - np.asarray(result.arrivals, dtype=float))
+        since = np.maximum(np.asarray(result.arrivals, dtype=float), life.added)
+        times = np.maximum(0.0, written.at - since)
         tally.runs += 1
         tally.jobs += result.jobs
         self.jobs += result.jobs
         tally.tuples_in += result.arrived
+        tally.newly_taken.add(written.at, result.arrived)
         tally.tuples_out += result.count if gives else 0
         tally.late += result.late
         tally.recent.add(written.at, times)

@@ -175,13 +175,19 @@ class Scheduling:
     # -- backlog and rates -------------------------------------------------------------------------------------
 
     def waiting(self, life: Life) -> tuple[int, float]:
-        """The number of tuples that wait for a query, and how long the oldest has waited."""
+        """The number of tuples that wait for a query, and how long the oldest has waited since the query was added.
+
+        So time during which no engine ran does not count. For a query that is not scheduled (paused, suspended, waiting
+        for its sink) these are all tuples that it has yet to read, also those of open windows, and nobody knows how
+        long the oldest has waited.
+        """
         if not life.entered:
-            return 0, 0.0
+            idle = life.state in (QueryState.PAUSED, QueryState.SUSPENDED, QueryState.WAITING)
+            return self._unread(life) if idle else 0, 0.0
         queues = [self.scheduler.queue(queue) for queue in dict.fromkeys(life.queues.values())]
         oldest = min((queue.head for queue in queues), default=inf)
         count = sum(map(len, queues)) if life.busy else self.backlog_size(life)
-        return count, max(0.0, self._context.now - oldest) if oldest < inf else 0.0
+        return count, max(0.0, self._context.now - max(oldest, life.added)) if oldest < inf else 0.0
 
     def backlog_size(self, life: Life) -> int:
         """How many tuples a running query has yet to take from streams and fragment logs, without held ones.
@@ -197,6 +203,11 @@ class Scheduling:
             end = life.end(source.stream, self.ends)
             backlogs[queue.id] = end - life.positions[place] - (queue.log.end - queue.limit)
         return sum(backlogs.values())
+
+    def _unread(self, life: Life) -> int:
+        """How many tuples of its streams a query has yet to read."""
+        streams = set() if life.layout is None else {source.stream for source in life.layout.leaves.values()}
+        return sum(self.lag(life, stream) for stream in streams & self.ends.keys())
 
     def lag(self, life: Life, stream: str) -> int:
         """How many tuples of a stream a query has yet to take, whether it runs or not."""

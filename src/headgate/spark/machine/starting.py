@@ -45,7 +45,7 @@ class Starting:
         if remembered is not None:
             check_same(QUERIES, query.name, remembered.description, definition(query))
             _check_kind(query, remembered)
-        life = Life(query, added_by=command)
+        life = Life(query, added=self._context.now, added_by=command)
         life.tally.classes.append((self._context.now, query.query_class))
         self._context.add(life)
         if remembered is not None and command.lacks:
@@ -84,7 +84,7 @@ class Starting:
             life.error = _waits_for(command.lacks)
             self._context.reply(command.ticket, life.name)
             return
-        life.query, life.added_by = command.query, command
+        life.query, life.added_by, life.added = command.query, command, self._context.now
         self._context.change_state(life, QueryState.CHECKING, "declared again")
         self._check(life, command)
 

@@ -25,6 +25,7 @@ class QueryView:
 
     query: Query
     columns: Any
+    priority: float  # of its class
     state: str
     error: str
     waiting: int
@@ -33,7 +34,7 @@ class QueryView:
     jobs: int
     tuples_in: int
     tuples_out: int
-    dead_letters: int
+    rate: float  # tuples per second that it has taken lately
     late: int
     skipped: int
     undelivered: int  # bytes of results that its sink has yet to take
@@ -161,7 +162,7 @@ class Views:
             classes=dict(network.classes),
             queries=tuple(self._view(life) for life in self._context.lives.values() if life.is_known),
             doing=tuple(
-                f"{', '.join(map(str, doing[slot].units))}: {doing[slot].tuples} tuples" if slot in doing else ""
+                f"{', '.join(map(str, doing[slot].units))}: {doing[slot].tuples:,} tuples" if slot in doing else ""
                 for slot in slots
             ),
             newest=tuple(self._context.newest),
@@ -183,6 +184,7 @@ class Views:
         return QueryView(
             query=life.query,
             columns=life.columns,
+            priority=self._scheduling.scheduler.network.classes[life.query.query_class].priority,
             state=life.state.value,
             error=life.error,
             waiting=waiting,
@@ -191,7 +193,7 @@ class Views:
             jobs=tally.jobs,
             tuples_in=tally.tuples_in,
             tuples_out=tally.tuples_out,
-            dead_letters=tally.dead_letters,
+            rate=tally.newly_taken.rate(self._context.now, life.added),
             late=tally.late,
             skipped=life.skipped,
             undelivered=0 if life.outbox is None else life.outbox.size,

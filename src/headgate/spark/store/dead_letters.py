@@ -139,7 +139,7 @@ class DeadLetters:
             self._cut_torn_line()
         self._header, letters = self._read(self.path)
         self._remove_unfinished()
-        self._reasons = Counter(letter.reason for letter in letters)
+        self._counts = _counted(letters)
         for letter in letters:
             self._header = self._header.with_letter(letter)
         self._unsure = False
@@ -193,8 +193,13 @@ class DeadLetters:
         """All letters that have not been taken, oldest first."""
         return self._read(self.path)[1]
 
-    def count(self, reason: str | None = None) -> int:
-        return self._reasons.total() if reason is None else self._reasons[reason]
+    def count(self) -> int:
+        """How many letters there are."""
+        return self._counts.copy().total()
+
+    def by_query(self) -> dict[str, int]:
+        """How many letters there are of each query; those of the stream itself, rejected or late, are left out."""
+        return {query: count for query, count in self._counts.copy().items() if query is not None}
 
     @_alone
     def take(self, choose: Choose = lambda letter: letter) -> Taken | None:
@@ -223,7 +228,7 @@ class DeadLetters:
             at("letters.take.written")
             self._write_all(self.path, header, rest)
         at("letters.take.after")
-        self._header, self._reasons = header, Counter(letter.reason for letter in rest)
+        self._header, self._counts = header, _counted(rest)
 
     @_alone
     def unsettled(self) -> Taken | None:
@@ -258,7 +263,7 @@ class DeadLetters:
         at("letters.keep.after")
         for letter in letters:
             self._header = self._header.with_letter(letter)
-            self._reasons[letter.reason] += 1
+        self._counts.update(_counted(letters))
 
     def _write_all(self, path: Path, header: Header, letters: Iterable[Letter]) -> None:
         lines = (line(asdict(header)), *(line(_fields(letter)) for letter in letters))
@@ -303,6 +308,11 @@ class DeadLetters:
     def _lines(self, path: Path) -> Iterator[dict[str, Any]]:
         with open(path, encoding="utf-8", newline="\n") as file:
             yield from map(json.loads, file)
+
+
+def _counted(letters: Iterable[Letter]) -> Counter[str | None]:
+    """How many letters there are of each query, and of none."""
+    return Counter(letter.query for letter in letters)
 
 
 def _number(name: str) -> int:
