@@ -43,7 +43,7 @@ PLAIN = object()  # stands for a file that is no table
 
 Call = Callable[[Session, Any], object]
 ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
-    "stream name": (lambda hg, bad: hg.stream(bad, "id bigint"), (*NAMES, "s", "S", "t", "T")),
+    "stream name": (lambda hg, bad: hg.stream(bad, "id int"), (*NAMES, "s", "S", "t", "T")),
     "stream schema": (
         lambda hg, bad: hg.stream("new", bad),
         (
@@ -91,7 +91,7 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
     "class priority": (lambda hg, bad: hg.create_class("new", bad), NUMBERS),
     "class lag": (lambda hg, bad: hg.create_class("new", 1, lag=bad), (*TEXTS[1:], "skip", "skip, tuples=0")),
     "class again": (lambda hg, bad: hg.create_class("low", bad), (2, 0.5)),
-    "query name": (lambda hg, bad: hg.query(bad, COPY), (*NAMES, "probe")),
+    "query name": (lambda hg, bad: hg.query(bad, "SELECT id + 1 AS id FROM s"), (*NAMES, "probe")),
     "query sql": (
         lambda hg, bad: hg.query("new", bad),
         (*TEXTS, "SELECT", "SELECT id FROM nowhere", "SELECT nothing FROM s", "DROP TABLE s", "SELECT 'x"),
@@ -161,10 +161,11 @@ SESSIONS: dict[str, tuple[Any, ...]] = {
     "spark": (3, "local", object(), SparkSession),
     "master": (None, 3, "", "nonsense", "local[0]", "local[x]", "http://x", "spark://"),
     "directory": (3, "", "  ", [], object(), "a\x00b", PLAIN, FOLDER),
-    "policy": TEXTS,
+    "policy": tuple(text for text in TEXTS if text is not None),
     "workers": (0, -1, "2", 101, 1000, 1.5, True, None),
-    "fuse": (*TEXTS, "CLASS"),
-    "seed": (-1, 1.5, "1", None, True),
+    "fuse": (*(text for text in TEXTS if text is not None), "CLASS"),
+    "seed": (-1, 1.5, "1", True),
+    "held": (0, 1, "yes", None),
     "record": (3, "print"),
 }
 
@@ -260,7 +261,7 @@ def test_durations_are_seconds_or_text(session: Session) -> None:
 def test_the_same_class_again_is_the_same_class(session: Session) -> None:
     session.create_class("low", 1.0)
     with pytest.raises(
-        HeadgateError, match="class 'low' exists already, with priority 1; change its priority with set_"
+        HeadgateError, match="'low' exists already with lag none, declared now with lag 'skip, tuples=10'; change its"
     ):
         session.create_class("low", 1.0, lag="skip, tuples=10")
 

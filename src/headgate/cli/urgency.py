@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from headgate.spark.status import StatusLine
 
 SHORT = 2.0  # seconds; a tuple that has waited less is on its way
-ORDER = ("suspended", "late", "waiting", "running", "paused")  # of what is counted; other states come behind
+ORDER = ("suspended", "incomplete", "late", "waiting", "running", "paused")  # of what is counted; other states come behind
 
 
 def shown_state(line: StatusLine) -> str:
@@ -20,7 +20,7 @@ def shown_state(line: StatusLine) -> str:
 
 
 def by_urgency(lines: Iterable[StatusLine]) -> list[StatusLine]:
-    """Suspended queries, late ones, those whose sink or tuples wait, and the rest; then by priority, the oldest first.
+    """Suspended and incomplete queries, late ones, those whose sink or tuples wait, and the rest; then by priority, the oldest first.
 
     Times of waiting count in steps that double (2 s, 4 s, 8 s): otherwise rows would change places at every look.
     """
@@ -36,7 +36,7 @@ def counted_states(lines: Iterable[StatusLine]) -> str:
 
 def _urgency(line: StatusLine) -> tuple[int, int, float]:
     steps = math.floor(math.log2(line.oldest_wait)) if line.oldest_wait >= SHORT else -1
-    if line.state == "suspended":
+    if line.state in ("suspended", "incomplete"):
         group = 0
     elif line.is_late:
         group = 1

@@ -49,7 +49,7 @@ def test_once_reads_what_is_there_and_ends(opened: Open, policy: str) -> None:
     session.close()
     session = opened(policy=policy)
     declare(session, ("a", "b"))
-    with pytest.raises(HeadgateError, match="is in the data directory as a one-time query"):
+    with pytest.raises(HeadgateError, match="exists already with since 'start', once yes, declared now with since"):
         session.query(cases[0].name, cases[0].sql)
     again = [session.query(case.name, case.sql, once=True) for case in cases]
     assert [handle.status.state for handle in again] == ["done"] * len(cases)

@@ -160,10 +160,12 @@ def test_stopping_waits_for_the_run_under_way(session: Session, monkeypatch: pyt
     assert "q" not in session.engine.commits.state.positions
 
 
-def test_a_second_query_of_a_name_is_refused(session: Session) -> None:
+def test_the_same_query_again_is_the_same_query_and_another_is_refused(session: Session) -> None:
     session.query("q", COPY)
-    with pytest.raises(HeadgateError, match="query 'q' exists already"):
-        session.query("q", COPY)
+    assert session.query("q", COPY).name == "q"
+    assert len(session.queries) == 1
+    with pytest.raises(HeadgateError, match="query 'q' exists already with sink 'parquet', declared now with sink 'js"):
+        session.query("q", COPY, sink="jsonl")
 
 
 def test_old_rows_are_read_on_demand(session: Session) -> None:

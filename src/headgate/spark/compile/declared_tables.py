@@ -48,6 +48,9 @@ class Tables(Mapping[str, DataFrame]):
         assert declared.frame is not None
         return declared.frame
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._declared  # also one that is lost, which cannot be read
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._declared)
 
