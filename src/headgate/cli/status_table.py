@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 NARROWEST_NAME = 16  # characters of names that no further column may take away
 WIDE = 80  # characters from which on two spaces separate columns
 HEADING = 4  # lines, that between sums and queries included
-STATES = {"suspended": "red", "incomplete": "red", "late": "yellow", "waiting": "yellow", "paused": "dim", "done": "dim"}  # their styles
+STATES = {
+    "suspended": "red",
+    "incomplete": "red",
+    "late": "yellow",
+    "waiting": "yellow",
+    "paused": "dim",
+    "done": "dim",
+}  # their styles
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from headgate.spark.status import StatusLine
 
 SHORT = 2.0  # seconds; a tuple that has waited less is on its way
-ORDER = ("suspended", "incomplete", "late", "waiting", "running", "paused")  # of what is counted; other states come behind
+ORDER = (
+    "suspended",
+    "incomplete",
+    "late",
+    "waiting",
+    "running",
+    "paused",
+)  # of what is counted; other states come behind
 
 
 def shown_state(line: StatusLine) -> str:

@@ -30,7 +30,7 @@ from headgate.model.values import priority as priority_of
 from headgate.plan.fusion import Fuse
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.declared_tables import DeclaredTable, Tables
-from headgate.spark.engine.catalog_entries import SourceText, stored_stream, stream_entry
+from headgate.spark.engine.catalog_entries import SourceText, stored_class, stored_stream, stream_entry
 from headgate.spark.engine.costs import costs_of
 from headgate.spark.engine.initial_state import new_machine, new_scheduler
 from headgate.spark.engine.owner import SINK, Owner
@@ -195,6 +195,10 @@ class Engine:
         check_name(table.name, "the name of a table")
         if self._tables.add(table, frame):
             self.restoring.plan_again()
+
+    def restore_class(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Declare a class as the catalog has it."""
+        self._owner.ask(m.DeclareClass, stored_class(name, entry), entry)
 
     def restore_table(self, name: str, entry: Mapping[str, Any]) -> None:
         """Read a table as the catalog has it; one that cannot be read keeps its name, and is absent."""

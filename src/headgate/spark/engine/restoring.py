@@ -11,7 +11,6 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from headgate.model import HeadgateError, Operator, Project, Source
-from headgate.spark.engine.catalog_entries import stored_class
 from headgate.spark.machine.definitions import CLASSES, STREAMS, TABLES, declared_query
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class Restoring:
         for name, entry in list(engine.stored(TABLES).items()):
             engine.restore_table(name, entry)
         for name, entry in list(engine.stored(CLASSES).items()):
-            engine.add_class(stored_class(name, entry))
+            engine.restore_class(name, entry)
         replies = [self._send(name, entry) for name, entry in list(engine.commits.state.queries.items())]
         for reply in replies:
             reply.exception()  # the query's state says what is wrong with it

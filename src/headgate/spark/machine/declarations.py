@@ -105,15 +105,14 @@ class Declarations:
         query_class = command.query_class
 
         def ended(error: Exception | None) -> None:
-            classes = self._scheduling.scheduler.network.classes
-            if error is None and query_class.name not in classes:
+            known = self._scheduling.scheduler.network.classes.get(query_class.name)
+            if error is None and known != query_class:
                 self._scheduling.tell(Declared(query_class=query_class))
                 self._lag_limits.limits_changed()
-            elif error is None and classes[query_class.name] != query_class:  # its priority was not known before
-                self._scheduling.tell(PriorityChanged(query_class.name, query_class.priority))
             self._context.reply(command.ticket, error=error)
 
-        self._catalog.declare(CLASSES, query_class.name, class_entry(query_class), ended)
+        entry = class_entry(query_class) if command.entry is None else command.entry
+        self._catalog.declare(CLASSES, query_class.name, entry, ended)
 
     def _set_priority(self, command: m.SetPriority) -> None:
         name = command.query_class

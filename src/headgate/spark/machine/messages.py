@@ -67,9 +67,13 @@ class DeclareTable(Command):
 
 @dataclass(frozen=True, slots=True)
 class DeclareClass(Command):
-    """Declare a query class; declaring the same one again changes nothing."""
+    """Declare a query class; declaring the same one again changes nothing.
+
+    `entry` is what the catalog keeps of it, if that is not all: an older format did not store its priority.
+    """
 
     query_class: QueryClass
+    entry: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
