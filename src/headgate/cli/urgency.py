@@ -27,7 +27,7 @@ def shown_state(line: StatusLine) -> str:
 
 
 def by_urgency(lines: Iterable[StatusLine]) -> list[StatusLine]:
-    """Suspended and incomplete queries, late ones, those whose sink or tuples wait, and the rest; then by priority, the oldest first.
+    """Suspended and incomplete queries, late ones, those that wait, and the rest; then by priority, the oldest first.
 
     Times of waiting count in steps that double (2 s, 4 s, 8 s): otherwise rows would change places at every look.
     """

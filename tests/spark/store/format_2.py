@@ -1,9 +1,9 @@
 """A data directory of format 2, as a Headgate of that time left it when it was killed.
 
 Stream `s` has a sealed log segment, late rows and a tail; `t` has rows that a paused query has not read. Queries were
-cut into fragments, with rows between them; the results of some are only in the commit log, since their sinks had not taken
-them yet: `kept` writes files once an hour, the callback of `called` has refused. `once` has read all. `named` reads a
-table that was a DataFrame.
+cut into fragments, with rows between them. The results of some are only in the commit log, since their sinks had not
+taken them yet: `kept` writes files once an hour, the callback of `called` has refused. `once` has read all. `named`
+reads a table that was a DataFrame.
 
     python -m tests.spark.store.format_2
 """
