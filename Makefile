@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo picture quick test long check format fuzz chaos kill soak versus benchmark clean
+.PHONY: help setup java demo picture quick test long check format fuzz chaos kill reopen soak versus benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -63,6 +63,9 @@ chaos: setup  ## The engine without threads and Spark, under faults of every kin
 
 kill: setup  ## Kill the whole engine 200 times and count what is lost and doubled (an hour)
 	@$(BIN)/python -m tests.spark.execution.kill --kills 200
+
+reopen: setup  ## Kill a directory with 50 queries of every kind 20 times, opened with nothing but its path (a quarter of an hour)
+	@$(BIN)/python -m tests.spark.execution.reopen --kills 20 --seed $(SEED)
 
 soak: setup  ## Half an hour of queries coming and going on Spark; prints and draws what grows
 	@mkdir -p out
