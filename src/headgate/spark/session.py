@@ -349,28 +349,28 @@ class Session:
             status(self.engine, self._began), source_errors=dict(sources.errors), source_notes=dict(sources.notes)
         )
 
-    def close(self) -> Status:
+    def close(self, timeout: float | str | None = None) -> Status:
         """Let active runs end, deliver results to their sinks, and release everything. Returns the final status.
 
-        Acknowledged rows are safe even if this fails, as on a full disk; a second call does nothing more.
+        With a `timeout`, runs that take longer are cancelled and sinks get as long again; the next session on the
+        directory does such runs again. Acknowledged rows are safe even if this fails; a second call does nothing more.
         """
+        patience = arguments.timeout(timeout)
         if in_own_thread():
             raise HeadgateError("a callback cannot close its session", hint="close it where it was opened")
         self.gate.closed = True
         with self._closing:
-            if self._final_status is None:
-                self._close()
-            assert self._final_status is not None
-            return self._final_status
+            return self._final_status or self._close(patience)
 
-    def _close(self) -> None:
+    def _close(self, patience: float | None) -> Status:
         try:
             with quietly():
                 self.source_thread.close()
-                self.engine.close()
+                self.engine.close(patience)
         finally:
             self._final_status = self._status()
             self._release()
+        return self._final_status
 
     def __enter__(self) -> Session:
         return self
