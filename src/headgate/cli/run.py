@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
-import signal
 import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,11 +15,14 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from headgate import logs
 from headgate.cli import options
-from headgate.cli.console import INTERRUPTED, examples, note, show, show_json
+from headgate.cli.background import Background
+from headgate.cli.console import examples, note, show, show_json
+from headgate.cli.ending import end
 from headgate.cli.number_format import duration as duration_text
 from headgate.cli.number_format import read_duration
+from headgate.cli.signals import Interruption, exit_code, noted
+from headgate.cli.spark_start import start_spark
 from headgate.cli.status_table import judged, status_table
 from headgate.plan.fusion import Fuse
 
@@ -40,12 +41,9 @@ EXAMPLES = examples(
 )
 POLL_INTERVAL = 0.05  # seconds between two looks at whether the run is over
 UPDATE = 0.5  # seconds between two pictures
-EXECUTORS = 20.0  # seconds within which a cluster should give one
 _BESIDE = (
     7  # lines of a picture that are neither rows nor workers: title, three of heading, what is left out, two empty
 )
-
-_logger = logs.logger("cli")
 
 PolicyOption = Annotated[
     str | None,
@@ -67,7 +65,10 @@ Dir = Annotated[
     ),
 ]
 For = Annotated[
-    str | None, typer.Option("--for", help='How long to run, as "60 s".', show_default=False, metavar="TIME")
+    str | None,
+    typer.Option(
+        "--for", help='How long to run, as "60 s"; Spark\'s start does not count.', show_default=False, metavar="TIME"
+    ),
 ]
 Record = Annotated[
     Path | None,
@@ -88,11 +89,12 @@ def run(
 ) -> None:
     """Run a workload on Spark and show how it does.
 
-    Ends when --for is over, when all sources have ended and nothing waits, or at Ctrl-C: then running jobs end first.
-    A second run on the same directory goes on where the first one stood.
+    Ends when --for is over, when all sources have ended and nothing waits, or at Ctrl-C. Runs under way get a few
+    seconds and are cancelled then, which loses nothing: what waits is kept, and a second run on the same directory
+    goes on where the first one stood. A second Ctrl-C ends it at once.
     """
     from headgate.spark import arguments
-    from headgate.spark.store.directory import DataDirectory
+    from headgate.spark.store.directory import check_directory
 
     limit = math.inf if lasting is None else read_duration(lasting, "--for")
     arguments.workers(workers, "--workers")
@@ -102,18 +104,18 @@ def run(
     workload = options.load(file, fuse=fuse)
     place = Path("out") / workload.name if directory is None else directory
     _check(workload, file, policy, place)
-    DataDirectory(place).close()  # refuses one that is in use or not ours before Spark takes its time to start
+    check_directory(place)
     settings = {"directory": place, "workers": workers, **({} if policy is None else {"policy": policy})}
     if fuse is not None or workload.fuse is not Fuse.OFF:  # a file that says nothing leaves it to the engine
         settings["fuse"] = workload.fuse
-    status, stopped = _run(workload, master, settings, limit, record, quiet=as_json)
+    status, interruption = _run(workload, master, settings, limit, record, quiet=as_json)
     if as_json:
         show_json(status.to_json())
     else:
         _show(workload, status)
-    _note_failures_and_paths(status, place, record)
-    if stopped:
-        raise typer.Exit(INTERRUPTED)
+    _note_failures_and_paths(status, place, record, interruption)
+    if interruption:
+        raise typer.Exit(exit_code())
 
 
 def _check(workload: Workload, file: Path, policy: str | None, place: Path) -> None:
@@ -134,33 +136,40 @@ def _check(workload: Workload, file: Path, policy: str | None, place: Path) -> N
 
 def _run(
     workload: Workload, master: str, settings: dict[str, Any], limit: float, record: Path | None, *, quiet: bool
-) -> tuple[Status, bool]:
-    """Run the workload; return the last status, and whether Ctrl-C ended it."""
-    from headgate.spark.workload import Schedule, ended_before, left_out, open_workload
+) -> tuple[Status, Interruption]:
+    """Run the workload; return the last status, and whether a signal ended it."""
+    from headgate.spark.workload import Schedule, ended_before, left_out
 
-    interrupts = Interrupts()
     with ExitStack() as stack:
         if record is not None:
             settings["record"] = stack.enter_context(record.open("w", encoding="utf-8")).write
         spark = start_spark(master, settings["directory"] / "spark.log")
-        stack.callback(spark.stop)
-        session = open_workload(workload, spark=spark, **settings)
-        with interrupts, stack.pop_all() as rest:
-            rest.callback(session.close)
-            for name in ended_before(session):
-                note(
-                    f"stream '{name}' ended in an earlier run and gives nothing more; choose another --dir to repeat it"
-                )
-            if unfit := left_out(workload.changes):
-                note(f"left out {unfit} changes of rates, costs or selectivities: only the simulator can make them")
-            note(f"running {workload.name}: Ctrl-C stops it")
-            seconds = _watch(session, Schedule.of(workload), limit, interrupts, quiet=quiet)
-            if interrupts.seen:
-                note("stopping: running jobs end first")
-        return replace(session.close(), seconds=seconds), interrupts.seen  # closed by now: how it stood at the end
+        # In another thread, so that a signal is answered at once whatever Spark does.
+        session = Background(lambda: _open(workload, spark, settings)).result()
+        interruption = stack.enter_context(noted())
+        for name in ended_before(session):
+            note(f"stream '{name}' ended in an earlier run and gives nothing more; choose another --dir to repeat it")
+        if unfit := left_out(workload.changes):
+            note(f"left out {unfit} changes of rates, costs or selectivities: only the simulator can make them")
+        note(f"running {workload.name}: Ctrl-C stops it")
+        try:
+            seconds = _watch(session, Schedule.of(workload), limit, interruption, quiet=quiet)
+        finally:
+            status = end(session, spark.stop)
+        return replace(status, seconds=seconds), interruption
 
 
-def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Interrupts, *, quiet: bool) -> float:
+def _open(workload: Workload, spark: SparkSession, settings: dict[str, Any]) -> Session:
+    from headgate.spark.workload import open_workload
+
+    try:
+        return open_workload(workload, spark=spark, **settings)
+    except BaseException:
+        spark.stop()
+        raise
+
+
+def _watch(session: Session, schedule: Schedule, limit: float, interruption: Interruption, *, quiet: bool) -> float:
     """Poll the session until the run is over; return how many seconds that took."""
     began = time.monotonic()
     console = Console(stderr=True, highlight=False)
@@ -169,18 +178,35 @@ def _watch(session: Session, schedule: Schedule, limit: float, interrupts: Inter
         if console.is_terminal and not quiet:
             live = stack.enter_context(Live(console=console, auto_refresh=False, transient=True))
         following = 0.0
+        changes = Changes(session, schedule)
         while True:
             seconds = time.monotonic() - began
-            for refused in schedule.advance(session, seconds):
-                note(refused)
+            changes.advance(seconds)
             over = seconds >= limit or (session.source_thread.ended and session.engine.drained())
-            if over or interrupts.seen:
+            if over or interruption:
                 return seconds
             if live is not None and seconds >= following:
                 live.update(_picture(session.status(), seconds, console.height), refresh=True)
                 took = time.monotonic() - began - seconds
                 following = seconds + max(UPDATE, 10 * took)  # looking must not cost what it looks at
             time.sleep(min(POLL_INTERVAL, max(0.0, limit - seconds)))
+
+
+class Changes:
+    """Applies changes that are due, in another thread: one may wait until runs have ended, and --for must not."""
+
+    def __init__(self, session: Session, schedule: Schedule) -> None:
+        self._session, self._schedule = session, schedule
+        self._under_way: Background[list[str]] | None = None
+
+    def advance(self, seconds: float) -> None:
+        """Begin the changes that are due so many seconds after the start, and note those that were refused."""
+        if self._under_way is not None and self._under_way.ended(0.0):
+            for refused in self._under_way.result():
+                note(refused)
+            self._under_way = None
+        if self._under_way is None and self._schedule.is_due(seconds):
+            self._under_way = Background(lambda: self._schedule.advance(self._session, seconds))
 
 
 def _picture(status: Status, seconds: float, height: int) -> Group:
@@ -198,63 +224,6 @@ def _source_failures(status: Status) -> list[str]:
     return [f"the source of stream '{stream}' failed: {error}" for stream, error in status.source_errors.items()]
 
 
-class Interrupts:
-    """Notes Ctrl-C and a polite kill instead of breaking off; a second one breaks off.
-
-    PySpark's own handler would cancel the jobs that are to end. What was there when this was made comes back.
-    """
-
-    def __init__(self) -> None:
-        self.seen = False
-        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def __enter__(self) -> Interrupts:
-        for number in self._before:
-            signal.signal(number, self._note)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.seen:
-            raise KeyboardInterrupt
-        self.seen = True
-
-
-def start_spark(master: str, log: Path) -> SparkSession:
-    """Start Spark; its output and that of the JVM go to a log file."""
-    from headgate.spark.jvm.settings import start
-    from headgate.spark.jvm.spark_logs import spark_log_to
-
-    note("starting Spark …")
-    began = time.monotonic()
-    spark = start(master, log)
-    spark_log_to(spark, log)
-    _logger.info("spark started", master=master, seconds=time.monotonic() - began, log=log)
-    if not master.startswith("local"):
-        _note_missing_executors(spark, master)
-    return spark
-
-
-def _note_missing_executors(spark: SparkSession, master: str) -> None:
-    """Print a note if a cluster grants no executor for a while: Spark would wait silently."""
-    context: Any = spark.sparkContext
-    until = time.monotonic() + EXECUTORS
-    while context._jsc.sc().getExecutorMemoryStatus().size() < 2:  # the driver counts
-        if time.monotonic() > until:
-            memory = context.getConf().get("spark.executor.memory", "1g")
-            note(
-                f"no executor from {master} after {EXECUTORS:g} s, waiting on: it needs a worker with a free core and "
-                f"{memory} of memory (spark.executor.memory, in spark-defaults.conf or PYSPARK_SUBMIT_ARGS)"
-            )
-            return
-        time.sleep(0.1)
-
-
 def _show(workload: Workload, status: Status) -> None:
     queries = len(status.queries)
     lasted = f"{duration_text(round(status.seconds, 1))} under {status.policy}"
@@ -270,8 +239,8 @@ def _counted(status: Status) -> str:
     return f"{status.runs:,} runs, {status.spark_jobs:,} Spark jobs"
 
 
-def _note_failures_and_paths(status: Status, place: Path, record: Path | None) -> None:
-    """Print what failed, and where results and logs are."""
+def _note_failures_and_paths(status: Status, place: Path, record: Path | None, interruption: Interruption) -> None:
+    """Print what failed, what is left to do, and where results and logs are."""
     for failure in _source_failures(status):
         note(failure)
     for stream, text in status.source_notes.items():
@@ -287,4 +256,11 @@ def _note_failures_and_paths(status: Status, place: Path, record: Path | None) -
         note(f"{letters:,} dead {'letter' if letters == 1 else 'letters'}: headgate dead {shown}")
     if record is not None:
         note(f"wrote {record}")
-    note(f"results: headgate results {shown} QUERY")
+    waiting = sum(line.waiting for line in status.queries)
+    left = f"{waiting:,} {'tuple waits' if waiting == 1 else 'tuples wait'}" if waiting else ""
+    parts = (
+        "headgate: interrupted" if interruption else "",
+        f"{left} and will be done when you run it again" if left else "",
+        f"results{' so far' if left else ''}: headgate results {shown} QUERY",
+    )
+    note("; ".join(filter(None, parts)))

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from headgate.cli.run import _note_failures_and_paths, _picture
+from headgate.cli.signals import Interruption
 from headgate.cli.status_table import status_table
 from headgate.metrics.measures.response import Distribution
 from headgate.model import HeadgateError
@@ -146,5 +147,20 @@ def test_files_that_a_source_does_not_read_are_named(capsys: pytest.CaptureFixtu
     text = "1 file is not read: notes.txt in 'in'"
     noted = replace(status(), dead_letters={"s": 0}, source_notes={"s": text})
     assert noted.to_json()["streams"] == {"s": {"dead_letters": 0, "note": text}}
-    _note_failures_and_paths(noted, Path("out/x"), None)
+    _note_failures_and_paths(noted, Path("out/x"), None, Interruption())
     assert f"stream 's': {text}" in capsys.readouterr().err
+
+
+def test_the_last_line_says_what_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    calm = replace(status(), queries=tuple(replace(line, waiting=0) for line in status().queries))
+    interruption = Interruption()
+    _note_failures_and_paths(calm, Path("out/x"), None, interruption)
+    _note_failures_and_paths(status(), Path("out/x"), None, interruption)
+    interruption.first(2)
+    _note_failures_and_paths(status(), Path("out/x"), None, interruption)
+    waits = "24,680 tuples wait and will be done when you run it again; results so far: headgate results out/x QUERY"
+    assert capsys.readouterr().err.splitlines() == [
+        "results: headgate results out/x QUERY",
+        waits,
+        f"headgate: interrupted; {waits}",
+    ]
