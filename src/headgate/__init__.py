@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from headgate.model.errors import HeadgateError
-
 if TYPE_CHECKING:
+    from headgate.model.errors import HeadgateError
     from headgate.spark.session import Session
 
 __all__ = ["HeadgateError", "Session", "__version__"]
@@ -17,9 +16,13 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """`headgate.Session` needs Spark, which takes a while to import: only when it is asked for."""
+    """Imported only when asked for: Spark takes a while, and the command line must be able to answer Ctrl-C first."""
     if name == "Session":
         from headgate.spark.session import Session
 
         return Session
+    if name == "HeadgateError":
+        from headgate.model.errors import HeadgateError
+
+        return HeadgateError
     raise AttributeError(f"module 'headgate' has no attribute '{name}'")

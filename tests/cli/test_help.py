@@ -78,7 +78,7 @@ def test_run_tells_its_default_policy(headgate: Headgate) -> None:
 def test_completion_of_values(command: str, offered: list[str]) -> None:
     words = f"headgate {command}"
     asked = {"_HEADGATE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
-    script = "import sys; sys.argv[0] = 'headgate'; from headgate.cli.main import run; run()"
+    script = "import sys; sys.argv[0] = 'headgate'; from headgate.cli.entry import run; run()"
     said = subprocess.run(
         [sys.executable, "-c", script], env={**os.environ, **asked}, capture_output=True, text=True, check=False
     )

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from headgate import __version__
+from headgate.cli import child_processes
 
-HEADGATE = (sys.executable, "-c", "from headgate.cli.main import run; run()")
+HEADGATE = (sys.executable, "-c", "from headgate.cli.entry import run; run()")
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -82,6 +83,45 @@ def test_ctrl_c_ends_a_simulation(long: Path) -> None:
     assert (code, stdout) == (130, "")
     assert "headgate: interrupted" in stderr
     assert "Traceback" not in stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_imports_is_one_line(number: signal.Signals) -> None:
+    command = [*HEADGATE, "simulate", "none.toml"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        _wait_until_caught(process.pid, signal.SIGTERM)
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout, stderr) == (128 + number, "", "headgate: interrupted\n")
+
+
+def _wait_until_caught(process: int, number: int) -> None:
+    """Wait until a process has its own answer to a signal: that comes before anything that takes a while."""
+    end = time.monotonic() + 40.0
+    caught = 0
+    while not caught >> (number - 1) & 1:
+        assert time.monotonic() < end
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+        caught = int(next(line for line in status.splitlines() if line.startswith("SigCgt")).split()[1], 16)
+
+
+@pytest.mark.slow
+def test_a_polite_kill_ends_the_processes_of_a_comparison(long: Path) -> None:
+    command = [*HEADGATE, "compare", str(long), "--jobs", "2", "--duration", "20 min"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        started: list[int] = []
+        while len(started) < 3:  # two that simulate, and one of multiprocessing's own
+            assert process.poll() is None
+            started = child_processes._below(process.pid)
+            time.sleep(0.05)
+        process.terminate()
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (143, "")
+    assert stderr == "headgate: interrupted, 0 of 31 policies finished\n"
+    end = time.monotonic() + 40.0
+    while any(map(child_processes._runs, started)):  # multiprocessing's own ends once it notices
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_errors_have_no_traceback() -> None:

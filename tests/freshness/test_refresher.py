@@ -203,7 +203,7 @@ def test_a_killed_run_goes_on(tmp_path: Path, site: Site) -> None:
     table.write_text(f"id,change_rate,access\n{site.url('a')},1,1\n{site.url('b')},1,1\n", encoding="utf-8")
     words = ("fresh", "run", str(table), "-b", "40", "--period", "1 s", "--dir", str(tmp_path / "mirror"))
     code = f"import sys; sys.argv = ['headgate', *{words!r}, '--for', sys.argv[1], '--json']\n"
-    command = [sys.executable, "-c", code + "from headgate.cli.main import run; run()"]
+    command = [sys.executable, "-c", code + "from headgate.cli.entry import run; run()"]
     with subprocess.Popen([*command, "60 s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 30
         while site.answers.total() < 20 and time.monotonic() < deadline:

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 pytestmark = pytest.mark.spark
 
-HEADGATE = (sys.executable, "-c", "from headgate.cli.main import run; run()")
+HEADGATE = (sys.executable, "-c", "from headgate.cli.entry import run; run()")
 ROWS = "id,change_rate,access\na,1,5\nb,2,4\nc,3,3\nd,4,2\ne,5,1\n"
 
 

@@ -70,6 +70,27 @@ def session(opened: Open) -> Session:
     return session
 
 
+def test_what_is_cancelled_at_the_end_is_done_once_by_the_next_session(opened: Open) -> None:
+    for first in range(0, 20, 5):
+        session = opened()
+        declare(session, ("a",))
+        query = session.query("q", COPY, query_class="low")
+        session.append("a", rows(first))
+        ended = session.close(timeout=0.0)
+        assert [(line.state, line.error) for line in ended.queries] == [("running", "")]
+    session = opened()
+    declare(session, ("a",))
+    query = session.query("q", COPY, query_class="low")
+    assert session.drain(PATIENCE)
+    assert ids(query) == list(range(20))
+
+
+def test_a_wrong_timeout_closes_nothing(session: Session) -> None:
+    with pytest.raises(HeadgateError, match="timeout"):
+        session.close(timeout="soon")
+    assert session.streams
+
+
 def test_every_call_on_a_closed_session_is_refused(session: Session) -> None:
     query = session.query("q", COPY, query_class="low")
     session.append("a", rows(0))

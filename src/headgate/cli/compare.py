@@ -12,6 +12,7 @@ import typer
 from headgate.cli import options
 from headgate.cli.console import examples, interrupted, note, show_json
 from headgate.cli.progress import Bar
+from headgate.cli.signals import raised
 from headgate.cli.simulate import show_reports
 from headgate.model import HeadgateError
 
@@ -74,7 +75,7 @@ def compare(
     if as_json:
         show_json(_as_json(workload, by, ranking, left_out, failed, chosen))
     else:
-        _show(workload, ranking, by, left_out, failed)
+        _show(workload, ranking, by, left_out if ranking or complete else {}, failed)
     if plot is not None and ranking:
         _draw(workload, ranking, by, finished, plot, width)
     if not complete:
@@ -122,7 +123,7 @@ def _run(
 
     finished: dict[str, Finished] = {}
     try:
-        with Bar(len(policies), patience=0.0) as bar:
+        with raised(), Bar(len(policies), patience=0.0) as bar:
             for policy, result in run_all(workload, policies, jobs, bin, keep):
                 finished[policy] = result
                 bar.at(len(finished), policy)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from headgate.cli.signals import exit_code
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
-INTERRUPTED = 130  # the exit code after Ctrl-C
 
 
 def examples(*lines: str) -> str:
@@ -24,9 +24,9 @@ def note(text: str) -> None:
 
 
 def interrupted(finished: int, asked: int) -> typer.Exit:
-    """The exit after Ctrl-C, once the results of finished policies are shown."""
+    """The exit after a signal, once the results of finished policies are shown."""
     note(f"headgate: interrupted, {finished} of {asked} policies finished")
-    return typer.Exit(INTERRUPTED)
+    return typer.Exit(exit_code())
 
 
 def show(*parts: RenderableType) -> None:

@@ -1,8 +1,7 @@
-"""The command line's entry point: its commands, and how errors are printed."""
+"""The command line: its commands, and how errors are printed. A shell begins in `entry`."""
 
 from __future__ import annotations
 
-import io
 import sys
 from typing import Annotated, Any
 
@@ -11,9 +10,10 @@ import typer
 from headgate import __version__, logs
 from headgate.cli import check, compare, dead_letters, explain, journal, policies, results, simulate, sweep, trace
 from headgate.cli import run as engine
-from headgate.cli.console import INTERRUPTED, examples, note
+from headgate.cli.console import examples, note
 from headgate.cli.fresh import app as fresh
 from headgate.cli.help_texts import ReadableCommand, ReadableGroup
+from headgate.cli.signals import exit_code
 from headgate.model import HeadgateError
 
 
@@ -27,7 +27,7 @@ class CommandGroup(ReadableGroup):
         except HeadgateError as error:
             raise _failed(str(error), 2) from None
         except KeyboardInterrupt:
-            raise _failed("interrupted", INTERRUPTED) from None
+            raise _failed("interrupted", exit_code()) from None
         except BrokenPipeError:
             raise  # typer ends quietly
         except OSError as error:
@@ -88,14 +88,6 @@ def front(
         logs.configure("info" if verbose == 1 else "debug")
     else:
         logs.configure_from_environment()
-
-
-def run() -> None:
-    """The entry point."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show ├─ gets ?, not a traceback
-            stream.reconfigure(errors="replace")
-    app()
 
 
 def _failed(text: str, code: int) -> typer.Exit:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 
+from headgate.cli.signals import held_back
 from headgate.metrics import Records, Report, measure
 from headgate.model import HeadgateError
 from headgate.policy_files import PolicyFile, load_policies
@@ -31,9 +31,10 @@ def run_all(
 ) -> Iterator[tuple[str, Finished]]:
     """Yield every policy with its result, in the order in which they finish; closing the iterator ends the rest."""
     workers = max(1, min(jobs or os.cpu_count() or 1, len(policies)))
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
-        with _interrupts_ignored():
+        resource_tracker.ensure_running()  # if it started below, it would let Ctrl-C through again
+        with held_back():  # Ctrl-C reaches every process of the terminal; this one decides what it means
             futures = {
                 pool.submit(run_one, workload, policy, bin, keep, load_policies(policy)): policy for policy in policies
             }
@@ -72,18 +73,3 @@ def _end(pool: ProcessPoolExecutor) -> None:
     for process in multiprocessing.active_children():
         process.terminate()
     pool.shutdown()
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches every process of the terminal; the parent decides what it means."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C while processes start: they inherit this, and would print a traceback before they can."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

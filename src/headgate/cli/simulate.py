@@ -16,6 +16,7 @@ from headgate.cli.console import examples, interrupted, note, show, show_json, s
 from headgate.cli.number_format import duration as duration_text
 from headgate.cli.progress import Bar
 from headgate.cli.report_tables import MARK, marked, report_tables
+from headgate.cli.signals import raised
 
 if TYPE_CHECKING:
     from headgate.metrics import Records, Report
@@ -132,7 +133,7 @@ def _simulate_all(
     """The records of the policies that finished, and whether all of them did."""
     runs: dict[str, Records] = {}
     try:
-        with Bar(len(policies)) as bar:
+        with raised(), Bar(len(policies)) as bar:
             for number, policy in enumerate(policies):
                 runs[policy] = _simulate_one(workload, policy, traces.get(policy), bin, bar, number)
                 if policy in traces:

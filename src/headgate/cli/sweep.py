@@ -10,8 +10,9 @@ import typer
 
 from headgate.cli import options
 from headgate.cli.compare import check_measure
-from headgate.cli.console import INTERRUPTED, examples, note, show_json
+from headgate.cli.console import examples, note, show_json
 from headgate.cli.progress import Bar
+from headgate.cli.signals import exit_code, raised
 from headgate.cli.simulate import DEFAULT
 from headgate.sweep.finished_results import FinishedResults
 
@@ -108,7 +109,7 @@ def _run_missing(plan: Sweep, finished: FinishedResults, master: str, bin: float
         note(f"{len(present)} of {len(plan.tasks)} simulations are finished already")
     failed: dict[str, str] = {}
     try:
-        with Bar(len(plan.tasks), patience=0.0, what="simulations") as bar:
+        with raised(), Bar(len(plan.tasks), patience=0.0, what="simulations") as bar:
             bar.at(len(present))
             results = _run_on_spark(plan, missing, master, finished.folder / "spark.log", bin, bar)
             for number, result in enumerate(results, len(present) + 1):
@@ -127,7 +128,7 @@ def _run_on_spark(
 ) -> Iterator[SweepResult]:
     if not missing:
         return
-    from headgate.cli.run import start_spark
+    from headgate.cli.spark_start import start_spark
     from headgate.sweep.spark_tasks import run_tasks
 
     spark = start_spark(master, log)
@@ -179,6 +180,6 @@ def _summarize(
         note(f"wrote {written[0]}" + (f" and {len(written) - 1} pictures beside it" if written[1:] else ""))
     if not complete:
         note(f"headgate: interrupted, {len(rows)} of {len(plan.tasks)} simulations finished; run it again to go on")
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(exit_code())
     if failed and not rows:
         raise typer.Exit(2)

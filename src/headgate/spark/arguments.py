@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from headgate.model import HeadgateError, QoS, check_name, unknown
 from headgate.model.values import as_text, located, text, whole
 from headgate.plan.fusion import Fuse
+from headgate.spark.store.directory import check_directory
 from headgate.workload.fields import check_columns, read_ahead, read_columns, read_qos, read_span
 
 MOST_WORKERS = 100  # each is a thread that runs a Spark job
@@ -138,7 +139,7 @@ def running_spark(value: object) -> SparkSession:
 
 
 def folder(value: object) -> Path | None:
-    """The data directory; None: a temporary one."""
+    """The data directory, if it can be opened; None: a temporary one."""
     if value is None:
         return None
     if not isinstance(value, str | os.PathLike) or not str(value).strip():
@@ -146,7 +147,9 @@ def folder(value: object) -> Path | None:
         raise HeadgateError(
             f"must be a path, found {shown}", where="directory", hint="leave it out for a temporary one"
         )
-    return Path(os.fsdecode(value))
+    path = Path(os.fsdecode(value))
+    check_directory(path)
+    return path
 
 
 def columns(value: Any) -> tuple[tuple[str, str], ...]:

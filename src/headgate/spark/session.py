@@ -504,8 +504,11 @@ class Session:
             status(self.engine, self._began), source_errors=dict(sources.errors), source_notes=dict(sources.notes)
         )
 
-    def close(self) -> Status:
+    def close(self, timeout: float | str | None = None) -> Status:
         """Let running jobs end, deliver results to their sinks and release everything. Returns the last `Status`.
+
+        * `timeout`: how long jobs may take to end, before they are cancelled; sinks get as long again. The next session
+          on the directory does cancelled runs again. Without one, jobs are not cancelled.
 
         Rows that were appended are safe even if this fails, as on a full disk. A second call does nothing more.
         Afterwards every call is refused, except a handle's `name`, `schema` and, with a `directory`, `read`.
@@ -513,23 +516,22 @@ class Session:
         >>> hg.close().policy
         'mbd, inversion=dsp'
         """
+        patience = arguments.timeout(timeout)
         if in_own_thread():
             raise HeadgateError("a callback cannot close its session", hint="close it where it was opened")
         self.gate.closed = True
         with self._closing:
-            if self._final_status is None:
-                self._close()
-            assert self._final_status is not None
-            return self._final_status
+            return self._final_status or self._close(patience)
 
-    def _close(self) -> None:
+    def _close(self, patience: float | None) -> Status:
         try:
             with quietly():
                 self.sources.thread.close()
-                self.engine.close()
+                self.engine.close(patience)
         finally:
             self._final_status = self._status()
             self._release()
+        return self._final_status
 
     def __enter__(self) -> Session:
         return self

@@ -96,9 +96,13 @@ class Schedule:
     due: list[tuple[float, Action]]
 
     @classmethod
-    def of(cls, workload: Workload) -> Schedule:
-        actions = [(change.at, action) for change in workload.changes if (action := _action(change)) is not None]
+    def of(cls, changes: Iterable[Change]) -> Schedule:
+        actions = [(change.at, action) for change in changes if (action := _action(change)) is not None]
         return cls(sorted(actions, key=lambda timed: timed[0]))
+
+    def is_due(self, seconds: float) -> bool:
+        """Whether a change is due so many seconds after the start."""
+        return bool(self.due) and self.due[0][0] <= seconds
 
     def advance(self, session: Session, seconds: float) -> list[str]:
         """Apply the changes that are due so many seconds after the start; returns why some were refused.
@@ -106,7 +110,7 @@ class Schedule:
         A change that does not fit any more, as of a query that has been stopped, must not end a run.
         """
         refused = []
-        while self.due and self.due[0][0] <= seconds:
+        while self.is_due(seconds):
             at, action = self.due.pop(0)
             try:
                 action(session)

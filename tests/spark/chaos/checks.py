@@ -35,7 +35,8 @@ def each_step(world: World) -> None:
             log = world.system.ingest.logs.get(source.stream)
             if log is not None and place in life.positions and life.positions[place] > log.end:
                 raise BrokenError(f"'{life.name}' stands at {life.positions[place]} of {source.stream}, {log.end}")
-        if life.entered and not life.busy and life.state is QueryState.RUNNING:
+        asked_again = not machine.runs.cancelled  # else the tuples of cancelled runs are in no queue, only in the logs
+        if asked_again and life.entered and not life.busy and life.state is QueryState.RUNNING:
             _balance(world, life)
 
 

@@ -18,6 +18,7 @@ from headgate.spark.compile.prepared_query import Result
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.fused_jobs import FusedJobs
 from headgate.spark.execution.query_run import QueryRun
+from headgate.spark.machine.tasks import RunCancelledError
 
 TYPES: Mapping[str, DataType] = {"bigint": LongType(), "timestamp": TimestampType()}
 RAISES = "raises after a while"
@@ -38,9 +39,15 @@ class Jobs:
     def __init__(self, fault: Callable[[], None]) -> None:
         self._fault = fault
         self.java = NoJava()
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        self._cancelled = True
 
     def run(self, group: str, description: str, evaluate: Callable[[], Any]) -> tuple[Any, int]:
         del group, description
+        if self._cancelled:
+            raise RunCancelledError("the engine closes")
         self._fault()
         return evaluate(), 1
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -355,7 +356,8 @@ class World:
 
     def close(self) -> None:
         if self.closing is None:
-            self.closing = m.Close(self.users.ticket(), 3.0)
+            run_patience = self.chance.choice((inf, inf, 1.0, 0.0))
+            self.closing = m.Close(self.users.ticket(), 3.0, run_patience)
             self.say("close")
             self.system.tell(self.closing)
 

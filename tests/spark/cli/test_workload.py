@@ -11,6 +11,7 @@ import pytest
 
 from headgate.cli.live_display import picture
 from headgate.cli.run import _note_failures_and_paths
+from headgate.cli.signals import Interruption
 from headgate.model import HeadgateError
 from headgate.spark.session import Session
 from headgate.spark.status import Status
@@ -47,7 +48,7 @@ class Told:
 
 def test_changes_come_when_they_are_due() -> None:
     workload = parse_workload(CHANGING)
-    schedule, told = Schedule.of(workload), Told()
+    schedule, told = Schedule.of(workload.changes), Told()
     for seconds in (0.5, 2.5, 9.0):
         schedule.advance(cast(Session, told), seconds)
         told.told.append(("until", seconds))
@@ -69,7 +70,7 @@ def test_a_change_that_does_not_fit_is_left_out_and_the_others_come() -> None:
             raise HeadgateError("there is no graph", hint="give one")
 
     told = Refuses()
-    refused = Schedule.of(parse_workload(CHANGING)).advance(cast(Session, told), 9.0)
+    refused = Schedule.of(parse_workload(CHANGING).changes).advance(cast(Session, told), 9.0)
     assert refused == ["the change at 1 s was left out: there is no graph; give one"]
     assert told.told == [("q",), ("move", "high"), ("set_priority", "high", 80.0)]
 
@@ -92,5 +93,20 @@ def test_files_that_a_source_does_not_read_are_named(capsys: pytest.CaptureFixtu
     text = "1 file is not read: notes.txt in 'in'"
     noted = replace(status(), dead_letters={"s": 0}, source_notes={"s": text})
     assert noted.to_json()["streams"] == {"s": {"dead_letters": 0, "note": text}}
-    _note_failures_and_paths(noted, Path("out/x"), None)
+    _note_failures_and_paths(noted, Path("out/x"), None, Interruption())
     assert f"stream 's': {text}" in capsys.readouterr().err
+
+
+def test_the_last_line_says_what_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    calm = replace(status(), queries=tuple(replace(line, waiting=0) for line in status().queries))
+    interruption = Interruption()
+    _note_failures_and_paths(calm, Path("out/x"), None, interruption)
+    _note_failures_and_paths(status(), Path("out/x"), None, interruption)
+    interruption.first(2)
+    _note_failures_and_paths(status(), Path("out/x"), None, interruption)
+    waits = "24,680 tuples wait and will be done when you run it again; results so far: headgate results out/x QUERY"
+    assert capsys.readouterr().err.splitlines() == [
+        "results: headgate results out/x QUERY",
+        waits,
+        f"headgate: interrupted; {waits}",
+    ]

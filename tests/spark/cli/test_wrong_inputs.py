@@ -69,7 +69,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("command", WRONG)
 def test_wrong_input(headgate: Headgate, command: str) -> None:
+    before = sorted(Path().rglob("*"))
     result = headgate(*command.split())
+    assert sorted(Path().rglob("*")) == before
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.startswith("headgate: ")

@@ -125,6 +125,6 @@ def test_every_run_with_results_is_spark_work(opened: Open) -> None:
     assert all(tally.jobs for tally in runs)
     assert session.status().spark_jobs == sum(tally.jobs for tally in runs)
     newest = f"headgate-{session.engine.overview().decided}-"
-    groups = [tracker.getJobIdsForGroup(newest + name) for name in handles]
+    groups = [tracker.getJobIdsForGroup(session.engine.runner.own_group(newest + name)) for name in handles]
     infos = [tracker.getJobInfo(job) for group in groups for job in group]
     assert all(info is None or info.status == "SUCCEEDED" for info in infos)

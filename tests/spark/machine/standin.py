@@ -127,12 +127,12 @@ class StandIn:
     def ask(self, kind: Any, *given: Any) -> int:
         """Give a command; its ticket."""
         self.tickets += 1
-        self._handle(kind(self.tickets, *given))
+        self.handle(kind(self.tickets, *given))
         return self.tickets
 
     def append(self, stream: str, count: int) -> None:
         self.ends[stream] += count
-        self._handle(m.Appended(stream, self.ends[stream], ((1.0, count),)))
+        self.handle(m.Appended(stream, self.ends[stream], ((1.0, count),)))
 
     def answer_all(self, fail: int | None = None) -> None:
         """Answer tasks until there are none; the one with this number, of those that commands lead to, fails."""
@@ -142,9 +142,9 @@ class StandIn:
             fails = not _of_a_run(task) and count == fail
             count += not _of_a_run(task)
             if fails:
-                self._handle(m.Answer(task, error=HeadgateError("it was made to fail")))
+                self.handle(m.Answer(task, error=HeadgateError("it was made to fail")))
             else:
-                self._handle(m.Answer(task, self._perform(task)))
+                self.handle(m.Answer(task, self._perform(task)))
 
     def answer_one(self, random: Random, failing: float) -> None:
         """Answer any of the tasks that wait; some fail, those of sinks and commits too."""
@@ -152,11 +152,11 @@ class StandIn:
             return
         task = self.pending.pop(random.randrange(len(self.pending)))
         if random.random() < failing:
-            self._handle(m.Answer(task, error=HeadgateError("it was made to fail")))
+            self.handle(m.Answer(task, error=HeadgateError("it was made to fail")))
         else:
-            self._handle(m.Answer(task, self._perform(task)))
+            self.handle(m.Answer(task, self._perform(task)))
 
-    def _handle(self, message: m.Message) -> None:
+    def handle(self, message: m.Message) -> None:
         for out in self.machine.handle(message, self.now):
             if isinstance(out, t.Task):
                 self.pending.append(out)

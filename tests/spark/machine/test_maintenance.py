@@ -36,7 +36,7 @@ class Recording(StandIn):
             if self.add_meanwhile:
                 self.ask(m.AddQuery, query("meanwhile", SQL))
                 check = self.pending.pop()
-                self._handle(m.Answer(check, self._perform(check)))  # it gets its positions
+                self.handle(m.Answer(check, self._perform(check)))  # it gets its positions
             return self.needed
         return super()._perform(task)
 

@@ -17,7 +17,7 @@ from tests.spark.engine.workload import PATIENCE, declare, lasting
 from tests.spark.machine.standin import STREAMS, StandIn, query
 
 from headgate.model import HeadgateError, QueryClass, Stream
-from headgate.spark.engine.engine import Engine
+from headgate.spark.engine import engine
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.lifecycle import POSSIBLE, TRANSITIONS, QueryState
 from headgate.spark.session import Session
@@ -315,7 +315,7 @@ def test_a_callback_that_never_returns_is_left_behind_at_close_and_named(
     good = session.query("good", COPY, query_class="low")
     session.append("a", rows(0))
     assert entered.wait(PATIENCE)
-    monkeypatch.setattr(session.engine, "close", lambda: Engine.close(session.engine, 0.2))
+    monkeypatch.setattr(engine, "PATIENCE", 0.2)
     with caplog.at_level(logging.WARNING, "headgate"):
         ended = session.close()
     never.set()

@@ -30,7 +30,7 @@ def with_arrivals(machine: StandIn, arrivals: tuple[float, ...], at: float) -> N
             value = [replace(result, arrivals=arrivals) for result in value]
         else:
             value = replace(value, at=at)
-        machine._handle(m.Answer(task, value))
+        machine.handle(m.Answer(task, value))
     machine.answer_all()
 
 
@@ -41,7 +41,7 @@ def test_time_before_a_query_was_added_is_no_waiting() -> None:
     machine.ask(m.AddQuery, replace(query("q", SQL), since="start"), None, None, "files", 1.0, None)
     while not any(isinstance(task, t.Evaluate) for task in machine.pending):
         task = machine.pending.pop(0)
-        machine._handle(m.Answer(task, machine._perform(task)))
+        machine.handle(m.Answer(task, machine._perform(task)))
     machine.now = DAY + 2.0
     machine.append("a", 4)
     seen = view(machine)

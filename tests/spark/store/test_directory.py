@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from headgate.model import HeadgateError, check_name
 from headgate.spark.store.atomic_files import safe_name, write_json
-from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.directory import DataDirectory, check_directory
 
 SECOND = """
 import sys
@@ -71,6 +72,38 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(HeadgateError, match="cannot make"):
         DataDirectory(tmp_path / "file")
+
+
+def test_a_refused_directory_stays_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "draft.tmp").touch()
+    (tmp_path / "file").touch()
+    (tmp_path / "old").mkdir()
+    write_json(tmp_path / "old" / "headgate.json", {"format": 0})
+    before = sorted(tmp_path.rglob("*"))
+    for name in ("full", "file", "file/below", "old", f"new/{'x' * 300}", "new/\0"):
+        for refuse in (DataDirectory, check_directory):
+            with pytest.raises(HeadgateError, match=f"^{re.escape(str(tmp_path))}"):
+                refuse(tmp_path / name)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_directory_can_be_checked_without_making_it(tmp_path: Path) -> None:
+    check_directory(tmp_path / "deep" / "data")
+    assert list(tmp_path.iterdir()) == []
+    with DataDirectory(tmp_path / "data"), pytest.raises(HeadgateError, match="in use"):
+        check_directory(tmp_path / "data")
+    check_directory(tmp_path / "data")
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_rights_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(HeadgateError, match="cannot make the data directory: Permission denied"):
+        check_directory(tmp_path / "data")
+    with pytest.raises(HeadgateError, match="cannot write: Permission denied"):
+        check_directory(tmp_path)
+    tmp_path.chmod(0o700)
 
 
 @pytest.mark.parametrize("where", ["lock", "streams"])

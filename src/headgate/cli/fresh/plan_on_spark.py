@@ -11,6 +11,7 @@ from rich.text import Text
 
 from headgate.cli.console import note, show, show_json
 from headgate.cli.number_format import number
+from headgate.cli.spark_start import started
 from headgate.freshness.column_names import ColumnNames
 from headgate.model import HeadgateError
 from headgate.model.number_text import significant
@@ -37,7 +38,7 @@ def plan(
     if out is not None and out.exists():
         raise HeadgateError(f"'{out}' is there already", hint="remove it, or choose another folder for --out")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # floors per element are computed in Python workers
-    session = builder(master, "headgate-fresh").getOrCreate()
+    session = started(builder(master, "headgate-fresh").getOrCreate)
     session.sparkContext.setLogLevel("ERROR")
     try:
         frame_plan = plan_frame(

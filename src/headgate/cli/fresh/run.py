@@ -13,6 +13,7 @@ from headgate.cli import options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.fresh import element_options
 from headgate.cli.number_format import duration, read_duration
+from headgate.cli.signals import exit_code, raised
 from headgate.cli.tables import plain_table
 from headgate.freshness.column_names import ColumnNames
 from headgate.model.number_text import significant
@@ -68,13 +69,18 @@ def run(
         store.enter(mirrored)
         refresher = Refresher(store, document_source, bandwidth, period=period_seconds, replan=replan)
         note(f"refreshing {len(mirrored):,} elements for {duration(run_seconds)}, copies in {store.copies}")
+        interrupted = False
         try:
-            refresher.run(run_seconds / period_seconds, _failure_notes(store))
+            with raised():
+                refresher.run(run_seconds / period_seconds, _failure_notes(store))
         except KeyboardInterrupt:
+            interrupted = True
             note("headgate: interrupted; the same command goes on")
         _show(store, refresher.tally, as_json)
     finally:
         store.close()
+    if interrupted:
+        raise typer.Exit(exit_code())
 
 
 def _failure_notes(store: Store) -> Callable[[Visited], None]:

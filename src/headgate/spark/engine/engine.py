@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from itertools import count
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -355,23 +357,25 @@ class Engine:
         except TimeoutError:
             return False
 
-    def close(self, patience: float = PATIENCE) -> list[str]:
+    def close(self, timeout: float | None = None) -> list[str]:
         """Let active runs end, deliver committed results to the sinks, and release the directory.
 
-        Returns the queries whose sinks took longer than the patience, and were not waited for.
+        With a timeout, runs that take longer are cancelled, and the next engine on the directory does them again; sinks
+        get as long again, or `PATIENCE`. Returns the queries whose sinks took longer, and were not waited for.
         """
         if self._closed:
             return []
+        run_patience = inf if timeout is None else timeout
         failures: list[Exception] = []
         left: list[str] = []
         try:
-            left = self._owner.ask(m.Close, patience)
+            left = self._owner.ask(m.Close, min(PATIENCE, run_patience), run_patience)
         except Exception as error:
             failures.append(error)
         self._last = self._owner.ask(m.DescribeAll)
         self._closed = True
         for close in (
-            self._owner.end,
+            partial(self._owner.end, wait=timeout is None),
             self.followers.close,
             lambda: self.costs(self._last).save(self.directory.path),
             self.sinks.close,

@@ -124,15 +124,16 @@ class Owner:
             self._refuse_all()
         return ticket, future
 
-    def end(self) -> None:
-        """End all threads; those that run user code are not waited for."""
+    def end(self, *, wait: bool = True) -> None:
+        """End all threads; those that run user code are not waited for, nor without `wait` those that call Spark."""
+        hurried = () if wait else (WORKER, BACKGROUND)
         self._mailbox.put(None)
         self._thread.join()
         for lane in self._lanes.values():
             lane.end()
         for name, lane in self._lanes.items():
             for thread in lane.threads:
-                thread.join(0.1 if name.startswith(SINK) else None)
+                thread.join(0.1 if name.startswith(SINK) or name in hurried else None)
 
     # -- the owner ---------------------------------------------------------------------------------------------
 

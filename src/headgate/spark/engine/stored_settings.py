@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.model import HeadgateError
 from headgate.plan.fusion import Fuse
 from headgate.policies.registry import create
 from headgate.spark.machine.definitions import SETTINGS
 from headgate.spark.store.commits.commit_log import CommitLog
-from headgate.spark.store.commits.records import Commit
+from headgate.spark.store.commits.records import Commit, CommittedState
 
 DEFAULT_POLICY = "mbd, inversion=dsp"
 DEFAULT_FUSE = Fuse.CLASS
@@ -33,18 +33,24 @@ def settle(commits: CommitLog, policy: str | None, fuse: Fuse | None, seed: int 
     """
     stored = commits.state.catalog.get(SETTINGS, {})
     settings = EngineSettings(
-        policy or stored.get("policy", DEFAULT_POLICY),
+        policy or stored.get("policy") or DEFAULT_POLICY,
         fuse or Fuse(stored.get("fuse", DEFAULT_FUSE)),
         stored.get("seed", DEFAULT_SEED) if seed is None else seed,
     )
     now = {"policy": settings.policy, "fuse": settings.fuse.value, "seed": settings.seed}
     if now != stored:
         commits.append(Commit(catalog={SETTINGS: now}))
+    if policy is not None:
+        return settings
+    usable, error = usable_policy(commits.state)
+    return replace(settings, policy=usable, policy_error=error)
+
+
+def usable_policy(state: CommittedState) -> tuple[str, str]:
+    """The policy that a directory remembers, or the default and why the other cannot be used."""
+    policy = state.catalog.get(SETTINGS, {}).get("policy") or DEFAULT_POLICY
     try:
-        create(settings.policy)
+        create(policy)
     except HeadgateError as error:
-        if policy is not None:
-            raise
-        reason = f"{error.message}; {DEFAULT_POLICY} decides until it is given again"
-        return EngineSettings(DEFAULT_POLICY, settings.fuse, settings.seed, reason)
-    return settings
+        return DEFAULT_POLICY, f"{error.message}; {DEFAULT_POLICY} decides until it is given again"
+    return policy, ""

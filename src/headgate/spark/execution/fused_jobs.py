@@ -16,6 +16,7 @@ from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
 from headgate.spark.jvm.gone import SparkGoneError
+from headgate.spark.machine.tasks import RunCancelledError
 from headgate.spark.store.log.stream_log import StreamLog
 
 KEPT = 200  # groups whose prepared jobs are cached
@@ -63,7 +64,7 @@ class FusedJobs:
             results, jobs = self._runner.run(
                 name, f"run {label}: {len(query_runs)} queries", lambda: self._results(query_runs)
             )
-        except SparkGoneError:  # no query is to blame
+        except (SparkGoneError, RunCancelledError):  # no query is to blame
             raise
         except Exception:
             half = len(query_runs) // 2
@@ -110,7 +111,7 @@ class FusedJobs:
                 f"run {label}: {query_run.name}",
                 lambda: query_run.evaluate(self._logs, self._aside),
             )
-        except SparkGoneError:
+        except (SparkGoneError, RunCancelledError):
             raise
         except Exception as error:
             query_run.error = one_line(error)

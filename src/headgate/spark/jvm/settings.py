@@ -94,6 +94,9 @@ def start(master: str, log: Path, name: str = "headgate") -> SparkSession:
 
     Java prints while Spark starts and when Java dies, when Spark's own log is not available.
     """
+    if SparkContext._gateway is None:
+        check_java()
+    check_master(master)
     session_builder = builder(master, name)
     try:
         began = _prepare_log(log)
@@ -101,9 +104,6 @@ def start(master: str, log: Path, name: str = "headgate") -> SparkSession:
         raise HeadgateError(
             f"Spark's log cannot be written: {error.strerror}", where=str(log), hint="choose another directory"
         ) from error
-    if SparkContext._gateway is None:
-        check_java()
-    check_master(master)
     try:
         _start_java(session_builder, log)
         return session_builder.getOrCreate()

@@ -34,6 +34,7 @@ class ActiveRun:
     committed: list[PortionResult] = field(default_factory=list)
     response_times: dict[str, tuple[float, ...]] = field(default_factory=dict)
     seconds: float = 0.0
+    evaluating: bool = False  # a worker has its next step, or will have it
 
     @classmethod
     def of(cls, run: Run, lives: Mapping[str, Life]) -> ActiveRun:

@@ -64,6 +64,10 @@ class MachineContext:
         self._committing.pop(answer.task, None)
         then(answer)
 
+    def awaits(self, *kinds: type[Task]) -> bool:
+        """Whether a task of one of these kinds is under way."""
+        return any(isinstance(task, kinds) for task in self._then)
+
     @property
     def certain_commit(self) -> int:
         """The newest commit for which this holds: all results of commits up to it are known here.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from headgate.model import Query, QueryClass, Stream
@@ -199,6 +200,7 @@ class Close(Command):
     """Shut down: let active runs end, deliver committed results, and accept nothing more."""
 
     patience: float = field(default=10.0)  # seconds that sinks get to take what waits for them
+    run_patience: float = inf  # seconds that active runs get to end before they are cancelled
 
 
 Message = Answer | Appended | TimePassed | SparkDied | Command

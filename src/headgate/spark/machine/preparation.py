@@ -12,7 +12,7 @@ from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
-from headgate.spark.machine.tasks import BACKGROUND, WORKER, Prepare, Prepared
+from headgate.spark.machine.tasks import BACKGROUND, WORKER, Prepare, Prepared, RunCancelledError
 from headgate.spark.machine.window_clocks import streams_of
 
 Ended = Callable[[Exception | None], None]  # gets the error, or None
@@ -129,6 +129,8 @@ class Preparation:
         life.unappended = prepared.unappended
 
     def _failed(self, life: Life, task: Prepare, error: Exception, ended: Ended | None) -> None:
+        if isinstance(error, RunCancelledError):  # the engine closes, and prepares it again next time
+            return
         life.arrived_meanwhile = {}
         life.awaits_spark = isinstance(error, SparkGoneError)
         if task.reopen is not None and life.layout is task.resume_point.layout and not life.description_committed:

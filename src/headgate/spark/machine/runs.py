@@ -19,11 +19,13 @@ from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import (
+    CancelRuns,
     CheckWindows,
     DiscardFragmentLogs,
     Evaluate,
     PortionResult,
     Prepare,
+    RunCancelledError,
     Task,
     WriteCommit,
     WrittenCommit,
@@ -31,6 +33,7 @@ from headgate.spark.machine.tasks import (
 from headgate.spark.machine.window_clocks import streams_of
 
 TRIES = 5  # how often a run is repeated after its commit failed, before its queries are suspended
+_CANCELLED = "cancelled, as the engine closes"
 FIRST_WAIT = 0.1  # seconds before the first repetition; each further one waits twice as long
 
 
@@ -44,6 +47,7 @@ class Runs:
         self.active_runs: dict[WorkerId, ActiveRun] = {}
         self.closing = False  # if set, no run is started
         self.held = False  # if set, no run is started until `Begin`
+        self.cancelled = False  # if set, active runs end as if they had not begun
         self.restart_reason = ""  # why Spark is being restarted; while it is, no run is started
         self.restart_error = ""  # why Spark could not be restarted
         self.prepare: Callable[[Life], None]  # prepares a query to run again; set by the machine
@@ -96,6 +100,9 @@ class Runs:
     # -- one run -----------------------------------------------------------------------------------------------
 
     def _next_step(self, active_run: ActiveRun) -> None:
+        if self.cancelled:
+            self._finish(active_run, _CANCELLED)
+            return
         try:
             portions = active_run.portions()
         except HeadgateError as error:
@@ -103,12 +110,19 @@ class Runs:
             return
         if portions:
             task = Evaluate(str(active_run.run.id), active_run.groups(portions))
+            active_run.evaluating = True
             self.submit_when_free(task, lambda answer: self._evaluated(active_run, answer))
         else:
             self._finish(active_run)
 
     def _evaluated(self, active_run: ActiveRun, answer: Answer) -> None:
+        if not active_run.evaluating:  # it was abandoned
+            return
+        active_run.evaluating = False
         active_run.seconds = self._context.now - active_run.run.began
+        if isinstance(answer.error, RunCancelledError):
+            self._finish(active_run, _CANCELLED)
+            return
         if isinstance(answer.error, SparkGoneError):
             self._spark_died(active_run, self._context.explain(answer.error))
             return
@@ -230,6 +244,20 @@ class Runs:
         self._context.log(
             "debug", "run ended", run=run.id, queries=queries, tuples=run.tuples, seconds=outcome.seconds, **error
         )
+
+    # -- the end of the engine ---------------------------------------------------------------------------------
+
+    def cancel(self) -> None:
+        """Have the Spark jobs of active runs cancelled; their tuples stay where they are, for the next time."""
+        self.cancelled = True
+        self._context.submit(CancelRuns(), lambda answer: None)
+
+    def abandon(self) -> None:
+        """No longer wait for runs that do not end even though they are cancelled, as while Spark plans a job."""
+        self._tasks.clear()
+        for active_run in [run for run in self.active_runs.values() if run.evaluating]:
+            active_run.evaluating = False
+            self._finish(active_run, _CANCELLED)
 
     # -- failures ----------------------------------------------------------------------------------------------
 

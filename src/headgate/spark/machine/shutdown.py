@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from headgate.model import closed
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.delivery import Delivery
@@ -9,14 +11,18 @@ from headgate.spark.machine.lifecycle import TRANSIENT
 from headgate.spark.machine.maintenance import Maintenance
 from headgate.spark.machine.messages import Answer, CancelWait, Close, Command, DescribeAll
 from headgate.spark.machine.runs import Runs
-from headgate.spark.machine.tasks import Maintain
+from headgate.spark.machine.tasks import FindPositions, Maintain, OpenStream, Prepare
 from headgate.spark.machine.views import Views
+
+GRACE = 2.0  # seconds that cancelled runs get to end
+_WRITING = (Prepare, FindPositions, OpenStream)  # tasks that write to logs: nobody else may open them meanwhile
 
 
 class Shutdown:
     """Closes an engine in three steps: runs end, sinks take what waits, the commit log is shortened.
 
-    A sink that takes longer than the caller's patience is abandoned; the reply names its query.
+    A run that takes longer than the caller's patience is cancelled: it was not committed, so nothing is lost, and the
+    next engine on the directory does it again. A sink that takes longer is abandoned; the reply names its query.
     """
 
     def __init__(
@@ -26,6 +32,7 @@ class Shutdown:
         self._maintenance, self._views = maintenance, views
         self._tickets: list[int] = []
         self._patience = 0.0
+        self._cancel_at = self._abandon_at = inf  # when active runs are cancelled, and when no longer waited for
         self._deadline: float | None = None  # for the sinks; set once all runs have ended
         self._maintaining = False
         self._answer: tuple[list[str], Exception | None] | None = None
@@ -38,6 +45,10 @@ class Shutdown:
         self._tickets.append(command.ticket)
         if len(self._tickets) == 1:
             self._runs.closing, self._patience = True, command.patience
+            self._cancel_at = self._context.now + command.run_patience
+            self._abandon_at = self._cancel_at + GRACE
+            for moment in (self._cancel_at, self._abandon_at):
+                self._context.call_at(moment, lambda: None)
             self._views.refuse_all(closed())
         if self._answer is not None:
             self._reply()
@@ -47,7 +58,8 @@ class Shutdown:
         if not self._tickets or self._maintaining or self._answer is not None:
             return
         if self._deadline is None:
-            if self._runs.active_runs or any(life.state in TRANSIENT for life in self._context.lives.values()):
+            self._hurry()
+            if self._runs_remain:
                 return
             self._deadline = self._context.now + self._patience
             self._context.call_at(self._deadline, lambda: None)
@@ -55,6 +67,24 @@ class Shutdown:
         if (self._delivery.empty or self._context.now >= self._deadline) and not self._maintenance.busy:
             self._maintaining = True
             self._context.submit(Maintain(self._maintenance.newest_unneeded, last=True), self._maintained)
+
+    def _hurry(self) -> None:
+        """Cancel or abandon runs whose time is over."""
+        if not self._runs_remain:
+            return
+        if self._context.now >= self._cancel_at and not self._runs.cancelled:
+            self._context.log("info", "runs are cancelled at the end", runs=len(self._runs.active_runs))
+            self._runs.cancel()
+        if self._context.now >= self._abandon_at:
+            self._runs.abandon()
+
+    @property
+    def _runs_remain(self) -> bool:
+        if self._runs.active_runs:
+            return True
+        if self._runs.cancelled:
+            return self._context.awaits(*_WRITING)
+        return any(life.state in TRANSIENT for life in self._context.lives.values())
 
     def _maintained(self, answer: Answer) -> None:
         left = sorted({outbox.query for outbox in self._delivery.in_delivery})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from headgate.model import Level, Query, Stream
+from headgate.model import HeadgateError, Level, Query, Stream
 from headgate.plan.places import Place
 from headgate.spark.machine.interfaces import Chunks, FragmentView, LayoutView, Offsets, ResumePoint
 
@@ -19,6 +19,15 @@ class Task:
     """Work for another thread. The threads of a `lane` start its tasks in order."""
 
     lane: ClassVar[str] = BACKGROUND
+
+
+class RunCancelledError(HeadgateError):
+    """The run was cancelled because the engine closes. Nothing of it is committed, so it is done again next time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CancelRuns(Task):
+    """Cancel the Spark jobs of all active runs, and start no further ones: the engine is closing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

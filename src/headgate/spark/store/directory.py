@@ -21,6 +21,7 @@ not committed does not count, and is done again.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from contextlib import suppress
@@ -29,10 +30,19 @@ from types import TracebackType
 
 from headgate.model import HeadgateError
 from headgate.spark.store import disk
-from headgate.spark.store.atomic_files import read_json, remove_temporary, safe_name, sync_folder, write_json, writing
+from headgate.spark.store.atomic_files import (
+    TEMPORARY,
+    read_json,
+    remove_temporary,
+    safe_name,
+    sync_folder,
+    write_json,
+    writing,
+)
 from headgate.spark.store.former_formats import write_catalog
 from headgate.spark.store.kill_points import at
 
+VERSION_FILE, LOCK = "headgate.json", "lock"
 VERSION = 3
 FORMER = (1, 2)  # versions that can be read too; opening such a directory writes its catalog and the new version
 # Older directories have no folder `journal`: it is created when the journal is written.
@@ -45,7 +55,8 @@ FOLDERS = (
     "results",
     "journal",
 )
-FILES = ("lock", "spark.log", "spark.log.1")  # may be there before the version is written, as Spark starts first
+# May be there before the version is written, as Spark starts first, or if writing it was interrupted.
+FILES = (LOCK, "spark.log", "spark.log.1", VERSION_FILE + TEMPORARY)
 
 
 class DataDirectory:
@@ -59,6 +70,7 @@ class DataDirectory:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        check_directory(self.path)
         self._make()
         self._descriptor = self._lock()
         try:
@@ -124,25 +136,18 @@ class DataDirectory:
     def _make(self) -> None:
         try:
             disk.make_folder(self.path)
-        except (OSError, ValueError) as error:  # ValueError: the name has a character that no name may have
-            reason = getattr(error, "strerror", None) or str(error)
-            raise HeadgateError(
-                f"cannot make the data directory: {reason}", where=str(self.path), hint="choose another place"
-            ) from error
+        except OSError as error:
+            raise _cannot_make(self.path, error) from error
 
     def _lock(self) -> int:
-        with writing(self.path / "lock"):
-            descriptor = disk.open(self.path / "lock", os.O_RDWR | os.O_CREAT)
+        with writing(self.path / LOCK):
+            descriptor = disk.open(self.path / LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            refusal = _in_use(self.path, descriptor)
             os.close(descriptor)
-            raise HeadgateError(
-                f"the data directory is in use by process {holder}",
-                where=str(self.path),
-                hint="stop that process or choose another directory",
-            ) from error
+            raise refusal from error
         with suppress(OSError):  # the number is only for people, and the disk may be full
             disk.truncate(descriptor, 0)
             disk.write_all(descriptor, f"{os.getpid()}\n".encode(), 0)
@@ -150,21 +155,13 @@ class DataDirectory:
 
     def _check_version(self) -> None:
         """Check the version, or create a new directory: the version is written last, when all folders are there."""
+        version = _version(self.path)
         remove_temporary(self.path)
-        file = self.path / "headgate.json"
-        if file.exists():
-            version = read_json(file).get("format")
-            check_version(version, file)
+        file = self.path / VERSION_FILE
+        if version is not None:
             if version != VERSION:
                 self._take_over(file)
             return
-        foreign = sorted(path.name for path in self.path.iterdir() if path.name not in (*FOLDERS, *FILES))
-        if foreign:
-            raise HeadgateError(
-                f"the folder is not a data directory and not empty: it holds '{foreign[0]}'",
-                where=str(self.path),
-                hint="choose a new or an empty folder",
-            )
         with writing(self.path):
             for folder in FOLDERS:
                 disk.mkdir(self.path / folder)
@@ -182,6 +179,84 @@ class DataDirectory:
         at("directory.take-over.committed")
         write_json(file, {"format": VERSION}, point="directory.take-over")
         at("directory.take-over.after")
+
+
+def check_directory(path: Path) -> None:
+    """Refuse a directory that could not be opened: somebody uses it, it is not ours, or cannot be made or written.
+
+    Nothing is changed or left behind, so this can be asked before Spark is started.
+    """
+    try:
+        if not path.is_dir():
+            _check_can_make(path)
+            return
+    except (OSError, ValueError) as error:  # ValueError: the name has a character that no name may have
+        raise _cannot_make(path, error) from error
+    with writing(path):
+        _version(path)
+        _check_unused(path)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise _system_error(errno.EACCES)
+
+
+def _check_can_make(path: Path) -> None:
+    """Refuse a folder if it is a file, or could not be made in the nearest folder above that is there."""
+    with suppress(FileNotFoundError):
+        os.lstat(path)
+        raise _system_error(errno.ENOTDIR)
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise _system_error(errno.EACCES)
+    if max(len(os.fsencode(part)) for part in path.parts) > os.pathconf(above, "PC_NAME_MAX"):
+        raise _system_error(errno.ENAMETOOLONG)
+
+
+def _system_error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+def _version(path: Path) -> object:
+    """The version of a data directory; None for a folder that may become one. Any other is refused."""
+    file = path / VERSION_FILE
+    if file.exists():
+        version: object = read_json(file).get("format")
+        check_version(version, file)
+        return version
+    foreign = sorted(entry.name for entry in path.iterdir() if entry.name not in (*FOLDERS, *FILES))
+    if foreign:
+        raise HeadgateError(
+            f"the folder is not a data directory and not empty: it holds '{foreign[0]}'",
+            where=str(path),
+            hint="choose a new or an empty folder",
+        )
+    return None
+
+
+def _check_unused(path: Path) -> None:
+    try:
+        descriptor = os.open(path / LOCK, os.O_RDONLY)
+    except FileNotFoundError:  # nobody has opened it so far
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise _in_use(path, descriptor) from error
+    finally:
+        os.close(descriptor)
+
+
+def _in_use(path: Path, descriptor: int) -> HeadgateError:
+    holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+    return HeadgateError(
+        f"the data directory is in use by process {holder}",
+        where=str(path),
+        hint="stop that process or choose another directory",
+    )
+
+
+def _cannot_make(path: Path, error: Exception) -> HeadgateError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return HeadgateError(f"cannot make the data directory: {reason}", where=str(path), hint="choose another place")
 
 
 def check_version(version: object, file: Path) -> None:

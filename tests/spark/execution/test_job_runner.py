@@ -1,0 +1,34 @@
+"""Jobs that are cancelled because the engine closes."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headgate.spark.execution.job_runner import JobRunner
+from headgate.spark.machine.tasks import RunCancelledError
+
+PATIENCE = 60.0
+
+
+def test_a_job_is_cancelled_and_no_other_begins(spark: SparkSession) -> None:
+    runner = JobRunner(spark, limit=PATIENCE)
+    endless = spark.range(10**15).selectExpr("sum(id % 7)")
+    tracker = spark.sparkContext.statusTracker()
+    with ThreadPoolExecutor(1) as thread:
+        run = thread.submit(runner.run, "endless", "an endless job", endless.collect)
+        end = time.monotonic() + PATIENCE
+        while not tracker.getActiveJobsIds():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        runner.cancel()
+        with pytest.raises(RunCancelledError):
+            run.result(PATIENCE)
+        with pytest.raises(RunCancelledError):  # in a thread of its own: a job group belongs to its thread
+            thread.submit(runner.run, "other", "another job", spark.range(1).collect).result(PATIENCE)
+    assert runner.jobs == 0
+    again = JobRunner(spark, limit=PATIENCE)
+    assert again.run("endless", "of the next engine on the same Spark", spark.range(2).collect)[1] == 1
