@@ -49,7 +49,7 @@ POLL_INTERVAL = 0.05  # seconds between two looks at whether the run is over
 File = Annotated[
     Path | None,
     typer.Argument(
-        help="Workload file (TOML); without one, --dir goes on with what it has.", show_default=False, metavar="[FILE]"
+        help="Workload file (TOML); without one, --dir goes on with what it has.", show_default=False, metavar="FILE"
     ),
 ]
 PolicyOption = Annotated[
