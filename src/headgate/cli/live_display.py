@@ -148,7 +148,8 @@ def one_line(status: Status, seconds: float) -> str:
 
 def counted_runs(status: Status) -> str:
     """How many runs and Spark jobs there have been."""
-    return f"{status.runs:,} runs, {status.spark_jobs:,} Spark jobs"
+    runs, jobs = ("" if count == 1 else "s" for count in (status.runs, status.spark_jobs))
+    return f"{status.runs:,} run{runs}, {status.spark_jobs:,} Spark job{jobs}"
 
 
 def source_failures(status: Status) -> list[str]:

@@ -14,7 +14,7 @@ from headgate.cli.run import _note_failures_and_paths
 from headgate.cli.signals import Interruption
 from headgate.model import HeadgateError
 from headgate.spark.session import Session
-from headgate.spark.status import Status
+from headgate.spark.status import NO_RESULTS, Status, StatusLine
 from headgate.spark.workload import Schedule, left_out
 from headgate.workload.reader import parse_workload
 
@@ -98,12 +98,15 @@ def test_files_that_a_source_does_not_read_are_named(capsys: pytest.CaptureFixtu
 
 
 def test_the_last_line_says_what_waits(capsys: pytest.CaptureFixture[str]) -> None:
-    calm = replace(status(), queries=tuple(replace(line, waiting=0) for line in status().queries))
+    busy = replace(
+        status(),
+        queries=tuple(StatusLine(name, "c", "running", "", 12340, 1.0, NO_RESULTS, 1, 0, 0, 0) for name in "pq"),
+    )
     interruption = Interruption()
-    _note_failures_and_paths(calm, Path("out/x"), None, interruption)
     _note_failures_and_paths(status(), Path("out/x"), None, interruption)
+    _note_failures_and_paths(busy, Path("out/x"), None, interruption)
     interruption.first(2)
-    _note_failures_and_paths(status(), Path("out/x"), None, interruption)
+    _note_failures_and_paths(busy, Path("out/x"), None, interruption)
     waits = "24,680 tuples wait and will be done when you run it again; results so far: headgate results out/x QUERY"
     assert capsys.readouterr().err.splitlines() == [
         "results: headgate results out/x QUERY",

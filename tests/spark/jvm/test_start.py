@@ -70,6 +70,7 @@ def test_a_start_that_fails_says_why(tmp_path: Path) -> None:
     assert f"all that Spark said is in {log}" in done.stdout
 
 
+@pytest.mark.spark
 def test_a_log_that_cannot_be_written_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(HeadgateError, match=r"file/spark\.log: Spark's log cannot be written: .*choose another"):

@@ -69,7 +69,8 @@ def test_a_run_that_does_not_even_end_when_cancelled_is_left_behind(engine: Stan
 def test_a_query_that_is_being_cut_is_waited_for_since_it_writes(engine: StandIn) -> None:
     engine.answer_all()
     engine.ask(m.SetPolicy, "fcfs, level=operator")
-    assert [type(task) for task in engine.pending] == [t.Prepare]
+    engine.handle(m.Answer(commit := engine.pending.pop(), t.WrittenCommit(1, 1.0)))
+    assert (type(commit), [type(task) for task in engine.pending]) == (t.WriteCommit, [t.Prepare])
     ticket = engine.ask(m.Close, PATIENCE, 0.0)
     after(engine, GRACE)
     assert ticket not in engine.replies
