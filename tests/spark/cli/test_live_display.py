@@ -16,7 +16,7 @@ from headgate.cli.live_display import picture
 
 ROOT = Path(__file__).parents[3]
 SOON, SPARK = 30.0, 180.0  # seconds; Spark takes ten on a machine with nothing else to do
-HEADGATE = (sys.executable, "-c", "from headgate.cli.main import run; run()")
+HEADGATE = (sys.executable, "-c", "from headgate.cli.entry import run; run()")
 SHOWS = f"""
 import os, select, sys, warnings
 sys.path.insert(0, {str(ROOT)!r})
