@@ -46,6 +46,7 @@ class Starting:
             check_same(QUERIES, query.name, remembered.description, definition(query))
             _check_kind(query, remembered)
         life = Life(query, added_by=command)
+        life.ends = _times(command, remembered)[1]
         life.tally.classes.append((self._context.now, query.query_class))
         self._context.add(life)
         if remembered is not None and command.lacks:
@@ -120,7 +121,7 @@ class Starting:
 
     def _check(self, life: Life, command: m.AddQuery) -> None:
         query, remembered = command.query, self._context.remembered.get(life.name)
-        life.ends = command.end
+        begins, life.ends = _times(command, remembered)
 
         def checked(answer: m.Answer) -> None:
             if answer.error is not None:
@@ -146,11 +147,11 @@ class Starting:
             start()
 
         def start() -> None:
-            if command.end is not None:
-                self._context.call_at(command.end, lambda: self.stop(life))
+            if life.ends is not None:
+                self._context.call_at(life.ends, lambda: self.stop(life))
             begun = remembered is not None and remembered.has_begun
-            if not begun and command.start is not None and command.start > self._context.now:
-                self._schedule(life, command.start, command.ticket)
+            if not begun and begins is not None and begins > self._context.now:
+                self._schedule(life, begins, command.ticket)
             else:
                 self.begin(life, command.ticket)
 
@@ -261,6 +262,13 @@ class Starting:
     def _begin_if_there(self, life: Life) -> None:
         if self._context.lives.get(life.name) is life:  # if Spark is checking it again, it starts after that
             self._context.when_settled(life, lambda: self.begin(life) if life.state is QueryState.SCHEDULED else None)
+
+
+def _times(command: m.AddQuery, remembered: RememberedQuery | None) -> tuple[float | None, float | None]:
+    """When a query starts and ends; one from before keeps the times that it was first declared with."""
+    if remembered is None:
+        return command.start, command.end
+    return remembered.description.get("begins"), remembered.description.get("ends", command.end)
 
 
 def _waits_for(lacks: tuple[str, ...]) -> str:
