@@ -518,7 +518,7 @@ class World:
 
     def _must_restart(self) -> bool:
         """A file that could be neither written nor repaired asks for a restart; others happen to be restarted."""
-        logs = [log._tail for log in self.system.ingest.logs.values()]
+        logs = [log._tail for log in (*self.system.ingest.logs.values(), *self.system.fragment_logs.open.values())]
         return self.chance.random() < 0.3 or any(file._failed for file in [self.system.commits._file, *logs])
 
 

@@ -38,12 +38,18 @@ def settle(commits: CommitLog, policy: str | None, fuse: Fuse | None, seed: int 
         stored.get("seed", DEFAULT_SEED) if seed is None else seed,
     )
     now = {"policy": settings.policy, "fuse": settings.fuse.value, "seed": settings.seed}
+    usable = _usable(settings, given=policy is not None)  # one that is refused is not committed
     if now != stored:
         commits.append(Commit(catalog={SETTINGS: now}))
+    return usable
+
+
+def _usable(settings: EngineSettings, *, given: bool) -> EngineSettings:
+    """The settings, with the default policy if the stored one cannot be made; one that was given is refused."""
     try:
         create(settings.policy)
     except HeadgateError as error:
-        if policy is not None:
+        if given:
             raise
         reason = f"{error.message}; {DEFAULT_POLICY} decides until it is given again"
         return EngineSettings(DEFAULT_POLICY, settings.fuse, settings.seed, reason)

@@ -13,6 +13,7 @@ from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.interfaces import RememberedQuery
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState, check_possible
+from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.repositioning import Repositioning
 from headgate.spark.machine.scheduling import Scheduling
@@ -31,11 +32,12 @@ class Commands:
         lag_limits: LagLimits,
         repositioning: Repositioning,
         starting: Starting,
+        policy_changes: PolicyChanges,
     ) -> None:
         self._context = scheduling.context
         self._scheduling, self._preparation = scheduling, preparation
         self._delivery, self._lag_limits = delivery, lag_limits
-        self._repositioning, self._starting = repositioning, starting
+        self._repositioning, self._starting, self._policy_changes = repositioning, starting, policy_changes
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.AddQuery: starting.add,
             m.Pause: self._pause,
@@ -179,7 +181,7 @@ class Commands:
                 hint="give the same columns, or stop it and start another one",
             )
         query = replace(command.query, query_class=life.query.query_class, sink=life.query.sink)
-        self._starting.check_policy(query)
+        self._policy_changes.check(query)
         if life.reopen_from is not None:  # rows wait between its fragments, which are not open
             hint = "resume it, then replace its SQL"
             raise HeadgateError(f"query '{life.name}' goes on from before, and has not begun yet", hint=hint)

@@ -17,6 +17,7 @@ from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.interfaces import RememberedQuery, keyed
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, FindUndelivered
@@ -26,13 +27,18 @@ class Starting:
     """Checks queries and lets them begin."""
 
     def __init__(
-        self, scheduling: Scheduling, preparation: Preparation, delivery: Delivery, lag_limits: LagLimits
+        self,
+        scheduling: Scheduling,
+        preparation: Preparation,
+        delivery: Delivery,
+        lag_limits: LagLimits,
+        policy_changes: PolicyChanges,
     ) -> None:
         self.stop: Callable[[Life], None]  # set by the machine, as is the next
         self.remove: Callable[[Life, int | None, Exception | None], None]
         self._context = scheduling.context
         self._scheduling, self._preparation = scheduling, preparation
-        self._delivery, self._lag_limits = delivery, lag_limits
+        self._delivery, self._lag_limits, self._policy_changes = delivery, lag_limits, policy_changes
 
     def add(self, command: m.AddQuery) -> None:
         """Add a query; one that is there already may be declared again as it is."""
@@ -202,12 +208,12 @@ class Starting:
         remembered = self._context.remembered.get(life.name)
         committed = remembered or RememberedQuery()
         try:
-            self.check_policy(life.query)
+            self._policy_changes.check(life.query)
             self._preparation.place(life, committed)
         except HeadgateError as error:
             self._refused(life, ticket, error)
             return
-        life.begins = None
+        life.begins, life.description_committed = None, False
         if committed.description.get("done") or committed.description.get("paused"):
             self._come_back(life, committed)
             self._context.reply(ticket, life.name)
@@ -241,23 +247,17 @@ class Starting:
 
     @staticmethod
     def _remembered_now(life: Life, before: RememberedQuery) -> RememberedQuery:
-        """What to remember of a query that could not be started again.
+        """What commits say of a query that could not be started again.
 
-        Joining its fragments may have committed runs: the next start continues from there. If its fragments could not
-        be opened at all, its committed description and positions still hold.
+        They describe it as before, unless the preparation has committed another description. Joining its fragments may
+        have committed runs: the next start continues from there.
         """
         before = replace(before, unappended=tuple(life.unappended))
-        if "cut" in before.description and life.layout is life.unfragmented and not life.description_committed:
+        if life.description_committed:
+            return replace(before, description=life.description(), positions=keyed(life.positions))
+        if life.layout is life.unfragmented:
             return before
-        return replace(before, description=life.description(), positions=keyed(life.positions))
-
-    def check_policy(self, query: Query) -> None:
-        """Refuse a query that the policy cannot schedule."""
-        scheduler = self._scheduling.scheduler
-        network = scheduler.network
-        if query.name in network.queries:
-            network = network.remove(query.name)
-        scheduler.policy.check(network.add(query))
+        return replace(before, positions=keyed(life.positions))
 
     def _begin_if_there(self, life: Life) -> None:
         if self._context.lives.get(life.name) is life:  # if Spark is checking it again, it starts after that
