@@ -395,7 +395,8 @@ class World:
             elif chance.random() < 0.2:
                 script.append(declare(replace(made, watermark=9.0)))
         for name, life in self.system.machine.context.lives.items():
-            if chance.random() < (0.6 if life.state is QueryState.INCOMPLETE else 0.2):
+            there = self.ledger.living(name) is not None  # its end may just have come
+            if there and chance.random() < (0.6 if life.state is QueryState.INCOMPLETE else 0.2):
                 script.append(self.again(name))
 
     def _run_down_opening(self) -> None:

@@ -88,8 +88,8 @@ class Commands:
 
         self._scheduling.leave(life)
         life.failures, life.awaits_spark = 0, False
-        self._context.change_state(life, QueryState.PAUSED, "paused")
         self._context.write_description(life, life.description(paused=True), written)
+        self._context.change_state(life, QueryState.PAUSED, "paused")  # commands that wait come after the commit
 
     def _go_back(self, life: Life, former: QueryState, error: str, reason: str) -> None:
         """Return a query to its former state, since a commit says that it is not paused."""
@@ -221,12 +221,21 @@ class Commands:
             self._stop(m.Stop(0, life.name))
 
     def remove(self, life: Life, ticket: int | None, refused: Exception | None) -> None:
-        """Write a commit that removes a query; `refused` is the reason if the query could not start."""
+        """Write a commit that removes a query; `refused` is the reason if the query could not start.
+
+        If that fails, the query stays: one that could not start is suspended, since a commit describes it.
+        """
         former, error = life.state, life.error
         self._context.change_state(life, QueryState.STOPPED, "stopped" if refused is None else "refused")
 
         def written(answer: m.Answer) -> None:
-            if answer.error is not None and refused is None:
+            if answer.error is not None and refused is not None:
+                self._context.change_state(
+                    life, QueryState.SUSPENDED, "could not go on", self._context.explain(refused)
+                )
+                self._context.reply(ticket, life.name)
+                return
+            if answer.error is not None:
                 self._context.reply(ticket, error=answer.error)
                 if former is QueryState.RUNNING:
                     self._preparation.prepare(life, "could not be stopped")

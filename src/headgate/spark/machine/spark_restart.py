@@ -100,8 +100,8 @@ class SparkRestart:
         self._context.when_settled(life, lambda: self._check(life))
 
     def _check(self, life: Life) -> None:
-        if self._context.lives.get(life.name) is not life:  # it was stopped meanwhile
-            return
+        if self._context.lives.get(life.name) is not life or life.state is QueryState.INCOMPLETE:
+            return  # it was stopped meanwhile, or could not be started
         former = life.state
         life.awaits_spark = life.awaits_spark or former in _RAN
         self._scheduling.leave(life)

@@ -181,11 +181,12 @@ class Starting:
             self._context.call_at(start, lambda: self._begin_if_there(life))
             self._context.reply(ticket, life.name)
 
-        self._context.change_state(life, QueryState.SCHEDULED, "its start lies ahead")
+        # First the commit: commands that have waited are carried out as soon as the state is no longer transient.
         if remembered is not None and remembered.description == life.description():
             written(None)
         else:
             self._context.write_description(life, life.description(), written)
+        self._context.change_state(life, QueryState.SCHEDULED, "its start lies ahead")
 
     def _refused(self, life: Life, ticket: int | None, error: Exception) -> None:
         """Remove a query that could not start, as if it had never been added; one from before stays, incomplete."""
@@ -226,8 +227,10 @@ class Starting:
             elif remembered is not None:
                 self._context.remembered[life.name] = self._remembered_now(life, remembered)
                 self._refused(life, ticket, error)
+            elif life.description_committed:
+                self.remove(life, ticket, error)
             else:
-                self.remove(life, ticket, error)  # a commit may describe it already
+                self._refused(life, ticket, error)
 
         unchanged = all(
             committed.description.get(entry) == said for entry, said in life.description().items() if entry != "cut"
