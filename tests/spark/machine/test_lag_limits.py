@@ -44,7 +44,7 @@ def test_a_caller_that_no_longer_waits_gets_no_reply() -> None:
     standin = engine(strict="wait, tuples=1")
     standin.append("a", 1)
     ticket = standin.ask(m.WaitForRoom, "a")
-    standin._handle(m.CancelWait(ticket))
+    standin.handle(m.CancelWait(ticket))
     standin.ask(m.Stop, "strict")
     standin.answer_all()
     assert ticket not in standin.replies

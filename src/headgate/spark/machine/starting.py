@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import inf
 
 from headgate.model import HeadgateError, Query, check_known, relation
+from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import QUERIES, check_same, definition
 from headgate.spark.machine.delivery import Delivery
@@ -91,7 +92,7 @@ class Starting:
             life.error = _waits_for(command.lacks)
             self._context.reply(command.ticket, life.name)
             return
-        life.query, life.added_by = command.query, command
+        life.query, life.added_by, life.awaits_spark = command.query, command, False
         self._context.change_state(life, QueryState.CHECKING, "declared again")
         self._check(life, command)
 
@@ -103,7 +104,7 @@ class Starting:
                 others = tuple(lacking for lacking in command.lacks if lacking != relation("table", name))
                 self._complete(life, replace(command, ticket=0, query=life.query, lacks=others))
 
-    def try_again(self, life: Life, ticket: int) -> None:
+    def try_again(self, life: Life, ticket: int = 0) -> None:
         """Try to start an incomplete query again, if it lacks nothing."""
         assert life.added_by is not None
         if life.added_by.lacks:
@@ -191,6 +192,7 @@ class Starting:
     def _refused(self, life: Life, ticket: int | None, error: Exception) -> None:
         """Remove a query that could not start, as if it had never been added; one from before stays, incomplete."""
         if life.name in self._context.remembered:
+            life.awaits_spark = isinstance(error, SparkGoneError)
             self._leave_incomplete(life, self._context.explain(error))
             self._context.reply(ticket, error=error)
             return
