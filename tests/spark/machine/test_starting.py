@@ -193,6 +193,15 @@ def test_a_scheduled_query_whose_first_commit_failed_has_not_begun() -> None:
     assert "starts" in engine.descriptions["p"]
 
 
+def test_a_scheduled_query_has_not_begun_because_spark_was_restarted() -> None:
+    engine = started(m.AddQuery, P, 100.0)
+    engine.handle(m.SparkDied("it was killed"))
+    engine.answer_all()
+    assert answered(engine, m.Move, "p", "high") == ""
+    assert (engine.descriptions["p"]["begins"], "starts" in engine.descriptions["p"]) == (100.0, False)
+    assert life(engine.restarted()).state is QueryState.SCHEDULED
+
+
 def test_a_scheduled_query_gets_other_sql_or_keeps_its_own() -> None:
     engine = started(m.AddQuery, P, 100.0)
     ticket = engine.ask(m.Replace, query("p", "SELECT id FROM b"))

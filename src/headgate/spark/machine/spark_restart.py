@@ -141,7 +141,7 @@ class SparkRestart:
         if not whole:  # its fragments are opened again
             life.reopen_from = RememberedQuery(query_description(life.resume_point()), keyed(life.positions))
         life.unfragmented = checked.unfragmented
-        if whole:
+        if whole and life.layout is not None:  # one whose start lies ahead has no layout yet
             life.layout = checked.unfragmented
         lost, life.awaits_spark = life.awaits_spark, False
         outbox = life.outbox
