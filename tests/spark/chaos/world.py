@@ -6,31 +6,28 @@ import errno
 import random
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.spark.chaos import checks
+from tests.spark.chaos import checks, declared
 from tests.spark.chaos.acknowledged import Acknowledged
-from tests.spark.chaos.clients import CLASSES, Client, Users
+from tests.spark.chaos.clients import Client, Users
+from tests.spark.chaos.declaring import again, declare, declare_again
 from tests.spark.chaos.faultydisk import Crash, FaultyDisk
 from tests.spark.chaos.ledger import BrokenError, Ledger
-from tests.spark.chaos.queries import plan_of
 from tests.spark.chaos.restored import restore
-from tests.spark.chaos.streams import NAMES, Given, StreamModel, stream
+from tests.spark.chaos.streams import NAMES, Given, StreamModel
 from tests.spark.chaos.system import System
 from tests.spark.chaos.telling import told
 
-from headgate.model import HeadgateError, Query, QueryClass, Stream
+from headgate.model import HeadgateError, Query
 from headgate.plan.fusion import Fuse
-from headgate.spark.engine.catalog_entries import stored_class, stream_entry
 from headgate.spark.engine.owner import SINK
 from headgate.spark.engine.stored_settings import DEFAULT_POLICY
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
-from headgate.spark.machine.definitions import CLASSES as CLASS_ENTRIES
-from headgate.spark.machine.definitions import STREAMS, declared_query
 from headgate.spark.machine.lifecycle import QueryState
 from headgate.spark.machine.tasks import COMMIT, Reply
 from headgate.spark.store.frame_file import GROUP
@@ -310,7 +307,7 @@ class World:
         self._run_down()
         checks.at_rest(self)
         if self.closing is None and self.users.host.waits_for is None and self.chance.random() < 0.3:
-            checks.declared_again(self)
+            declared.declared_again(self)
 
     def ask_at_rest(self, make: Callable[[int], m.Command]) -> Reply:
         """The reply to a command of the host, when nothing else is under way."""
@@ -348,8 +345,8 @@ class World:
                 self.disk.full = False
         else:
             raise BrokenError("the directory cannot be opened any more")
-        checks.after_restart(self)
-        self._declare_again()
+        declared.after_restart(self)
+        declare_again(self)
         self._run_down_opening()
 
     def _start(self) -> None:
@@ -378,27 +375,6 @@ class World:
             with suppress(Crash):
                 system.let_go()
 
-    def _declare_again(self) -> None:
-        """Users declare what is not there yet, and some of what is; callbacks are given again, at once or later."""
-        chance, catalog, script = self.chance, self.ledger.catalog, self.users.host.script
-        for made in CLASSES:
-            known = catalog.get(CLASS_ENTRIES, {}).get(made.name)
-            if known is None:
-                script.append(partial(m.DeclareClass, query_class=made))
-            elif chance.random() < 0.3:
-                again = chance.choice((made, stored_class(made.name, known), QueryClass(made.name, 7.0)))
-                script.append(partial(m.DeclareClass, query_class=again))
-        for name in NAMES:
-            known, made = catalog.get(STREAMS, {}).get(name), stream(name)
-            if known is None or chance.random() < 0.3:
-                script.append(declare(made))
-            elif chance.random() < 0.2:
-                script.append(declare(replace(made, watermark=9.0)))
-        for name, life in self.system.machine.context.lives.items():
-            there = self.ledger.living(name) is not None  # its end may just have come
-            if there and chance.random() < (0.6 if life.state is QueryState.INCOMPLETE else 0.2):
-                script.append(self.again(name))
-
     def _run_down_opening(self) -> None:
         """The first thing that users do is to declare streams that are missing: what they hold can be compared then."""
         for _ in range(200):
@@ -412,18 +388,6 @@ class World:
         else:
             raise BrokenError("the streams cannot be declared any more")
         checks.after_start(self)
-
-    def again(self, name: str) -> Callable[[int], m.Command]:
-        """The query that the directory knows under a name, as its user gives it again; sometimes another one."""
-        generation = self.ledger.living(name)
-        if generation is None:
-            raise BrokenError(f"'{name}' is in the directory, but it was stopped or never added")
-        sql = str(generation.said["sql"])
-        query = declared_query(name, generation.said, plan_of(sql))
-        if not self.calm and self.chance.random() < 0.1:
-            text = self.users.text(name)
-            query = replace(query, plan=text.plan, sql=text.sql)
-        return self.users.add(query)
 
     def crash(self) -> None:
         """The process is gone; what comes back is what the disk has."""
@@ -481,7 +445,7 @@ class World:
         self._until_still()
         for name, life in self.system.machine.context.lives.items():
             if life.state is QueryState.INCOMPLETE:
-                self.users.host.script.append(self.again(name))
+                self.users.host.script.append(again(self, name))
         self._until_still()
         for _ in range(3):
             for name in list(self.system.machine.context.lives):
@@ -521,8 +485,3 @@ class World:
         """A file that could be neither written nor repaired asks for a restart; others happen to be restarted."""
         logs = [log._tail for log in (*self.system.ingest.logs.values(), *self.system.fragment_logs.open.values())]
         return self.chance.random() < 0.3 or any(file._failed for file in [self.system.commits._file, *logs])
-
-
-def declare(made: Stream) -> Callable[[int], m.Command]:
-    """A stream, as the session declares it."""
-    return lambda ticket: m.DeclareStream(ticket, made, stream_entry(made, None))

@@ -59,9 +59,7 @@ class Machine:
         self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparation, self.catalog)
         self.repositioning = Repositioning(self.scheduling, self.preparation)
         self.declarations = Declarations(self.scheduling, self.catalog, self.lag_limits, facts)
-        self.starting = Starting(
-            self.scheduling, self.preparation, self.delivery, self.lag_limits, self.policy_changes
-        )
+        self.starting = Starting(self.scheduling, self.preparation, self.delivery, self.lag_limits, self.policy_changes)
         self.commands = Commands(
             self.scheduling,
             self.preparation,

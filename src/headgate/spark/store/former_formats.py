@@ -23,7 +23,7 @@ def write_catalog(streams: Path, commits: Path) -> None:
     """Commit the catalog of a directory that has none; doing it twice changes nothing."""
     log = CommitLog(commits)
     try:
-        classes = {str(query["class"]): {} for query in log.state.queries.values() if "class" in query}
+        classes: dict[str, Any] = {str(query["class"]): {} for query in log.state.queries.values() if "class" in query}
         log.append(Commit(catalog={"streams": _stream_entries(streams), "classes": classes}))
     finally:
         log.close()
