@@ -296,6 +296,14 @@ def test_a_query_during_whose_check_spark_died_starts_when_spark_is_back() -> No
     assert life(later).state is QueryState.RUNNING
 
 
+def test_results_that_recovery_could_not_deliver_are_delivered_when_their_query_is_back() -> None:
+    engine = started()
+    later = StandIn(descriptions=engine.descriptions, catalog=engine.catalog, positions=engine.positions)
+    later.machine.delivery.add_undelivered("p", "parquet", [(1, ["row"], 10)])
+    assert answered(later, m.AddQuery, P) == ""
+    assert later.sinks == {"p": ["row"]}
+
+
 def test_no_run_starts_before_begin() -> None:
     engine = StandIn()
     engine.machine.runs.held = True
