@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tests.spark.chaos.declared import as_committed
 from tests.spark.chaos.ledger import BrokenError, Epoch, rows_of
 from tests.spark.chaos.queries import Span
 from tests.spark.chaos.streams import Tuple
@@ -25,6 +26,8 @@ def each_step(world: World) -> None:
     """Cheap ones: nobody has read further than there is, and the scheduler believes what the logs say."""
     machine = world.system.machine
     for life in machine.context.lives.values():
+        if life.state is QueryState.INCOMPLETE and (life.busy or life.entered or life.layout or life.outbox):
+            raise BrokenError(f"'{life.name}' is incomplete, but something of it runs")
         if life.unappended:
             world.system.owing.add(life.name)
         elif life.state is QueryState.RUNNING:
@@ -67,6 +70,8 @@ def at_rest(world: World) -> None:
         raise BrokenError("a run is under way, but nobody works for it")
     for name in world.ledger.queries:
         results(world, name)
+    world.acknowledged.check(world.ledger)
+    as_committed(world)
 
 
 def results(world: World, name: str, *, drained: bool = False) -> None:
@@ -76,7 +81,7 @@ def results(world: World, name: str, *, drained: bool = False) -> None:
     if name in world.ledger.vague or (life is not None and life.unappended) or (known is not None and known.unappended):
         return
     cut: Mapping[str, int] | None = None
-    if generation is not None:
+    if generation is not None and generation.begun:
         layout = world.system.layouts.get(name)
         if "cut" in generation.said and (layout is None or layout.whole):
             return  # nobody has opened its pieces since the start

@@ -6,6 +6,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from tests.spark.chaos.ledger import rows_of
@@ -13,6 +14,7 @@ from tests.spark.chaos.queries import FAMILIES, Rows, Text, any_text
 from tests.spark.chaos.standins import RAISES
 
 from headgate.model import Query, QueryClass
+from headgate.plan.fusion import Fuse
 from headgate.spark.engine.owner import SINK
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.tasks import FILES, Reply
@@ -111,47 +113,50 @@ class Users:
 
     # -- commands ----------------------------------------------------------------------------------------------
 
-    def add(self, name: str, text: Text, sink: str, **more: Any) -> Callable[[int], m.Command]:
-        """A query, as the session gives it to the engine."""
-        once = bool(more.pop("once", False))
-        query = Query(
-            name=name,
-            query_class=self.chance.choice(CLASSES).name,
-            plan=text.plan,
-            sql=text.sql,
-            sink=sink,
-            since="start" if once else more.pop("since", "now"),
-            once=once,
-            lag=more.pop("lag", None),
-        )
-        lane, call = FILES, None
+    def add(self, query: Query) -> Callable[[int], m.Command]:
+        """A query, as the session gives it to the engine: its start and end are seconds from now."""
+        sink, lane, call = str(query.sink), FILES, None
         if sink == "callback":
             self.lanes += 1
-            lane, call = f"{SINK}{name}-{self.lanes}", self.receivers.setdefault(name, Receiver())
-        times = more.pop("start", None), more.pop("end", None)
-        return lambda ticket: m.AddQuery(ticket, query, *times, lane, behind_of(sink), call)
+            lane, call = f"{SINK}{query.name}-{self.lanes}", self.receivers.setdefault(query.name, Receiver())
+
+        def made(ticket: int) -> m.Command:
+            start = self.now() + query.start if query.start > 0 else None
+            end = self.now() + query.end if query.end < inf else None
+            return m.AddQuery(ticket, query, start, end, lane, behind_of(sink), call)
+
+        return made
 
     def any_add(self) -> Callable[[int], m.Command]:
+        """Some query, or one that is there: as it was when the user looked, or almost."""
         name, chance = self._name(), self.chance
-        more: dict[str, Any] = {}
-        if chance.random() < 0.2:
-            more["once"] = True
-        elif chance.random() < 0.5:
-            more["since"] = "start"
-        if chance.random() < 0.3:
-            more["lag"] = chance.choice(("skip, tuples=6", "wait, tuples=8"))
-        if chance.random() < 0.15:
-            more["start"] = self.now() + chance.uniform(0.0, 20.0)
-        if chance.random() < 0.1:
-            more["end"] = self.now() + chance.uniform(5.0, 40.0)
-        return self.add(name, self.text(name), self.sink(name), **more)
+        text, known = self.text(name), self.query(name)
+        if known is not None and chance.random() < 0.3:
+            return self.add(known if chance.random() < 0.8 else replace(known, plan=text.plan, sql=text.sql))
+        once = chance.random() < 0.2
+        made = Query(
+            name=name,
+            query_class=chance.choice(CLASSES).name,
+            plan=text.plan,
+            sql=text.sql,
+            sink=self.sink(name),
+            since="start" if once or chance.random() < 0.5 else "now",
+            once=once,
+            lag=chance.choice(("skip, tuples=6", "wait, tuples=8")) if chance.random() < 0.3 else None,
+            start=chance.uniform(0.0, 20.0) if chance.random() < 0.15 else 0.0,
+            end=chance.uniform(25.0, 60.0) if chance.random() < 0.1 else inf,
+        )
+        return self.add(made)
 
     def any_command(self) -> Callable[[int], m.Command]:
         """Something that somebody wants."""
         chance, name = self.chance, self._name()
         kind = chance.choices(
-            ("add", "pause", "resume", "replace", "stop", "move", "policy", "priority", "drain", "survey", "room"),
-            (8, 2, 4, 2, 1, 1, 1.5, 1, 1, 1, 1),
+            (
+                *("add", "pause", "resume", "replace", "stop", "move", "policy", "priority", "drain", "survey"),
+                *("room", "class"),
+            ),
+            (8, 2, 4, 2, 1, 1, 1.5, 1, 1, 1, 1, 0.5),
         )[0]
         match kind:
             case "add":
@@ -173,10 +178,14 @@ class Users:
                 return lambda ticket: m.Move(ticket, name, group)
             case "policy":
                 policy = chance.choice(POLICIES)
-                return lambda ticket: m.SetPolicy(ticket, policy)
+                fuse = chance.choice((None, None, *Fuse))
+                return lambda ticket: m.SetPolicy(ticket, policy, None if fuse is None else fuse.value)
             case "priority":
                 priority = chance.uniform(0.5, 9.0)
                 return lambda ticket: m.SetPriority(ticket, "low", priority)
+            case "class":
+                made_class = QueryClass(chance.choice(("high", "low", "middle")), chance.choice((1.0, 5.0)))
+                return lambda ticket: m.DeclareClass(ticket, made_class)
             case "drain":
                 return m.Drain
             case "survey":

@@ -1,4 +1,4 @@
-"""What commits have promised: which queries there are, from where to where each has read, what it has given.
+"""What commits have promised: what is declared, from where to where each query has read, what it has given.
 
 It hears of each commit before it is written and once it is acknowledged. A commit that was under way at a crash may
 count or not: the log tells when it is opened again.
@@ -6,6 +6,7 @@ count or not: the log tells when it is opened again.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,10 +48,15 @@ class Epoch:
 class Generation:
     """A query from its start until it is stopped: what was replaced or skipped is part of it."""
 
-    epochs: list[Epoch]
+    epochs: list[Epoch]  # none until it has begun
     said: Mapping[str, Any]
     positions: dict[str, int] = field(default_factory=dict)
     over: bool = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has a place in its streams; otherwise its start lies ahead."""
+        return bool(self.epochs)
 
     @property
     def newest(self) -> Epoch:
@@ -73,7 +79,9 @@ class Ledger:
     number: int = 0
     queries: dict[str, list[Generation]] = field(default_factory=dict)
     given: dict[str, Rows] = field(default_factory=dict)  # results in commits
-    history: dict[int, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)  # positions by commit
+    history: dict[int, str] = field(default_factory=dict)  # what each commit says
+    catalog: dict[str, dict[str, Any]] = field(default_factory=dict)  # all that is declared but queries, by kind
+    removed: Callable[[str], None] = lambda name: None  # told of queries that commits remove
     unsure: Attempt | None = None
     commits: int = 0
     vague: set[str] = field(default_factory=set)  # names of queries of whose results the oracle is not sure
@@ -101,19 +109,27 @@ class Ledger:
         attempt, self.unsure = self.unsure or Attempt((), {}), None
         for number, commit in log.commits():
             if number <= self.number:
-                if self.history[number] != commit.positions:
-                    raise BrokenError(f"commit {number} says {commit.positions}, acknowledged {self.history[number]}")
+                if self.history[number] != _text(commit):
+                    raise BrokenError(f"commit {number} says {_text(commit)}, acknowledged {self.history[number]}")
                 continue
-            place = number - self.number - 1
-            if not attempt.commits or commit.positions != attempt.commits[0].positions:
-                raise BrokenError(f"commit {number} was never written: {commit.positions}, {place}")
+            if not attempt.commits or _text(commit) != _text(attempt.commits[0]):
+                raise BrokenError(f"commit {number} was never written: {_text(commit)}")
             self._apply(number, attempt.commits[0], attempt.cuts)
             attempt.commits = attempt.commits[1:]
+        queries = {name: found[-1].said for name, found in self.queries.items() if not found[-1].over}
+        if json.dumps([log.state.catalog, log.state.queries]) != json.dumps([self.catalog, queries]):
+            self._compare("the catalog", log.state.catalog, self.catalog)
+            self._compare("queries", log.state.queries, queries)
+
+    @staticmethod
+    def _compare(what: str, found: Any, acknowledged: Any) -> None:
+        if json.loads(json.dumps(found)) != json.loads(json.dumps(acknowledged)):
+            raise BrokenError(f"{what}: commits have {found}, acknowledged {acknowledged}")
 
     def _ends(self, name: str, said: Mapping[str, Any] | None) -> bool:
         """Whether something ends if that is said of a query."""
         known = self.living(name)
-        if known is None:
+        if known is None or not known.begun:
             return False
         return said is None or (said["sql"], said["starts"]) != (known.newest.text.sql, known.newest.starts)
 
@@ -122,7 +138,10 @@ class Ledger:
             raise BrokenError(f"commit {number} follows {self.number}")
         self.number = number
         self.commits += 1
-        self.history[number] = commit.positions
+        self.history[number] = _text(commit)
+        for kind, entries in commit.catalog.items():
+            self.catalog.setdefault(kind, {}).update(entries)
+            self.catalog[kind] = {entry: said for entry, said in self.catalog[kind].items() if said is not None}
         for name, output in commit.outputs.items():
             if "#" not in name:
                 self.given.setdefault(name, Counter()).update(rows_of(output.table()))
@@ -130,7 +149,7 @@ class Ledger:
             self._say(name, said, cuts)
         for name, positions in commit.positions.items():
             known = self.living(name)
-            if known is None:
+            if known is None or not known.begun:
                 raise BrokenError(f"commit {number} has positions of '{name}', which is not there")
             for place, offset in positions.items():
                 if place in known.newest.starts and offset < known.positions.get(place, 0):
@@ -147,13 +166,21 @@ class Ledger:
         if said is None:
             if known is not None:
                 known.over = True
+                self.removed(name)
+            return
+        if known is None:
+            known = Generation([], said)
+            self.queries.setdefault(name, []).append(known)
+        _check_times(name, known.said, said)
+        known.said = said
+        if "starts" not in said:
+            if known.begun:
+                raise BrokenError(f"'{name}' has begun, but a commit says that it has not")
             return
         epoch = Epoch(self.texts(said["sql"]), said["starts"], said.get("until"))
-        if known is None:
-            self.queries.setdefault(name, []).append(Generation([epoch], said))
-            return
-        known.said = said
-        if known.newest.end is None:
+        if not known.begun:
+            known.epochs.append(epoch)
+        elif known.newest.end is None:
             if known.newest.until is None and epoch.until is not None:
                 self.vague.add(name)  # a continuous query ends as a one-time query: its open windows give nothing
             known.newest.until = epoch.until
@@ -188,6 +215,18 @@ class ToldCommits(CommitLog):
         numbers = super().append_all(commits)
         self._ledger.acknowledged(numbers)
         return numbers
+
+
+def _text(commit: Commit) -> str:
+    """What a commit says, but for results."""
+    return json.dumps([commit.positions, commit.queries, commit.catalog], sort_keys=True)
+
+
+def _check_times(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """A query keeps its end, and its start as long as that lies ahead, whoever declares it again."""
+    for when in ("begins", "ends"):
+        if before.get(when) != now.get(when) and not (when == "begins" and "starts" in now):
+            raise BrokenError(f"'{name}' {when} at {now.get(when)}, before at {before.get(when)}")
 
 
 def rows_of(table: Any) -> Rows:

@@ -21,6 +21,7 @@ from headgate.model import HeadgateError
 from headgate.plan.fusion import Fuse
 from headgate.spark.engine.initial_state import new_machine, new_scheduler
 from headgate.spark.engine.owner import BACKGROUND_THREADS, SINK
+from headgate.spark.engine.stored_settings import settle
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.log_facts import LogFacts
 from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
@@ -50,7 +51,6 @@ from headgate.spark.sinks.followers import Followers
 from headgate.spark.store.directory import DataDirectory
 
 FULL = 2_000  # bytes that may wait for a sink
-POLICY = "mbd, inversion=dsp"
 
 
 class System:
@@ -64,7 +64,9 @@ class System:
         fault: Callable[[], None],
         *,
         workers: int,
-        fuse: Fuse,
+        policy: str | None = None,
+        fuse: Fuse | None = None,
+        seed: int | None = None,
     ) -> None:
         self.path, self.ledger, self.now = path, ledger, now
         self.workers = workers
@@ -77,12 +79,12 @@ class System:
         self.spark_is_gone = False
         self._open: list[Callable[[], None]] = []
         try:
-            self._build(fault, fuse)
+            self._build(fault, policy, fuse, seed)
         except Exception:
             self.let_go()
             raise
 
-    def _build(self, fault: Callable[[], None], fuse: Fuse) -> None:
+    def _build(self, fault: Callable[[], None], policy: str | None, fuse: Fuse | None, seed: int | None) -> None:
         self.directory = DataDirectory(self.path)
         self._open.append(self.directory.close)
         self.commits = ToldCommits(self.directory.commits, self.ledger, self.cut_of)
@@ -91,6 +93,7 @@ class System:
         self._open.append(self.fragment_logs.close)
         self.ledger.recovered(self.commits)
         owed = complete(self.directory, self.commits, stored_sinks(self.directory, _no_table, self.fragment_logs.sink))
+        self.settings = settle(self.commits, policy, fuse, seed)
         self.fragment_logs.sweep(self.commits.state.queries)
         self.ingest = StreamIngest(self.directory, self.now)
         self._open.append(self.ingest.close)
@@ -106,12 +109,13 @@ class System:
             self.evaluator, self.committer, self.sinks, self.fragment_logs, self.ingest, self._spark_again
         )
         self.machine = new_machine(
-            new_scheduler(POLICY, fuse, 1, None),
+            new_scheduler(self.settings.policy, self.settings.fuse, self.settings.seed, None),
             LogFacts(self.ingest.logs),
             self.directory,
             self.commits,
             owed,
             self.workers,
+            held=True,
         )
 
     def let_go(self) -> None:

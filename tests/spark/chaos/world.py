@@ -12,26 +12,32 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from tests.spark.chaos import checks
-from tests.spark.chaos.clients import CLASSES, Users
+from tests.spark.chaos import checks, declared
+from tests.spark.chaos.acknowledged import Acknowledged
+from tests.spark.chaos.clients import Client, Users
+from tests.spark.chaos.declaring import again, declare, declare_again
 from tests.spark.chaos.faultydisk import Crash, FaultyDisk
 from tests.spark.chaos.ledger import BrokenError, Ledger
-from tests.spark.chaos.streams import NAMES, Given, StreamModel, stream
+from tests.spark.chaos.restored import restore
+from tests.spark.chaos.streams import NAMES, Given, StreamModel
 from tests.spark.chaos.system import System
 from tests.spark.chaos.telling import told
 
 from headgate.model import HeadgateError, Query
 from headgate.plan.fusion import Fuse
 from headgate.spark.engine.owner import SINK
+from headgate.spark.engine.stored_settings import DEFAULT_POLICY
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
-from headgate.spark.machine.tasks import COMMIT
+from headgate.spark.machine.lifecycle import QueryState
+from headgate.spark.machine.tasks import COMMIT, Reply
 from headgate.spark.store.frame_file import GROUP
 
 STEPS = 220
 BEGIN = 1_000_000.0  # seconds since the epoch
 LONG = 5_000  # steps in which everything must come to rest
 ENDINGS = ("kill", "cut", "reorder")
+GIVEN = ("fcfs", "chain", "hnr", "slope-slack")  # policies that a session on an existing directory may be opened with
 
 
 @dataclass
@@ -70,13 +76,13 @@ class World:
         self.figures, self.faults = Figures(), Faults()
         self.known = {name: StreamModel() for name in NAMES}
         self.users = Users(self.chance, lambda: self.time, self.query)
-        self.ledger = Ledger(self.users.texts.__getitem__)
+        self.acknowledged = Acknowledged()
+        self.ledger = Ledger(self.users.texts.__getitem__, removed=self.acknowledged.removed)
         self.workers = self.chance.randint(1, 3)
-        self.fuse = self.chance.choice(list(Fuse))
         self.calm = False  # no more faults
         self.closing: m.Close | None = None
         self.system: System
-        self.left_alone: set[str] = set()  # queries that nobody has claimed since the last start
+        self.expected: dict[int, Reply | None] = {}  # replies that the start of the engine waits for, by ticket
 
     def say(self, what: str, *parts: Any) -> None:
         """Tell of a step, if anybody wants to know."""
@@ -144,13 +150,43 @@ class World:
         for reply in replies:
             command = self.users.answer(reply)
             self.say("       reply to", command, reply.error or "done")
-            if isinstance(command, m.AddQuery) and reply.error is not None:
-                self.left_alone.add(command.query.name)
-            if isinstance(command, m.DeclareStream) and reply.error is not None:
-                self.users.host.script.appendleft(partial(m.DeclareStream, stream=command.stream))
+            if reply.ticket in self.expected:
+                self.expected[reply.ticket] = reply
+            if command is not None:
+                self._acknowledge(command, reply)
+            if isinstance(command, m.DeclareStream) and command.stream.name not in self.system.ingest.streams:
+                self.users.host.script.appendleft(declare(command.stream))
             if self.closing is not None and reply.ticket == self.closing.ticket:
                 self.closed()
                 return
+
+    def _acknowledge(self, command: m.Command, reply: Reply) -> None:
+        """Somebody has been told what became of a command; a commit that failed may count after the next start."""
+        refused, unsure = reply.error is not None, False
+        if refused:
+            unsure = self.system.commits._file._failed
+        elif isinstance(command, m.Resume):  # one that cannot go on yet is resumed once it can
+            life = self.system.machine.context.lives.get(command.name)
+            unsure = life is None or life.state is not QueryState.RUNNING
+        self.acknowledged.answered(command.ticket, refused=refused, unsure=unsure)
+
+    def tell(self, command: m.Command) -> None:
+        """Give the engine a command that is part of its start."""
+        self.expected[command.ticket] = None
+        self.say("restore", command)
+        self.system.tell(command)
+
+    def reply_to(self, ticket: int) -> Reply:
+        """Let things happen until a command of the start has its reply."""
+        for _ in range(LONG):
+            if (reply := self.expected[ticket]) is not None:
+                return reply
+            ways = [self.handle] * bool(self.system.mailbox) + [self.perform] * bool(self.performable())
+            if not ways:
+                break
+            self.chance.choice(ways)()
+            checks.each_step(self)
+        raise BrokenError(f"nobody answers command {ticket} of the start")
 
     def performable(self) -> list[tuple[str, int]]:
         """Tasks that may end next; some callbacks take long."""
@@ -176,9 +212,14 @@ class World:
             return
         else:
             make = self.users.any_command()
+        self.give_command(client, make)
+
+    def give_command(self, client: Client, make: Callable[[int], m.Command]) -> m.Command:
         command = self.users.ask(client, make)
         self.say("ask", command)
+        self.acknowledged.asked(command)
         self.system.tell(command)
+        return command
 
     def append(self) -> None:
         """Some rows for a stream, or its end."""
@@ -266,6 +307,18 @@ class World:
         self.say("rest")
         self._run_down()
         checks.at_rest(self)
+        if self.closing is None and self.users.host.waits_for is None and self.chance.random() < 0.3:
+            declared.declared_again(self)
+
+    def ask_at_rest(self, make: Callable[[int], m.Command]) -> Reply:
+        """The reply to a command of the host, when nothing else is under way."""
+        command = self.give_command(self.users.host, make)
+        self.expected[command.ticket] = None
+        self._run_down()
+        reply = self.expected[command.ticket]
+        if reply is None:
+            raise BrokenError(f"nobody answers {command}")
+        return reply
 
     def _run_down(self) -> None:
         for _ in range(LONG):
@@ -282,53 +335,60 @@ class World:
     # -- an engine begins and ends -----------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Begin another life of the engine, and tell it of everything, as its users do."""
+        """Begin another life of the engine: what commits have comes back by itself."""
         for _ in range(20):
             try:
-                self.system = System(
-                    self.path, self.ledger, lambda: self.time, self.job, workers=self.workers, fuse=self.fuse
-                )
+                self._start()
                 break
             except (HeadgateError, OSError) as error:
                 self.say("cannot open:", error)
+                self._let_go()
                 self.disk.full = False
         else:
             raise BrokenError("the directory cannot be opened any more")
-        self.faults = Faults()
-        self.users.forget()
-        script = self.users.host.script
-        script += [partial(m.DeclareClass, query_class=made) for made in CLASSES]
-        script += [partial(m.DeclareStream, stream=stream(name)) for name in NAMES]
-        self.left_alone = set()
-        for name in self.system.commits.state.queries:
-            if self.chance.random() < 0.9 or self.calm:
-                script.append(self.again(name))
-            else:
-                self.left_alone.add(name)
+        declared.after_restart(self)
+        declare_again(self)
         self._run_down_opening()
 
+    def _start(self) -> None:
+        self.users.forget()
+        self.faults, self.expected = Faults(), {}
+        self.system = System(
+            self.path, self.ledger, lambda: self.time, self.job, workers=self.workers, **self._given_settings()
+        )
+        self.acknowledged.check(self.ledger)
+        self.acknowledged.restarted(self.ledger)
+        restore(self)
+
+    def _given_settings(self) -> dict[str, Any]:
+        """What a session is opened with: the directory remembers the rest."""
+        given: dict[str, Any] = {}
+        if not self.ledger.catalog:
+            given = {"policy": DEFAULT_POLICY, "fuse": self.chance.choice(list(Fuse)), "seed": 1}
+        elif not self.calm and self.chance.random() < 0.1:
+            given = {"policy": self.chance.choice(GIVEN)}
+        self.acknowledged.given(given)
+        return given
+
+    def _let_go(self) -> None:
+        system = getattr(self, "system", None)
+        if system is not None:
+            with suppress(Crash):
+                system.let_go()
+
     def _run_down_opening(self) -> None:
-        """The first thing that users do is to declare the streams: what they hold can be compared then."""
+        """The first thing that users do is to declare streams that are missing: what they hold can be compared then."""
         for _ in range(200):
             if len(self.system.ingest.streams) == len(NAMES):
                 break
             client = self.users.host
             if client.waits_for is None and client.script:
-                self.system.tell(self.users.ask(client, client.script.popleft()))
+                self.give_command(client, client.script.popleft())
             self.disk.full = False
             self._run_down()
         else:
             raise BrokenError("the streams cannot be declared any more")
         checks.after_start(self)
-
-    def again(self, name: str) -> Callable[[int], m.Command]:
-        """The query that the directory knows under a name, as its user gives it again."""
-        generation = self.ledger.living(name)
-        if generation is None:
-            raise BrokenError(f"'{name}' is in the directory, but it was stopped or never added")
-        said = generation.said
-        more: dict[str, Any] = {"once": "until" in said}
-        return self.users.add(name, generation.newest.text, str(said["sink"]), **more)
 
     def crash(self) -> None:
         """The process is gone; what comes back is what the disk has."""
@@ -336,10 +396,7 @@ class World:
             ending = self.chance.choice(ENDINGS)
             self.figures.crashes += 1
             self.say("CRASH:", ending)
-            system = getattr(self, "system", None)
-            if system is not None:
-                with suppress(Crash):
-                    system.let_go()
+            self._let_go()
             if ending == "kill":
                 self.disk.kill()
             else:
@@ -387,8 +444,10 @@ class World:
             self._finish_closing()
         self._until_still()
         self.users.host.script.append(lambda ticket: m.SetPolicy(ticket, "fcfs"))
-        for name in sorted(name for name in self.left_alone if self._unclaimed(name)):
-            self.users.host.script.append(self.again(name))
+        self._until_still()
+        for name, life in self.system.machine.context.lives.items():
+            if life.state is QueryState.INCOMPLETE:
+                self.users.host.script.append(again(self, name))
         self._until_still()
         for _ in range(3):
             for name in list(self.system.machine.context.lives):
@@ -396,9 +455,6 @@ class World:
             self._until_still()
         checks.at_rest(self)
         checks.drained(self)
-
-    def _unclaimed(self, name: str) -> bool:
-        return self.ledger.living(name) is not None and name not in self.system.machine.context.lives
 
     def _finish_closing(self) -> None:
         while self.closing is not None:
@@ -419,7 +475,7 @@ class World:
         for _ in range(500):
             for client in self.users.everyone:
                 if client.waits_for is None and client.script:
-                    self.system.tell(self.users.ask(client, client.script.popleft()))
+                    self.give_command(client, client.script.popleft())
             still = not self.system.mailbox and not self.performable() and self.system.machine.due == float("inf")
             if still and not any(client.script for client in self.users.everyone):
                 return
@@ -429,5 +485,5 @@ class World:
 
     def _must_restart(self) -> bool:
         """A file that could be neither written nor repaired asks for a restart; others happen to be restarted."""
-        logs = [log._tail for log in self.system.ingest.logs.values()]
+        logs = [log._tail for log in (*self.system.ingest.logs.values(), *self.system.fragment_logs.open.values())]
         return self.chance.random() < 0.3 or any(file._failed for file in [self.system.commits._file, *logs])

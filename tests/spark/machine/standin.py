@@ -17,7 +17,8 @@ from headgate.spark.compile.read_sets import sources
 from headgate.spark.engine.initial_state import new_scheduler
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
-from headgate.spark.machine.interfaces import Chunks, keyed, query_description
+from headgate.spark.machine.definitions import CLASSES, SETTINGS, declared_query
+from headgate.spark.machine.interfaces import Chunks, RememberedQuery, keyed, query_description
 from headgate.spark.machine.machine import Machine
 
 STREAMS = {name: Stream(name=name, schema=(("id", "bigint"), ("v", "int"))) for name in "ab"}
@@ -61,14 +62,17 @@ class OneFragment:
         return None if self.whole else {"level": str(self.level)}
 
 
+@dataclass
 class NoFacts:
     """Logs that keep everything, without event times."""
+
+    ends: Mapping[str, int] = field(default_factory=dict)
 
     def start(self, stream: str) -> int:
         return 0
 
     def end(self, stream: str) -> int:
-        return 0
+        return self.ends.get(stream, 0)
 
     def frontier(self, stream: str, offset: int) -> float:
         return -inf
@@ -109,6 +113,7 @@ class StandIn:
     pending: list[t.Task] = field(default_factory=list)
     replies: dict[int, t.Reply] = field(default_factory=dict)
     descriptions: dict[str, Any] = field(default_factory=dict)  # of queries, in commits
+    catalog: dict[str, dict[str, Any]] = field(default_factory=dict)  # in commits, by kind and name
     positions: dict[str, dict[str, int]] = field(default_factory=dict)
     sinks: dict[str, list[Any]] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STREAMS, 0))
@@ -117,12 +122,41 @@ class StandIn:
     now: float = 1.0
 
     def __post_init__(self) -> None:
-        self.machine = Machine(new_scheduler("fcfs", Fuse.OFF, 1, None), NoFacts(), workers=2)
+        policy = self.catalog.get(SETTINGS, {}).get("policy", "fcfs")
+        self.machine = Machine(
+            new_scheduler(policy, Fuse.OFF, 1, None),
+            NoFacts(self.ends),
+            workers=2,
+            remembered={
+                name: RememberedQuery(description, self.positions.get(name, {}))
+                for name, description in self.descriptions.items()
+            },
+            catalog=self.catalog,
+        )
         for stream in STREAMS.values():
             self.ask(m.DeclareStream, stream)
-        for name, priority in (("low", 1.0), ("high", 10.0)):
-            self.ask(m.DeclareClass, QueryClass(name, priority))
+        classes = self.catalog.get(CLASSES) or {"low": {"priority": 1.0}, "high": {"priority": 10.0}}
+        for name, entry in classes.items():
+            self.ask(m.DeclareClass, QueryClass(name, entry["priority"]))
         self.answer_all()
+
+    def restarted(self) -> StandIn:
+        """Another engine on the same commits, to which its queries have come back as `engine.restoring` sends them."""
+        engine = StandIn(
+            descriptions=dict(self.descriptions),
+            catalog=_copied(self.catalog),
+            positions=_copied(self.positions),
+            ends=dict(self.ends),
+            number=self.number,
+            now=self.now,
+        )
+        for name, description in self.descriptions.items():
+            query = declared_query(name, description, plan_sql(description["sql"], STREAMS))
+            times = description.get("begins"), description.get("ends")
+            lacks = ("its callback",) if query.sink == "callback" else ()
+            engine.ask(m.AddQuery, query, *times, "files", 0.0, None, lacks)
+        engine.answer_all()
+        return engine
 
     def ask(self, kind: Any, *given: Any) -> int:
         """Give a command; its ticket."""
@@ -144,7 +178,18 @@ class StandIn:
             if fails:
                 self.handle(m.Answer(task, error=HeadgateError("it was made to fail")))
             else:
-                self.handle(m.Answer(task, self._perform(task)))
+                self.handle(m.Answer(task, self.perform(task)))
+
+    def take(self, kind: type[t.Task]) -> Any:
+        """Remove and return the first task of a kind that waits."""
+        task = next(task for task in self.pending if isinstance(task, kind))
+        self.pending.remove(task)
+        return task
+
+    def answer(self, kind: type[t.Task]) -> None:
+        """Answer the first task of a kind."""
+        task = self.take(kind)
+        self.handle(m.Answer(task, self.perform(task)))
 
     def answer_one(self, random: Random, failing: float) -> None:
         """Answer any of the tasks that wait; some fail, those of sinks and commits too."""
@@ -154,7 +199,7 @@ class StandIn:
         if random.random() < failing:
             self.handle(m.Answer(task, error=HeadgateError("it was made to fail")))
         else:
-            self.handle(m.Answer(task, self._perform(task)))
+            self.handle(m.Answer(task, self.perform(task)))
 
     def handle(self, message: m.Message) -> None:
         for out in self.machine.handle(message, self.now):
@@ -166,7 +211,7 @@ class StandIn:
 
     # -- tasks -------------------------------------------------------------------------------------------------
 
-    def _perform(self, task: t.Task) -> Any:
+    def perform(self, task: t.Task) -> Any:
         match task:
             case t.OpenStream():
                 return 0
@@ -191,7 +236,9 @@ class StandIn:
     def _prepare(self, task: t.Prepare) -> t.Prepared:
         resume_point = task.resume_point
         layout = OneFragment(resume_point.layout.leaves, task.level)
-        if task.commit_description or task.level != resume_point.layout.level:
+        was_cut = task.reopen is not None or not resume_point.layout.whole
+        writes = task.commit_description or was_cut == layout.whole
+        if writes:
             description = query_description(resume_point) | ({} if layout.whole else {"cut": layout.cut()})
             self._commit({resume_point.name: description}, {resume_point.name: keyed(resume_point.positions)})
         backlog: dict[Place, Chunks] = {
@@ -199,7 +246,7 @@ class StandIn:
             for place, source in layout.leaves.items()
             if (behind := task.ends[source.stream] - resume_point.positions[place]) > 0
         }
-        return t.Prepared(layout, dict(resume_point.positions), {}, backlog)
+        return t.Prepared(layout, dict(resume_point.positions), {}, backlog, description_committed=writes)
 
     def _evaluate(self, portion: t.Portion) -> t.PortionResult:
         rows = [(place, offset) for place, taken in portion.offsets.items() for offset in range(*taken)]
@@ -209,6 +256,8 @@ class StandIn:
 
     def _write(self, task: t.WriteCommit) -> t.WrittenCommit:
         self._commit(task.queries, task.positions)
+        for kind, entries in task.catalog.items():
+            self.catalog.setdefault(kind, {}).update(entries)
         self.number += 1
         return t.WrittenCommit(self.number, 1.0)
 
@@ -234,7 +283,7 @@ class StandIn:
             "policy": (str(scheduler.policy), scheduler.fuse, machine.preparation.level),
             "steering": (machine.policy_changes.failed, machine.policy_changes._policy, machine.policy_changes._former),
             "streams": (dict(machine.scheduling.ends), dict(machine.declarations._relations)),
-            "commits": (dict(self.descriptions), dict(self.positions)),
+            "commits": (dict(self.descriptions), dict(self.positions), _copied(self.catalog)),
             "remembered": dict(machine.context.remembered),
             "sinks": {name: sorted(rows) for name, rows in self.sinks.items()},
             "outboxes": sorted(outbox.query for outbox in machine.delivery.outboxes.values()),
@@ -246,6 +295,10 @@ class StandIn:
             "timers": len(machine.context._timers),
             "drained": machine.views.drained,
         }
+
+
+def _copied(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: dict(inner) for name, inner in entries.items()}
 
 
 def _of(engine: StandIn, name: str) -> Iterator[tuple[str, Any]]:

@@ -29,16 +29,16 @@ class Recording(StandIn):
     needed: dict[str, int] = field(default_factory=dict)
     add_meanwhile: bool = False
 
-    def _perform(self, task: t.Task) -> Any:
+    def perform(self, task: t.Task) -> Any:
         if isinstance(task, t.Maintain | t.DropTuples):
             self.performed.append(task)
         if isinstance(task, t.Maintain):
             if self.add_meanwhile:
                 self.ask(m.AddQuery, query("meanwhile", SQL))
                 check = self.pending.pop()
-                self.handle(m.Answer(check, self._perform(check)))  # it gets its positions
+                self.handle(m.Answer(check, self.perform(check)))  # it gets its positions
             return self.needed
-        return super()._perform(task)
+        return super().perform(task)
 
     def runs(self, count: int) -> None:
         for _ in range(count):

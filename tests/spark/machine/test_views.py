@@ -25,7 +25,7 @@ def with_arrivals(machine: StandIn, arrivals: tuple[float, ...], at: float) -> N
     """Answer the tasks of a run whose results needed tuples of these arrivals, committed at a time."""
     for _ in range(2):
         task = machine.pending.pop(0)
-        value: Any = machine._perform(task)
+        value: Any = machine.perform(task)
         if isinstance(task, t.Evaluate):
             value = [replace(result, arrivals=arrivals) for result in value]
         else:
@@ -41,7 +41,7 @@ def test_time_before_a_query_was_added_is_no_waiting() -> None:
     machine.ask(m.AddQuery, replace(query("q", SQL), since="start"), None, None, "files", 1.0, None)
     while not any(isinstance(task, t.Evaluate) for task in machine.pending):
         task = machine.pending.pop(0)
-        machine.handle(m.Answer(task, machine._perform(task)))
+        machine.handle(m.Answer(task, machine.perform(task)))
     machine.now = DAY + 2.0
     machine.append("a", 4)
     seen = view(machine)

@@ -38,6 +38,8 @@ def settle(commits: CommitLog, policy: str | None, fuse: Fuse | None, seed: int 
         stored.get("seed", DEFAULT_SEED) if seed is None else seed,
     )
     now = {"policy": settings.policy, "fuse": settings.fuse.value, "seed": settings.seed}
+    if policy is not None:
+        create(policy)  # one that is refused is not committed
     if now != stored:
         commits.append(Commit(catalog={SETTINGS: now}))
     if policy is not None:

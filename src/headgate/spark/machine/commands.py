@@ -13,6 +13,7 @@ from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.interfaces import RememberedQuery
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState, check_possible
+from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.repositioning import Repositioning
 from headgate.spark.machine.scheduling import Scheduling
@@ -31,11 +32,12 @@ class Commands:
         lag_limits: LagLimits,
         repositioning: Repositioning,
         starting: Starting,
+        policy_changes: PolicyChanges,
     ) -> None:
         self._context = scheduling.context
         self._scheduling, self._preparation = scheduling, preparation
         self._delivery, self._lag_limits = delivery, lag_limits
-        self._repositioning, self._starting = repositioning, starting
+        self._repositioning, self._starting, self._policy_changes = repositioning, starting, policy_changes
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.AddQuery: starting.add,
             m.Pause: self._pause,
@@ -86,8 +88,8 @@ class Commands:
 
         self._scheduling.leave(life)
         life.failures, life.awaits_spark = 0, False
-        self._context.change_state(life, QueryState.PAUSED, "paused")
         self._context.write_description(life, life.description(paused=True), written)
+        self._context.change_state(life, QueryState.PAUSED, "paused")  # commands that wait come after the commit
 
     def _go_back(self, life: Life, former: QueryState, error: str, reason: str) -> None:
         """Return a query to its former state, since a commit says that it is not paused."""
@@ -175,7 +177,7 @@ class Commands:
         check_possible("replace", life.name, life.state)
         check_columns(life.name, life.columns, checked.columns)
         query = replace(command.query, query_class=life.query.query_class, sink=life.query.sink)
-        self._starting.check_policy(query)
+        self._policy_changes.check(query)
         if life.reopen_from is not None:  # rows wait between its fragments, which are not open
             hint = "resume it, then replace its SQL"
             raise HeadgateError(f"query '{life.name}' goes on from before, and has not begun yet", hint=hint)
@@ -215,12 +217,21 @@ class Commands:
             self._stop(m.Stop(0, life.name))
 
     def remove(self, life: Life, ticket: int | None, refused: Exception | None) -> None:
-        """Write a commit that removes a query; `refused` is the reason if the query could not start."""
+        """Write a commit that removes a query; `refused` is the reason if the query could not start.
+
+        If that fails, the query stays: one that could not start is suspended, since a commit describes it.
+        """
         former, error = life.state, life.error
         self._context.change_state(life, QueryState.STOPPED, "stopped" if refused is None else "refused")
 
         def written(answer: m.Answer) -> None:
-            if answer.error is not None and refused is None:
+            if answer.error is not None and refused is not None:
+                self._context.change_state(
+                    life, QueryState.SUSPENDED, "could not go on", self._context.explain(refused)
+                )
+                self._context.reply(ticket, life.name)
+                return
+            if answer.error is not None:
                 self._context.reply(ticket, error=answer.error)
                 if former is QueryState.RUNNING:
                     self._preparation.prepare(life, "could not be stopped")

@@ -54,6 +54,7 @@ class Delivery:
                 life.outbox.waiting.extendleft(reversed(outbox.waiting))
                 life.outbox.size += outbox.size
                 del self.outboxes[outbox.id]
+        self.pump(life.outbox)
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
         """Add the results of a commit to a query's outbox."""

@@ -59,9 +59,15 @@ class Machine:
         self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparation, self.catalog)
         self.repositioning = Repositioning(self.scheduling, self.preparation)
         self.declarations = Declarations(self.scheduling, self.catalog, self.lag_limits, facts)
-        self.starting = Starting(self.scheduling, self.preparation, self.delivery, self.lag_limits)
+        self.starting = Starting(self.scheduling, self.preparation, self.delivery, self.lag_limits, self.policy_changes)
         self.commands = Commands(
-            self.scheduling, self.preparation, self.delivery, self.lag_limits, self.repositioning, self.starting
+            self.scheduling,
+            self.preparation,
+            self.delivery,
+            self.lag_limits,
+            self.repositioning,
+            self.starting,
+            self.policy_changes,
         )
         self.context.remembered = dict(remembered or {})
         self.runs.held = held
@@ -78,6 +84,7 @@ class Machine:
         self.delivery.wait_for_sink = self._wait_for_sink
         self.delivery.go_on = self._go_on
         self.declarations.table_declared = self.starting.table_declared
+        self.spark_restart.start = self.starting.try_again
         self.starting.stop = self.commands.stop_if_there
         self.starting.remove = self.commands.remove
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headgate.core import PolicyChanged
-from headgate.model import Level
+from headgate.model import Level, Query
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.guarded import Guarded
@@ -45,33 +45,34 @@ class PolicyChanges:
         self.failed = ""  # the error of the last policy that failed
         self._policy = str(scheduling.scheduler.policy)
         self._former = LAST_RESORT
+        self._being_committed: list[Policy] = []
         self._changing: list[tuple[int, list[Life]]] = []  # tickets, and the queries that they wait for
         preparation.level = cut_level(scheduling.scheduler.policy.level)
 
     def set_policy(self, policy: str, fuse: str | None, ticket: int) -> None:
         """Change the policy, unless it cannot schedule the queries that exist."""
-        create(policy).check(self._all_queries())
-        entries = {"policy": policy, **({} if fuse is None else {"fuse": fuse})}
-        before = {key: self._catalog.get(SETTINGS, key) for key in entries}
-
-        def written(error: Exception | None) -> None:
-            try:
-                if error is not None:
-                    raise error
-                self._set(policy, fuse, ticket)
-            except Exception as refused:
-                self._context.reply(ticket, error=refused)
-                if error is None:  # a query was added meanwhile that it cannot schedule
-                    self._catalog.change(SETTINGS, before, lambda error: None)
-
-        self._catalog.change(SETTINGS, entries, written)
-
-    def _set(self, policy: str, fuse: str | None, ticket: int) -> None:
         created = create(policy)
         created.check(self._all_queries())
-        self._former, self._policy = self._policy, policy
-        self._changing.append((ticket, self._change(created, policy, fuse)))
-        self.watch_changes()
+        self._being_committed.append(created)
+
+        def written(error: Exception | None) -> None:
+            self._being_committed.remove(created)
+            if error is not None:
+                self._context.reply(ticket, error=error)
+                return
+            self._former, self._policy = self._policy, policy
+            self._changing.append((ticket, self._change(created, policy, fuse)))
+            self.watch_changes()
+
+        self._catalog.change(SETTINGS, {"policy": policy, **({} if fuse is None else {"fuse": fuse})}, written)
+
+    def check(self, query: Query) -> None:
+        """Refuse a query that the policy cannot schedule, or the next one, whose commit is under way."""
+        network = self._scheduling.scheduler.network
+        if query.name in network.queries:
+            network = network.remove(query.name)
+        for policy in (self._scheduling.scheduler.policy, *self._being_committed):
+            policy.check(network.add(query))
 
     def _all_queries(self) -> Network:
         """The queries in the scheduler, and those that will return to it."""

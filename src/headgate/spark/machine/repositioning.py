@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from headgate.model import Query
 from headgate.plan.places import Place
@@ -58,7 +59,8 @@ class Repositioning:
             offsets = [offset for place, offset in old_positions.items() if streams[place] == source.stream]
             positions[leaf] = min(offsets, default=self._scheduling.ends[source.stream])
         before, old = _saved(life), life.layout
-        life.query, life.unfragmented, life.until = query, checked.unfragmented, {}
+        # A one-time query goes on as a continuous one: it has no offsets at which the new SQL ends.
+        life.query, life.unfragmented, life.until = replace(query, once=False), checked.unfragmented, {}
         life.reported |= set(checked.reported)
         self._put(life, positions)
         self._go_on(life, former, before, old, ended)

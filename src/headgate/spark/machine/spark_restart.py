@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.delivery import Delivery
@@ -14,6 +16,7 @@ from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, Prepared, RestartSpark
 
 _RAN = (QueryState.RUNNING, QueryState.WAITING)  # a query in one of these states continues when Spark is back
+_LEFT_ALONE = (QueryState.STOPPED, QueryState.CHECKING)
 _AGAIN = "Spark was started again"
 
 
@@ -23,6 +26,7 @@ class SparkRestart:
     def __init__(
         self, context: MachineContext, scheduling: Scheduling, runs: Runs, preparation: Preparation, delivery: Delivery
     ) -> None:
+        self.start: Callable[[Life], None]  # starts a query from before that Spark could not check; set by the machine
         self._context, self._scheduling, self._runs = context, scheduling, runs
         self._preparation, self._delivery = preparation, delivery
         self._unchecked: list[tuple[Life, QueryState]] = []  # Spark died while checking them; with their former states
@@ -70,7 +74,8 @@ class SparkRestart:
         self._delivery.offer_after_restart()
         self._check_unchecked()
         for life in list(self._context.lives.values()):
-            if life.unfragmented is not None and life.state not in (QueryState.STOPPED, QueryState.CHECKING):
+            incomplete = life.state is QueryState.INCOMPLETE and life.awaits_spark
+            if incomplete or (life.unfragmented is not None and life.state not in _LEFT_ALONE):
                 self._recheck(life)
 
     def _restart_failed(self, error: str) -> None:
@@ -102,6 +107,10 @@ class SparkRestart:
     def _check(self, life: Life) -> None:
         if self._context.lives.get(life.name) is not life:  # it was stopped meanwhile
             return
+        if life.state is QueryState.INCOMPLETE:
+            if life.awaits_spark:
+                self.start(life)
+            return
         former = life.state
         life.awaits_spark = life.awaits_spark or former in _RAN
         self._scheduling.leave(life)
@@ -132,7 +141,7 @@ class SparkRestart:
         if not whole:  # its fragments are opened again
             life.reopen_from = RememberedQuery(query_description(life.resume_point()), keyed(life.positions))
         life.unfragmented = checked.unfragmented
-        if whole:
+        if whole and life.layout is not None:  # one whose start lies ahead has no layout yet
             life.layout = checked.unfragmented
         lost, life.awaits_spark = life.awaits_spark, False
         outbox = life.outbox

@@ -11,12 +11,14 @@ from dataclasses import replace
 from math import inf
 
 from headgate.model import HeadgateError, Query, check_known, relation
+from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import QUERIES, check_same, definition
 from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.interfaces import RememberedQuery, keyed
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, FindUndelivered
@@ -26,13 +28,18 @@ class Starting:
     """Checks queries and lets them begin."""
 
     def __init__(
-        self, scheduling: Scheduling, preparation: Preparation, delivery: Delivery, lag_limits: LagLimits
+        self,
+        scheduling: Scheduling,
+        preparation: Preparation,
+        delivery: Delivery,
+        lag_limits: LagLimits,
+        policy_changes: PolicyChanges,
     ) -> None:
         self.stop: Callable[[Life], None]  # set by the machine, as is the next
         self.remove: Callable[[Life, int | None, Exception | None], None]
         self._context = scheduling.context
         self._scheduling, self._preparation = scheduling, preparation
-        self._delivery, self._lag_limits = delivery, lag_limits
+        self._delivery, self._lag_limits, self._policy_changes = delivery, lag_limits, policy_changes
 
     def add(self, command: m.AddQuery) -> None:
         """Add a query; one that is there already may be declared again as it is."""
@@ -46,6 +53,7 @@ class Starting:
             check_same(QUERIES, query.name, remembered.description, definition(query))
             _check_kind(query, remembered)
         life = Life(query, added=self._context.now, added_by=command)
+        life.ends = _times(command, remembered)[1]
         life.tally.classes.append((self._context.now, query.query_class))
         self._context.add(life)
         if remembered is not None and command.lacks:
@@ -85,6 +93,7 @@ class Starting:
             self._context.reply(command.ticket, life.name)
             return
         life.query, life.added_by, life.added = command.query, command, self._context.now
+        life.awaits_spark = False
         self._context.change_state(life, QueryState.CHECKING, "declared again")
         self._check(life, command)
 
@@ -96,7 +105,7 @@ class Starting:
                 others = tuple(lacking for lacking in command.lacks if lacking != relation("table", name))
                 self._complete(life, replace(command, ticket=0, query=life.query, lacks=others))
 
-    def try_again(self, life: Life, ticket: int) -> None:
+    def try_again(self, life: Life, ticket: int = 0) -> None:
         """Try to start an incomplete query again, if it lacks nothing."""
         assert life.added_by is not None
         if life.added_by.lacks:
@@ -120,7 +129,7 @@ class Starting:
 
     def _check(self, life: Life, command: m.AddQuery) -> None:
         query, remembered = command.query, self._context.remembered.get(life.name)
-        life.ends = command.end
+        begins, life.ends = _times(command, remembered)
 
         def checked(answer: m.Answer) -> None:
             if answer.error is not None:
@@ -146,11 +155,11 @@ class Starting:
             start()
 
         def start() -> None:
-            if command.end is not None:
-                self._context.call_at(command.end, lambda: self.stop(life))
+            if life.ends is not None:
+                self._context.call_at(life.ends, lambda: self.stop(life))
             begun = remembered is not None and remembered.has_begun
-            if not begun and command.start is not None and command.start > self._context.now:
-                self._schedule(life, command.start, command.ticket)
+            if not begun and begins is not None and begins > self._context.now:
+                self._schedule(life, begins, command.ticket)
             else:
                 self.begin(life, command.ticket)
 
@@ -174,15 +183,17 @@ class Starting:
             self._context.call_at(start, lambda: self._begin_if_there(life))
             self._context.reply(ticket, life.name)
 
-        self._context.change_state(life, QueryState.SCHEDULED, "its start lies ahead")
+        # First the commit: commands that have waited are carried out as soon as the state is no longer transient.
         if remembered is not None and remembered.description == life.description():
             written(None)
         else:
             self._context.write_description(life, life.description(), written)
+        self._context.change_state(life, QueryState.SCHEDULED, "its start lies ahead")
 
     def _refused(self, life: Life, ticket: int | None, error: Exception) -> None:
         """Remove a query that could not start, as if it had never been added; one from before stays, incomplete."""
         if life.name in self._context.remembered:
+            life.awaits_spark = isinstance(error, SparkGoneError)
             self._leave_incomplete(life, self._context.explain(error))
             self._context.reply(ticket, error=error)
             return
@@ -201,12 +212,12 @@ class Starting:
         remembered = self._context.remembered.get(life.name)
         committed = remembered or RememberedQuery()
         try:
-            self.check_policy(life.query)
+            self._policy_changes.check(life.query)
             self._preparation.place(life, committed)
         except HeadgateError as error:
             self._refused(life, ticket, error)
             return
-        life.begins = None
+        life.begins, life.description_committed = None, False
         if committed.description.get("done") or committed.description.get("paused"):
             self._come_back(life, committed)
             self._context.reply(ticket, life.name)
@@ -219,8 +230,10 @@ class Starting:
             elif remembered is not None:
                 self._context.remembered[life.name] = self._remembered_now(life, remembered)
                 self._refused(life, ticket, error)
+            elif life.description_committed:
+                self.remove(life, ticket, error)
             else:
-                self.remove(life, ticket, error)  # a commit may describe it already
+                self._refused(life, ticket, error)
 
         unchanged = all(
             committed.description.get(entry) == said for entry, said in life.description().items() if entry != "cut"
@@ -240,27 +253,28 @@ class Starting:
 
     @staticmethod
     def _remembered_now(life: Life, before: RememberedQuery) -> RememberedQuery:
-        """What to remember of a query that could not be started again.
+        """What commits say of a query that could not be started again.
 
-        Joining its fragments may have committed runs: the next start continues from there. If its fragments could not
-        be opened at all, its committed description and positions still hold.
+        They describe it as before, unless the preparation has committed another description. Joining its fragments may
+        have committed runs: the next start continues from there.
         """
         before = replace(before, unappended=tuple(life.unappended))
-        if "cut" in before.description and life.layout is life.unfragmented and not life.description_committed:
+        if life.description_committed:
+            return replace(before, description=life.description(), positions=keyed(life.positions))
+        if life.layout is life.unfragmented:
             return before
-        return replace(before, description=life.description(), positions=keyed(life.positions))
-
-    def check_policy(self, query: Query) -> None:
-        """Refuse a query that the policy cannot schedule."""
-        scheduler = self._scheduling.scheduler
-        network = scheduler.network
-        if query.name in network.queries:
-            network = network.remove(query.name)
-        scheduler.policy.check(network.add(query))
+        return replace(before, positions=keyed(life.positions))
 
     def _begin_if_there(self, life: Life) -> None:
         if self._context.lives.get(life.name) is life:  # if Spark is checking it again, it starts after that
             self._context.when_settled(life, lambda: self.begin(life) if life.state is QueryState.SCHEDULED else None)
+
+
+def _times(command: m.AddQuery, remembered: RememberedQuery | None) -> tuple[float | None, float | None]:
+    """When a query starts and ends; one from before keeps the times that it was first declared with."""
+    if remembered is None:
+        return command.start, command.end
+    return remembered.description.get("begins"), remembered.description.get("ends", command.end)
 
 
 def _waits_for(lacks: tuple[str, ...]) -> str:
