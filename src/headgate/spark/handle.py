@@ -81,7 +81,8 @@ class Handle:
         >>> hot.schema.names
         ['machine', 'temp']
         """
-        return self._view.columns
+        columns: pa.Schema | None = self._view.columns  # None for one from before that waits for something
+        return pa.schema([]) if columns is None else columns
 
     @property
     @gated

@@ -143,8 +143,10 @@ class Status:
     def __repr__(self) -> str:
         queries = len(self.queries)
         counted = f"{queries} {'query' if queries == 1 else 'queries'}, {self.runs:,} runs"
-        failed = [line.name for line in self.queries if line.error]
-        return f"<status after {self.seconds:.1f} s under {self.policy}: {counted}{_failed(failed)}>"
+        failed = [line.name for line in self.queries if line.error and line.state != "incomplete"]
+        waits = [line.name for line in self.queries if line.state == "incomplete"]
+        told = _named("failed", failed) + _named("incomplete", waits)
+        return f"<status after {self.seconds:.1f} s under {self.policy}: {counted}{told}>"
 
     def _repr_html_(self) -> str:
         rows = [_cells(line, indent) for line, indent in self._in_order()]
@@ -332,5 +334,5 @@ def _cells(line: StatusLine, indent: bool) -> list[object]:
     return [name, line.state if indent else "", line.rate, line.waiting, *times, *counts, line.error]
 
 
-def _failed(names: Sequence[str]) -> str:
-    return f"; failed: {', '.join(names)}" if names else ""
+def _named(what: str, names: Sequence[str]) -> str:
+    return f"; {what}: {', '.join(names)}" if names else ""

@@ -147,6 +147,8 @@ def test_a_callback_waits_with_its_results_until_it_is_given_again(opened: Open)
         session.append("s", rows(10, 3))
         assert session.drain(PATIENCE)
         assert session["called"].status.tuples_in == 0  # nothing of it runs
+        assert repr(session.status()).endswith("1 query, 0 runs; incomplete: called>")
+        assert "waits for its callback" in session["called"]._repr_html_()
         with pytest.raises(HeadgateError, match="'called' waits for its callback; declare that again"):
             session["called"].resume()
         with pytest.raises(HeadgateError, match="is incomplete: it cannot pause now; possible: resume, stop"):
