@@ -60,6 +60,7 @@ class StreamSources:
             raise
         if self.ended(stream.name):
             reader.close()
+            self.thread.note(stream.name, "it has ended, and nothing more is read")
         else:
             self.thread.add(stream.name, reader)
 

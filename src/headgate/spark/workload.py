@@ -9,15 +9,20 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headgate.model import HeadgateError, Query
+from headgate.model import HeadgateError, Query, TableJoin, walk
 from headgate.model.values import located
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.declared_tables import described_table
 from headgate.spark.compile.prepared_query import prepare_query
+from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.compile.stored_tables import read_table
+from headgate.spark.handle import Handle
 from headgate.spark.machine.commands import check_columns
 from headgate.spark.session import Session
 from headgate.spark.sinks.registry import is_file
+from headgate.spark.sinks.table import check_sink
+from headgate.spark.store.atomic_files import safe_name
+from headgate.spark.store.log.files import check_stored
 from headgate.spark.workload_changes import Changes, located_table, planned_changes, workload_source
 from headgate.spark.workload_checks import engine_problems
 from headgate.workload import Change, Workload
@@ -35,7 +40,7 @@ def open_workload(workload: Workload, **settings: Any) -> Session:
     check_workload(workload, path)
     found = Changes() if path is None else planned_changes(workload, path)
     if path is not None:
-        _check_other_sql(workload, found, settings.get("spark"))
+        _check_on_spark(workload, found, path, settings.get("spark"))
         found.write(path)
     session = Session(held=True, **{"seed": workload.seed, **settings})
     try:
@@ -47,24 +52,32 @@ def open_workload(workload: Workload, **settings: Any) -> Session:
     return session
 
 
-def _check_other_sql(workload: Workload, found: Changes, spark: SparkSession | None) -> None:
-    """Refuse other SQL with other columns before anything is changed, if there is a Spark that can tell."""
-    replaced = [query for query in workload.queries if query.name in found.other_sql]
-    if spark is None or not replaced:
+def _check_on_spark(workload: Workload, found: Changes, path: Path, spark: SparkSession | None) -> None:
+    """Refuse what only Spark can tell to be wrong, before anything is changed; without a Spark nobody can tell yet."""
+    if spark is None or found.fresh:
         return
+    added = {(line.kind, line.name) for line in found.lines if line.sign == "+"}
     streams = {stream.name: stream for stream in workload.streams}
-    tables = {table.name: read_table(spark, located_table(workload, table)) for table in workload.tables}
+    for stream in workload.streams:
+        if ("stream", stream.name) in added:
+            check_stored(path / "streams" / safe_name(stream.name), stream, arrow_schema(stream))
+    changed = [query for query in workload.queries if ("query", query.name) in added or query.name in found.other_sql]
+    read = {node.table for query in changed for node in walk(query.plan) if isinstance(node, TableJoin)}
+    tables = {
+        table.name: read_table(spark, located_table(workload, table)) for table in workload.tables if table.name in read
+    }
     described = {name: described_table(name, frame.schema) for name, frame in tables.items()}
-    for query in replaced:
+    for query in changed:
         with located(f"query '{query.name}'"):
             now = prepare_query(spark, query.plan, streams, tables).schema
+            check_sink(spark, query.sink, now)
+        if query.name in found.other_sql:
             try:
-                before = prepare_query(
-                    spark, plan_sql(found.other_sql[query.name], streams, described), streams, tables
-                ).schema
+                plan = plan_sql(found.other_sql[query.name], streams, described)
+                before = prepare_query(spark, plan, streams, tables).schema
             except HeadgateError:  # it reads what is no longer in the file: the engine will compare
                 continue
-        check_columns(query.name, before, now)
+            check_columns(query.name, before, now)
 
 
 def check_workload(workload: Workload, directory: Path | None = None) -> None:
@@ -134,8 +147,18 @@ def _declare(session: Session, workload: Workload, found: Changes) -> None:
         session.engine.add_class(query_class)
     for query in workload.queries:
         if query.name in found.other_sql:
-            session[query.name].replace(str(query.sql))
+            _replace(session[query.name], str(query.sql))
         start_query(session, query)
+
+
+def _replace(handle: Handle, sql: str) -> None:
+    """Give a query other SQL; nothing runs yet, so a paused one can be resumed for it, which opens its fragments."""
+    paused = handle.status.state == "paused"
+    if paused:
+        handle.resume()
+    handle.replace(sql)
+    if paused:
+        handle.pause()
 
 
 def _action(change: Change) -> Action | None:

@@ -13,12 +13,13 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from headgate.model import HeadgateError, Query, Stream, Table
+from headgate.model import HeadgateError, Query, Stream, Table, folded
 from headgate.plan.fusion import Fuse
 from headgate.spark.arguments import table_path
 from headgate.spark.engine.catalog_entries import SourceText, stream_entry
 from headgate.spark.machine.declarations import class_entry
 from headgate.spark.machine.definitions import CLASSES, SETTINGS, STREAMS, TABLES, definition, shown
+from headgate.spark.sinks.table import needs_callback
 from headgate.spark.store.atomic_files import read_json
 from headgate.spark.store.commits.commit_log import CommitLog, read_state
 from headgate.spark.store.commits.records import Commit, CommittedState
@@ -57,6 +58,7 @@ class Changes:
     commit: Commit = field(default_factory=Commit)
     other_sql: dict[str, str] = field(default_factory=dict)  # what queries have now whose SQL changes
     fresh: bool = True  # nothing was declared in the directory before
+    kept: frozenset[str] = frozenset()  # streams and tables that go with the next run only, since old SQL reads them
 
     def write(self, path: Path) -> None:
         """Commit what needs no engine."""
@@ -98,7 +100,8 @@ def planned_changes(workload: Workload, path: Path, policy: str | None = None, f
             catalog[kind] = changed
     queries = _queries(found, workload, state)
     if found.other_sql:  # the engine finds their places with the old SQL, which may read what goes
-        _keep(catalog)
+        found.kept = _keep(catalog)
+        _check_kept(found.kept, workload)
     for name, given in (("policy", policy), ("fuse", None if fuse is None else fuse.value)):
         if given is not None and name in settings and settings[name] != given:
             found.lines.append(PlanLine("~", name, f"{shown(settings[name])} → {shown(given)}"))
@@ -106,10 +109,23 @@ def planned_changes(workload: Workload, path: Path, policy: str | None = None, f
     return found
 
 
-def _keep(catalog: dict[str, dict[str, Any]]) -> None:
-    """Leave streams and tables that go in the catalog until the next time."""
+def _keep(catalog: dict[str, dict[str, Any]]) -> frozenset[str]:
+    """Leave streams and tables that go in the catalog until the next time, and return their names."""
+    kept = {name for kind in (STREAMS, TABLES) for name, entry in catalog.get(kind, {}).items() if entry is None}
     for kind in {STREAMS, TABLES} & catalog.keys():
         catalog[kind] = {name: entry for name, entry in catalog[kind].items() if entry is not None}
+    return frozenset(kept)
+
+
+def _check_kept(kept: frozenset[str], workload: Workload) -> None:
+    """Refuse a stream or table whose name SQL could not tell from one that is still there."""
+    taken = {folded(name): name for name in kept}
+    for name in (*(stream.name for stream in workload.streams), *(table.name for table in workload.tables)):
+        if folded(name) in taken:
+            raise HeadgateError(
+                f"'{name}' and '{taken[folded(name)]}', which queries have read so far, are one name to SQL",
+                hint="give it a name that differs in more than case, or choose another data directory",
+            )
 
 
 def _compare(found: Changes, kind: str, before: Mapping[str, Entry], now: Mapping[str, Entry]) -> dict[str, Any]:
@@ -124,7 +140,8 @@ def _compare(found: Changes, kind: str, before: Mapping[str, Entry], now: Mappin
         details = _details(before[name], entry)
         if details:
             found.lines.append(PlanLine("~", kind, name, details))
-            changed[name] = {**before[name], **entry}
+            former = {key: said for key, said in before[name].items() if key != "columns"}  # of a table: read again
+            changed[name] = {**former, **entry}
     for name in before:
         if name not in now:
             found.lines.append(PlanLine("-", kind, name))
@@ -152,7 +169,7 @@ def _stream_entries(workload: Workload, state: CommittedState) -> dict[str, dict
         entries[stream.name] = entry = stream_entry(stream, workload_source(workload, stream), before)
         if before is not None:
             _check_fixed(stream.name, before, entry)
-            for key in {"base", "given"} & before.keys():  # neither belongs to the new source
+            for key in {"folder", "given"} & before.keys():  # neither belongs to the new source
                 entry.setdefault(key, None)
     return entries
 
@@ -205,6 +222,11 @@ def _queries(found: Changes, workload: Workload, state: CommittedState) -> dict[
             continue
         if "sql" in now:
             found.other_sql[query.name] = str(before["sql"])
+        if "sink" in now and needs_callback(before.get("sink")):
+            raise HeadgateError(
+                f"query '{query.name}' gives its results to a callback, which may not have taken all of them",
+                hint="give it its callback once more in Python, stop it there, or give the new query another name",
+            )
         details = [detail for detail in _details(before, now) if not detail.startswith("sql ")]
         found.lines.append(PlanLine("~", "query", query.name, (*(["other SQL"] if "sql" in now else []), *details)))
         changed[query.name] = {**before, **now, "sql": before["sql"], **_new_times(query, before, now)}

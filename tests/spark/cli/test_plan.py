@@ -144,3 +144,46 @@ def test_without_a_file_there_must_be_a_used_directory(headgate: Headgate, tmp_p
         result = headgate(*arguments)
         assert (result.exit_code, why in result.stderr) == (2, True), result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+NOPE = """[[stream]]
+name = "t"
+schema = "x array<nope>"
+source = "poisson, rate=1"
+
+[[class]]"""
+REFUSED = {
+    "SQL that Spark refuses": FILE.replace('name = "old"', 'name = "n"').replace("id < 3", "id + map('a', 1) < 3"),
+    "a type that is none": FILE.replace('name = "old"', 'name = "n"').replace("[[class]]", NOPE, 1),
+    "a table that cannot be": FILE.replace('name = "old"', 'name = "n"\nsink = "table, name=nodb.t"'),
+}
+
+
+def test_a_file_that_is_refused_changes_nothing(spark: SparkSession, folder: Path) -> None:
+    """The query `old` would go, and come back without its place in the stream."""
+    session = run(spark, folder, 10, policy="hnr, level=operator")
+    session["hot"].pause()
+    session.close()
+    before = stored_state(folder / "data")
+    for name, text in REFUSED.items():
+        (folder / "plant.toml").write_text(text)
+        with pytest.raises(HeadgateError):
+            run(spark, folder, 10)
+        assert stored_state(folder / "data") == before, name
+    (folder / "plant.toml").write_text(FILE.replace("temp > 50", "temp > 70"))  # of a paused query in fragments
+    put(folder, 10)
+    session = run(spark, folder, 20)
+    assert session["hot"].status.state == "paused"
+    session["hot"].resume()
+    assert session.drain(PATIENCE)
+    assert ids(session, "hot") == [6, 7, 8, 9, 18, 19]
+    session.close()
+
+
+def test_pending_results_of_a_callback_are_not_lost_to_a_file(spark: SparkSession, folder: Path) -> None:
+    with Session(spark=spark, directory=folder / "data") as session:
+        session.stream("s", "id bigint, temp double", source=f"directory, path={folder / 'incoming'}")
+        session.create_class("low", 1)
+        session.query("all", "SELECT id FROM s", query_class="low", callback=print)
+    with pytest.raises(HeadgateError, match="'all' gives its results to a callback, which may not have taken all"):
+        run(spark, folder, 10)

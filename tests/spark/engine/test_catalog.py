@@ -180,9 +180,10 @@ def test_a_table_given_as_a_frame_is_waited_for(opened: Open) -> None:
     session.append("s", rows(0))
     assert session.drain(PATIENCE)
     waits = {line.name: line.error for line in session.status().queries}
-    assert waits == {"files": "waits for table 'rooms'", "both": "waits for its callback and table 'rooms'"}
+    table = "table 'rooms', which was given as a DataFrame in an earlier session"
+    assert waits == {"files": f"waits for {table}", "both": f"waits for its callback and {table}"}
     session.query("both", sql, callback=lambda table: taken.extend(table["room"].to_pylist()))
-    assert session["both"].status.error == "waits for table 'rooms'"
+    assert session["both"].status.error == f"waits for {table}"
     with pytest.raises(HeadgateError, match=r"columns \(id bigint, room string\), declared now with columns \(x int\)"):
         session.table("rooms", session.spark.sql("SELECT 1 AS x"))
     session.table("rooms", frame)
@@ -211,6 +212,7 @@ def test_sources_come_back_and_objects_are_waited_for(opened: Open, tmp_path: Pa
     notes = session.status().source_notes
     assert notes.keys() <= {"u"}  # the others are read again, or have ended
     session.stream("t", "id bigint", source=[{"id": 8}])  # it has ended: nothing more comes
+    assert "it has ended" in session.status().source_notes["t"]
     assert session.drain(PATIENCE)
     assert ids(session["t"]) == [7]
 
@@ -322,3 +324,38 @@ def test_a_directory_of_format_2_goes_on(opened: Open, tmp_path: Path) -> None:
         "named": "incomplete",
         "once": "done",
     }
+
+
+def test_a_table_whose_file_has_other_columns_is_absent_until_it_is_right_again(opened: Open, tmp_path: Path) -> None:
+    file = tmp_path / "rooms.jsonl"
+    file.write_text('{"id": 1, "room": "hall"}\n')
+    session = opened(policy="hnr, level=operator")
+    session.stream("s", "id bigint")
+    session.table("rooms", file)
+    session.query("named", "SELECT s.id, rooms.room FROM s JOIN rooms ON s.id = rooms.id")
+    session.query("other", COPY)
+    session.close()
+    file.write_text('{"id": 1, "room": 7}\n')
+    session = reopened(opened)
+    assert states(session) == {"named": "incomplete", "other": "running"}  # the other one does not read it
+    assert "other columns than before, (id bigint, room bigint) and not" in session["named"].status.error
+    session.append("s", rows(0))
+    with pytest.raises(HeadgateError, match="'rooms' has other columns than before"):
+        session.table("rooms", file)
+    file.write_text('{"id": 1, "room": "attic", "floor": 2}\n')
+    session.table("rooms", file)
+    eventually(lambda: states(session)["named"] == "running")
+    assert (states(session)["named"], session["named"].status.error) == ("running", "")
+    assert session.drain(PATIENCE)
+    assert (session["named"].read()["room"].to_pylist(), ids(session["other"])) == (["attic"], list(range(5)))
+
+
+def test_another_policy_starts_queries_that_the_remembered_one_cannot_schedule(opened: Open) -> None:
+    session = opened()
+    session.stream("s", "id bigint")
+    session.query("q", COPY)
+    session.close()
+    session = opened(policy="bucketing")  # which needs QoS graphs
+    assert states(session) == {"q": "incomplete"}
+    session.set_policy("fcfs")
+    assert eventually(lambda: states(session) == {"q": "running"})

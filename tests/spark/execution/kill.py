@@ -87,7 +87,7 @@ CASES = [case for case in _EVERY if case.name in FEW or not os.environ.get("HEAD
 READY = "ready"
 LONGEST = 4.0  # seconds that a life lasts once it runs
 NAMED = 20.0  # seconds that it has to come to a named point
-STARTING = 120.0  # seconds that it may take to get there
+STARTING = 300.0  # seconds that it may take to get there
 PER_LIFE = 40  # batches
 MOST = 70  # rows of a batch
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -28,6 +28,12 @@ class DeclaredTable:
     table: Table | None
     rows: pa.Table | None
     lost: str = ""  # why it cannot be read now, as "was lost when Spark died: …"; empty: it is there
+
+    def only(self, names: Sequence[str]) -> DeclaredTable:
+        """The table with these of its columns: a file may have got more since it was declared."""
+        assert self.frame is not None
+        frame = self.frame.select([f"`{name}`" for name in names])
+        return replace(self, frame=frame, schema=frame.schema)
 
 
 class Tables(Mapping[str, DataFrame]):
@@ -63,7 +69,11 @@ class Tables(Mapping[str, DataFrame]):
 
     def lost(self, name: str) -> bool:
         """Whether a table of this name was lost and must be declared again."""
-        return name in self._declared and self._declared[name].lost != ""
+        return self.why_lost(name) != ""
+
+    def why_lost(self, name: str) -> str:
+        """Why a table cannot be read now, as "was lost when Spark died: …"; empty if it can."""
+        return self._declared[name].lost if name in self._declared else ""
 
     def read(self, spark: SparkSession, table: Table, frame: DataFrame | None) -> DeclaredTable:
         """The rows of a table as they are now."""

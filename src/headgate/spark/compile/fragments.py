@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headgate.model import Aggregate, Except, Operator, Source, Stream
+from headgate.model import Aggregate, Except, Operator, Source, Stream, TableJoin, walk
 from headgate.plan.places import Place
 from headgate.spark.compile.event_time_columns import required_times, window_of
 from headgate.spark.compile.fragment_rows import OutputColumns, scope
@@ -81,7 +81,8 @@ class PlanCutter:
                 continue
             operators = self._down_to_cuts(node, place)
             streams = {**self.streams, **inner}
-            columns = {name: tuple(frame.columns) for name, frame in self.tables.items()}
+            tables = {node.table for node in walk(operators) if isinstance(node, TableJoin)}
+            columns = {name: tuple(self.tables[name].columns) for name in tables}  # others may be lost
             refs = scope(operators, streams, columns)
             times = tuple(sorted(times_of.get(place, ())))
             output_columns = OutputColumns.inner(refs, times) if place else OutputColumns.result(refs)

@@ -34,7 +34,7 @@ class SourceText:
         settings = Settings(self.text)
         paths = [settings.word(key) for key in _PATHS if key in settings]
         relative = any(path is not None and not Path(path).is_absolute() for path in paths)
-        return {"source": self.text, **({"base": str(self.base.absolute())} if relative else {})}
+        return {"source": self.text, **({"folder": str(self.base.absolute())} if relative else {})}
 
 
 def stream_entry(stream: Stream, source: SourceText | str | None, before: Entry | None = None) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def stored_source(entry: Entry) -> SourceText | None:
     """Where a stream is read, if that could be stored."""
     if entry.get("given") or entry.get("source") is None:
         return None
-    return SourceText(entry["source"], Path(entry.get("base") or "."))
+    return SourceText(entry["source"], Path(entry.get("folder") or "."))
 
 
 def table_entry(table: Table, schema: StructType, *, given: bool) -> dict[str, Any]:

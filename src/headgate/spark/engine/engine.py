@@ -60,8 +60,8 @@ from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.sinks.base import Call
 from headgate.spark.sinks.followers import BUFFER, Followers
-from headgate.spark.sinks.registry import behind_of, needs_function, needs_own_thread, parse_sink
-from headgate.spark.sinks.table import TableAppender, table_of
+from headgate.spark.sinks.registry import behind_of, needs_own_thread, parse_sink
+from headgate.spark.sinks.table import TableAppender, needs_callback, table_of
 from headgate.spark.store.atomic_files import disk_error
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.costs import Costs
@@ -246,9 +246,10 @@ class Engine:
     def _lacks(self, query: Query, call: Call | None) -> tuple[str, ...]:
         """What a query cannot run without and is not there, as users read it."""
         text = query.sink or "parquet"
-        callback = ("its callback",) if needs_function(text) and call is None and table_of(text) is None else ()
+        callback = ("its callback",) if call is None and needs_callback(text) else ()
         tables = sorted({node.table for node in walk(query.plan) if isinstance(node, TableJoin)})
-        return (*callback, *(relation("table", name) for name in tables if self.tables.lost(name)))
+        lost = (f"{relation('table', name)}, which {why}" for name in tables if (why := self.tables.why_lost(name)))
+        return (*callback, *lost)
 
     def replace_query(self, query: Query) -> None:
         """Give a query new SQL; it continues in each stream at the old query's position, as if it had started there."""

@@ -12,10 +12,13 @@ from headgate.spark.compile.declared_tables import DeclaredTable, Tables
 from headgate.spark.engine.catalog_entries import stored_table, table_entry
 from headgate.spark.engine.owner import Owner
 from headgate.spark.machine import messages as m
-from headgate.spark.machine.definitions import TABLES, check_same
+from headgate.spark.machine.definitions import TABLES, check_same, shown
 from headgate.spark.store.commits.commit_log import CommitLog
 
 Read = Callable[[Table, DataFrame | None], DeclaredTable]
+
+
+GIVEN = "was given as a DataFrame in an earlier session"
 
 
 class TableDeclarations:
@@ -35,8 +38,10 @@ class TableDeclarations:
             return False
         read = self._read(table, frame)
         entry = table_entry(table, read.schema, given=frame is not None)
-        if frame is None and before:
-            entry["columns"] = before.get("columns", entry["columns"])  # the file may have other columns by now
+        if frame is None and "columns" in before:
+            check_fits(name, before, entry)
+            read = read.only([column for column, _ in before["columns"]])
+            entry["columns"] = before["columns"]
         former = self._tables.put(name, read)
         try:
             self._owner.ask(m.DeclareTable, name, entry)
@@ -47,14 +52,29 @@ class TableDeclarations:
 
     def restore(self, name: str, entry: Mapping[str, Any]) -> None:
         """Read a table as the catalog has it; one that cannot be read keeps its name, and is absent."""
-        absent = "was given as a DataFrame in an earlier session"
+        absent = GIVEN
         if not entry["given"]:
             try:
-                self._tables.put(name, self._read(stored_table(name, entry), None))
+                read = self._read(stored_table(name, entry), None)
+                now = table_entry(stored_table(name, entry), read.schema, given=False)
+                check_fits(name, entry, now)
+                columns = entry.get("columns", now["columns"])
+                self._tables.put(name, read.only([column for column, _ in columns]))
+                entry = {"columns": now["columns"], **entry}  # unknown if a file has changed where the table is
                 absent = ""
             except HeadgateError as error:
                 absent = error.message.removeprefix(f"table '{name}' ")
         if absent:
-            columns = tuple((column, kind) for column, kind in entry["columns"])
-            self._tables.put_absent(Table(name=name, schema=columns, path=entry["path"]), absent)
+            schema = tuple((column, kind) for column, kind in entry.get("columns") or entry["schema"])
+            self._tables.put_absent(Table(name=name, schema=schema, path=entry["path"]), absent)
         self._owner.ask(m.DeclareTable, name, entry, absent=bool(absent))
+
+
+def check_fits(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse a file that lacks a column that the table had, or has it with another type: results would not fit."""
+    columns = dict(now["columns"])
+    if any(columns.get(column) != kind for column, kind in before.get("columns", ())):
+        raise HeadgateError(
+            f"table '{name}' has other columns than before, {shown(now['columns'])} and not {shown(before['columns'])}",
+            hint="correct the file, then declare the table again; or give it another name",
+        )

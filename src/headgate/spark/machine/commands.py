@@ -103,6 +103,12 @@ class Commands:
             self._context.change_state(life, former, reason, error)
 
     def _resume(self, command: m.Resume) -> None:
+        def written(refused: Exception | None) -> None:
+            life = self._context.lives.get(command.name)
+            if life is not None and refused is None:
+                life.paused = False
+            self._context.reply(command.ticket, error=refused)
+
         def resume(life: Life) -> None:
             check_possible("resume", life.name, life.state)
             if life.state is QueryState.SCHEDULED:
@@ -114,9 +120,12 @@ class Commands:
                 self._context.reply(command.ticket)  # it is running already, or has nothing left to do
             elif self._delivery.offer_again(life):
                 life.failures = 0
+                if life.paused:
+                    self._context.write_description(life, life.description(), written)
+                else:
+                    self._context.reply(command.ticket)
                 if life.state is not QueryState.WAITING:
                     self._context.change_state(life, QueryState.WAITING, "first its sink takes what it refused")
-                self._context.reply(command.ticket)
             else:
                 life.failures = 0
                 self._preparation.prepare(life, "resumed", lambda error: self._resumed(life, command.ticket, error))
@@ -126,7 +135,7 @@ class Commands:
     def _resumed(self, life: Life, ticket: int | None, error: Exception | None) -> None:
         if error is not None:
             self._context.change_state(life, QueryState.SUSPENDED, "could not go on", self._context.explain(error))
-        self._context.reply(ticket)
+        self._context.reply(ticket, error=error if life.paused else None)  # commits say that it is paused still
 
     def _move(self, command: m.Move) -> None:
         def move(life: Life) -> None:

@@ -131,6 +131,7 @@ class Life:
     checking_windows: bool = False  # a `CheckWindows` task is under way
     check_windows_again: bool = False  # once that has ended
     reopen_from: RememberedQuery | None = None  # if its fragments must be opened again before it runs
+    from_before: bool = False  # commits from before the start mention it
     added_by: AddQuery | None = None  # the command to repeat if it could not start
     begins: float | None = None  # when it starts, if that lies ahead
     ends: float | None = None  # when it is stopped; both in seconds since the epoch
@@ -164,7 +165,7 @@ class Life:
     @property
     def is_known(self) -> bool:
         """Whether Spark has accepted it, now or before the engine was started."""
-        return self.unfragmented is not None or self.state is QueryState.INCOMPLETE
+        return self.unfragmented is not None or self.from_before
 
     @property
     def fragments(self) -> tuple[FragmentView, ...]:

@@ -85,6 +85,7 @@ class Machine:
         self.delivery.go_on = self._go_on
         self.declarations.table_declared = self.starting.table_declared
         self.spark_restart.start = self.starting.try_again
+        self.policy_changes.changed = self.starting.try_all_again
         self.starting.stop = self.commands.stop_if_there
         self.starting.remove = self.commands.remove
 

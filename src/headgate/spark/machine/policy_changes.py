@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from headgate.core import PolicyChanged
 from headgate.model import Level, Query
 from headgate.plan.network import Network
@@ -45,6 +47,7 @@ class PolicyChanges:
         self.failed = ""  # the error of the last policy that failed
         self._policy = str(scheduling.scheduler.policy)
         self._former = LAST_RESORT
+        self.changed: Callable[[], None]  # starts queries that the former policy could not schedule; set by the machine
         self._being_committed: list[Policy] = []
         self._changing: list[tuple[int, list[Life]]] = []  # tickets, and the queries that they wait for
         preparation.level = cut_level(scheduling.scheduler.policy.level)
@@ -60,8 +63,9 @@ class PolicyChanges:
             if error is not None:
                 self._context.reply(ticket, error=error)
                 return
-            self._former, self._policy = self._policy, policy
+            self._former, self._policy, self.failed = self._policy, policy, ""
             self._changing.append((ticket, self._change(created, policy, fuse)))
+            self.changed()
             self.watch_changes()
 
         self._catalog.change(SETTINGS, {"policy": policy, **({} if fuse is None else {"fuse": fuse})}, written)

@@ -52,7 +52,7 @@ class Starting:
         if remembered is not None:
             check_same(QUERIES, query.name, remembered.description, definition(query))
             _check_kind(query, remembered)
-        life = Life(query, added=self._context.now, added_by=command)
+        life = Life(query, added=self._context.now, added_by=command, from_before=remembered is not None)
         life.ends = _times(command, remembered)[1]
         life.tally.classes.append((self._context.now, query.query_class))
         self._context.add(life)
@@ -101,9 +101,17 @@ class Starting:
         """Let queries go on that waited for a table."""
         for life in list(self._context.lives.values()):
             command = life.added_by
-            if life.state is QueryState.INCOMPLETE and command is not None and relation("table", name) in command.lacks:
-                others = tuple(lacking for lacking in command.lacks if lacking != relation("table", name))
+            if life.state is not QueryState.INCOMPLETE or command is None:
+                continue
+            others = tuple(lacking for lacking in command.lacks if not lacking.startswith(relation("table", name)))
+            if others != command.lacks:
                 self._complete(life, replace(command, ticket=0, query=life.query, lacks=others))
+
+    def try_all_again(self) -> None:
+        """Try to start all incomplete queries again that lack nothing: another policy may be able to schedule them."""
+        for life in list(self._context.lives.values()):
+            if life.state is QueryState.INCOMPLETE and life.added_by is not None and not life.added_by.lacks:
+                self.try_again(life)
 
     def try_again(self, life: Life, ticket: int = 0) -> None:
         """Try to start an incomplete query again, if it lacks nothing."""

@@ -21,7 +21,7 @@ import pyarrow as pa
 from headgate.model import HeadgateError, Spec
 from headgate.spark.sinks.base import Call
 from headgate.spark.sinks.callback import CallbackSink
-from headgate.spark.sinks.registry import DEFAULT, parse_sink, register
+from headgate.spark.sinks.registry import DEFAULT, needs_function, parse_sink, register
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,6 +74,15 @@ def table_of(sink: str | None) -> str | None:
     """
     spec = parse_sink(sink or DEFAULT)
     return str(spec.settings["name"]) if spec.name == "table" else None
+
+
+def needs_callback(text: str | None) -> bool:
+    """Whether a sink gives results to a function of the user, which no directory can store.
+
+    >>> needs_callback("callback"), needs_callback("table, name=t"), needs_callback(None)
+    (True, False, False)
+    """
+    return needs_function(text) and table_of(text) is None
 
 
 def check_sink(spark: SparkSession, sink: str | None, schema: pa.Schema) -> None:

@@ -137,13 +137,16 @@ class CommitLog:
 
 def read_state(folder: Path) -> CommittedState:
     """The state after the newest commit, read without opening the log, which needs the lock of the directory."""
-    state = CommittedState()
     generations = sorted(folder.glob("*.log")) if folder.is_dir() else []
-    for number, payload in enumerate(read_frames(generations[-1]) if generations else ()):
-        if number == 0:
-            state = decode_state(payload)
-        else:
-            state.apply(decode(payload, only=())[1])
+    if not generations:
+        return CommittedState()
+    frames = read_frames(generations[-1])
+    first = next(frames, None)
+    if first is None:
+        raise HeadgateError("the first record is missing", where=str(generations[-1]), hint="restore it from a copy")
+    state = decode_state(first)
+    for payload in frames:
+        state.apply(decode(payload, only=())[1])
     return state
 
 

@@ -144,6 +144,17 @@ def identity_of(stream: Stream, schema: pa.Schema) -> dict[str, Any]:
 def check_identity(folder: Path, stream: Stream, schema: pa.Schema) -> None:
     """Refuse a stream for which the log was not created; only `ahead` may change, and is then stored."""
     file = folder / "stream.json"
+    check_stored(folder, stream, schema)
+    before = read_json(file)
+    if before.get("ahead", "") != _finite(stream.ahead):
+        write_json(file, {**before, "ahead": _finite(stream.ahead)})
+
+
+def check_stored(folder: Path, stream: Stream, schema: pa.Schema) -> None:
+    """Refuse a stream for which the log in a folder was not created; a folder without a log will do."""
+    file = folder / "stream.json"
+    if not file.is_file():
+        return
     before, now = read_json(file), identity_of(stream, schema)
     for key in now:
         if now[key] != before.get(key):
@@ -152,8 +163,6 @@ def check_identity(folder: Path, stream: Stream, schema: pa.Schema) -> None:
                 where=str(file),
                 hint="give it another name, or choose a new data directory",
             )
-    if before.get("ahead", "") != _finite(stream.ahead):
-        write_json(file, {**before, "ahead": _finite(stream.ahead)})
 
 
 def _finite(ahead: float) -> float | None:
