@@ -253,20 +253,25 @@ def campaign(kills: int, seed: int) -> int:
         except KeyboardInterrupt:
             print(" were enough; now the account", end="", file=sys.stderr)
         print(file=sys.stderr)
-        process = child(folder, "--last")
-        output, _ = process.communicate()
-        if process.returncode:
-            print((folder / "errors").read_text()[-3000:], file=sys.stderr)
-            return 1
-        account = json.loads(output.splitlines()[-1])
+        return account(folder, deaths, len(CASES), began)
+
+
+def account(folder: Path, deaths: Counter[str], queries: int, began: float, module: str = __spec__.name) -> int:
+    """Let the last life compare everything, and print what it found; 1 if something is lost or doubled."""
+    process = child(folder, "--last", module=module)
+    output, _ = process.communicate()
+    if process.returncode:
+        print((folder / "errors").read_text()[-3000:], file=sys.stderr)
+        return 1
+    found = json.loads(output.splitlines()[-1])
     named = deaths.total() - deaths["random"] - deaths["random, early"]
+    letters = f"{found['late']} late, {found['dead']} dead letters, " if "late" in found else ""
     print(
-        f"{deaths.total()} kills, {named} of them at named points; {len(CASES)} queries, {account['tuples']} tuples, "
-        f"{account['late']} late, {account['dead']} dead letters, "
-        f"{account['results']} results, {time.monotonic() - began:.0f} s: "
-        f"{'; '.join(account['wrong']) or 'none lost, none doubled'}"
+        f"{deaths.total()} kills, {named} of them at named points; {queries} queries, {found['tuples']} tuples, "
+        f"{letters}{found['results']} results, {time.monotonic() - began:.0f} s: "
+        f"{'; '.join(found['wrong']) or 'none lost, none doubled'}"
     )
-    return 1 if account["wrong"] else 0
+    return 1 if found["wrong"] else 0
 
 
 def main(arguments: list[str]) -> int:

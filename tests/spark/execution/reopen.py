@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from tests.spark.compile.logs import batch_views
 from tests.spark.engine.workload import STREAMS, Case, Row, counted, table
 from tests.spark.execution import kill
-from tests.spark.execution.kill import POINTS, READY, batch, child, differences, life
+from tests.spark.execution.kill import POINTS, READY, account, batch, child, differences, life
 
 from headgate.spark.jvm.settings import builder
 from headgate.spark.machine import maintenance
@@ -206,19 +206,7 @@ def campaign(kills: int, seed: int) -> int:
             deaths[life(folder, chance, chance.choice(POINTS) if number % 2 else "", __spec__.name)] += 1
             print(f"\r{number} of {kills} kills", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
-        process = child(folder, "--last", module=__spec__.name)
-        output, _ = process.communicate()
-        if process.returncode:
-            print((folder / "errors").read_text()[-3000:], file=sys.stderr)
-            return 1
-        account = json.loads(output.splitlines()[-1])
-    named = deaths.total() - deaths["random"] - deaths["random, early"]
-    print(
-        f"{deaths.total()} kills, {named} of them at named points; {QUERIES} queries, {account['tuples']} tuples, "
-        f"{account['results']} results, {time.monotonic() - began:.0f} s: "
-        f"{'; '.join(account['wrong']) or 'none lost, none doubled'}"
-    )
-    return 1 if account["wrong"] else 0
+        return account(folder, deaths, QUERIES, began, __spec__.name)
 
 
 def main(arguments: list[str]) -> int:
