@@ -359,3 +359,13 @@ def test_another_policy_starts_queries_that_the_remembered_one_cannot_schedule(o
     assert states(session) == {"q": "incomplete"}
     session.set_policy("fcfs")
     assert eventually(lambda: states(session) == {"q": "running"})
+
+
+def test_a_directory_that_has_lost_its_commit_log_is_refused(opened: Open, tmp_path: Path) -> None:
+    session = opened()
+    session.stream("s", "id bigint")
+    session.close()
+    for file in (tmp_path / "data" / "commits").iterdir():
+        file.unlink()
+    with pytest.raises(HeadgateError, match=r"data/commits: the commit log is missing; restore the folder from a copy"):
+        reopened(opened)

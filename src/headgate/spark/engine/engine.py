@@ -131,6 +131,7 @@ class Engine:
 
     def _recover(self) -> dict[str, UndeliveredResults]:
         """Open the commit log and complete what it holds; returns what sinks did not take."""
+        self.directory.check_commits()
         self.commits = CommitLog(self.directory.commits)
         self.fragment_logs = FragmentLogs(self.directory)
         sinks = stored_sinks(self.directory, self._table_call, self.fragment_logs.sink)

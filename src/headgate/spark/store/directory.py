@@ -133,6 +133,13 @@ class DataDirectory:
         """The folder of a query's results."""
         return self.results / safe_name(query)
 
+    def check_commits(self) -> None:
+        """Refuse a directory that has lost its commit log; an engine writes the first commit before its first stream."""
+        streams = self.path / "streams"
+        if not any(self.commits.glob("*.log")) and streams.is_dir() and any(streams.iterdir()):
+            hint = "restore the folder from a copy: it says where queries stand and what was declared"
+            raise HeadgateError("the commit log is missing", where=str(self.commits), hint=hint)
+
     def _make(self) -> None:
         try:
             disk.make_folder(self.path)
@@ -159,7 +166,6 @@ class DataDirectory:
         remove_temporary(self.path)
         file = self.path / VERSION_FILE
         if version is not None:
-            self._check_commits()
             if version != VERSION:
                 self._take_over(file)
             return
@@ -168,15 +174,6 @@ class DataDirectory:
                 disk.mkdir(self.path / folder)
             sync_folder(self.path)
         write_json(file, {"format": VERSION})
-
-    def _check_commits(self) -> None:
-        """Refuse a directory without its commit log; a new one has no streams yet."""
-        streams = self.path / "streams"
-        if not any(self.commits.glob("*.log")) and streams.is_dir() and any(streams.iterdir()):
-            hint = "restore the folder from a copy: it says where queries stand and what was declared"
-            raise HeadgateError("the commit log is missing", where=str(self.commits), hint=hint)
-        if not self.commits.is_dir():
-            disk.mkdir(self.commits)
 
     def _take_over(self, file: Path) -> None:
         """Commit the catalog, which older formats lack, then write the new version in one atomic step.
