@@ -47,7 +47,7 @@ def test_other_sql_under_a_known_name_is_refused(opened: Open) -> None:
     session.close()  # twice does no harm
     session = opened()
     declare(session, ("a",))
-    with pytest.raises(HeadgateError, match="with other SQL"):
+    with pytest.raises(HeadgateError, match="exists already with sql .* declared now with sql"):
         session.query("q", "SELECT id FROM a")
     session.query("q", COPY)
 
@@ -80,7 +80,7 @@ def test_a_callback_gets_what_it_did_not_take(opened: Open) -> None:
     assert taken == list(range(10))
 
 
-def test_rows_are_kept_for_a_query_that_has_not_come_back(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_kept_for_a_query_that_is_paused_over_a_restart(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headgate.spark.machine.maintenance.EVERY", 1)
     session = opened()
     declare(session, ("a",))
@@ -97,7 +97,9 @@ def test_rows_are_kept_for_a_query_that_has_not_come_back(opened: Open, monkeypa
     first = session.query("p", COPY)
     session.append("a", rows(10))
     assert session.drain(PATIENCE)
-    late = session.query("q", COPY)
+    late = session["q"]
+    assert (late.status.state, ids(late)) == ("paused", [])
+    late.resume()
     assert session.drain(PATIENCE)
     assert ids(first) == ids(late) == list(range(15))
 
@@ -125,7 +127,7 @@ def test_a_finished_stream_is_finished_after_the_next_start(opened: Open) -> Non
     cases = [CASES["tumbling"], CASES["join"]]
     session = opened()
     declare(session, ("a", "b"))
-    start(session, cases)
+    start(session, cases, since="start")
     for stream, batch in batches(Random(6), ("a", "b")):
         session.append(stream, batch)
     for stream in ("a", "b"):

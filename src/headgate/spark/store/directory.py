@@ -134,7 +134,7 @@ class DataDirectory:
         return self.results / safe_name(query)
 
     def check_commits(self) -> None:
-        """Refuse a directory that has lost its commit log; an engine writes the first commit before its first stream."""
+        """Refuse a directory that has lost its commit log: an engine writes a commit before its first stream."""
         streams = self.path / "streams"
         if not any(self.commits.glob("*.log")) and streams.is_dir() and any(streams.iterdir()):
             hint = "restore the folder from a copy: it says where queries stand and what was declared"
