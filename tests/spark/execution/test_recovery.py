@@ -47,7 +47,7 @@ def test_other_sql_under_a_known_name_is_refused(opened: Open) -> None:
     session.close()  # twice does no harm
     session = opened()
     declare(session, ("a",))
-    with pytest.raises(HeadgateError, match="exists already with sql .* declared now with sql"):
+    with pytest.raises(HeadgateError, match=r"exists already with sql .* declared now with sql"):
         session.query("q", "SELECT id FROM a")
     session.query("q", COPY)
 
