@@ -200,11 +200,14 @@ def campaign(kills: int, seed: int) -> int:
         if code := child(folder, "--declare", module=__spec__.name).wait():
             print((folder / "errors").read_text()[-3000:], file=sys.stderr)
             return code
-        for number in range(1, kills + 1):
-            for index in range((number - 1) * 5, number * 5):
-                put(folder, index)
-            deaths[life(folder, chance, chance.choice(POINTS) if number % 2 else "", __spec__.name)] += 1
-            print(f"\r{number} of {kills} kills", end="", file=sys.stderr, flush=True)
+        try:
+            for number in range(1, kills + 1):
+                for index in range((number - 1) * 5, number * 5):
+                    put(folder, index)
+                deaths[life(folder, chance, chance.choice(POINTS) if number % 2 else "", __spec__.name)] += 1
+                print(f"\r{number} of {kills} kills", end="", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            print(" were enough; now the account", end="", file=sys.stderr)
         print(file=sys.stderr)
         return account(folder, deaths, QUERIES, began, __spec__.name)
 
