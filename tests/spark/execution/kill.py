@@ -209,14 +209,16 @@ def life(folder: Path, chance: random.Random, point: str, module: str = __spec__
     kill = f"{point}:{chance.randint(1, 6 if '.append' in point or 'forward' in point else 2)}" if point else ""
     process = child(folder, "--live", str(chance.getrandbits(30)), kill=kill, module=module)
     early = not point and chance.random() < 0.2  # while it recovers
-    reached = wait_for_lines(process, 1 if early else 2)
-    if reached:
-        wait = NAMED if point else chance.uniform(0.0, 6.0 if early else LONGEST)
-        try:
-            process.wait(wait)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            point = ""
+    try:
+        if wait_for_lines(process, 1 if early else 2):
+            process.wait(NAMED if point else chance.uniform(0.0, 6.0 if early else LONGEST))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        point = ""
+    except KeyboardInterrupt:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
     code = process.wait()
     assert process.stdout is not None
     process.stdout.close()
