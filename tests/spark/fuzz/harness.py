@@ -110,19 +110,27 @@ class Player:
 
     # -- opening -----------------------------------------------------------------------------------------------
 
-    def _open(self) -> None:
+    def _open(self, *, again: bool = False) -> None:
         self._call("open")
         if self.elsewhere:
             return
         policy, fuse, workers = self.settings
         self.session = headgate.Session(
-            spark=self.spark, directory=self.directory, policy=policy, fuse=fuse, workers=workers, seed=self.case.seed
+            spark=self.spark,
+            directory=self.directory,
+            policy=policy,
+            fuse=fuse,
+            workers=workers,
+            seed=self.case.seed,
+            held=again,  # followers of results come before the first run
         )
         for stream in self.case.streams:
             self.session.stream(stream.name, stream.ddl, event_time="ts", watermark=stream.watermark)
         self.session.table("rooms", self.spark.createDataFrame(ROOMS))
-        self.session.create_class("high", 10.0)
-        self.session.create_class("low", 1.0)
+        classes = self.session.engine.overview().classes
+        for name, priority in (("high", 10.0), ("low", 1.0)):
+            if name not in classes:  # otherwise it has the priority that it was given last
+                self.session.create_class(name, priority)
 
     def _start_first(self) -> None:
         later = {step[1] for step in self.case.steps if step[0] == "start"}
@@ -268,10 +276,20 @@ class Player:
         self._come_back()
 
     def _come_back(self) -> None:
-        self._open()
+        """Open the directory, which brings all queries back; callbacks and followers are given again."""
+        self._open(again=True)
         for known in self.model.queries.values():
             if known.alive:
-                self._submit(known.query)
+                self._attach(known.query)
+        self.session.begin()
+
+    def _attach(self, query: QueryDef) -> None:
+        handle = self.handles[query.name] = self.session[query.name]
+        if query.sink in ("callback", "failing"):
+            function = self.collected.setdefault(query.name, Collected(query.sink == "failing"))
+            self.session.add_query(self.session.engine.query(query.name).query, callback=function)
+        elif query.sink == "memory":
+            self._follow(query.name, handle)
 
     def _kill(self, milliseconds: int) -> None:
         """Work goes on for a while; whoever plays this life kills it then."""

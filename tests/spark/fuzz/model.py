@@ -125,8 +125,6 @@ class Model:
         last.ends, last.exact = query.settled or self.ends, query.settled is not None
 
     def restarted(self) -> None:
-        """Paused queries go on, and what only a process held is lost."""
+        """What only a process held is lost; paused queries are paused as before."""
         for query in self.queries.values():
             query.lost = query.lost or (query.alive and query.query.sink == "memory")
-            if query.state == "paused":
-                query.state, query.settled = "running", None

@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql.pandas.types import from_arrow_type
 
 from headgate.model import HeadgateError
+from headgate.spark.store.atomic_files import read_json
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, CommittedState
 from headgate.spark.store.log import files
@@ -35,7 +36,7 @@ def former_catalog(streams: Path, state: CommittedState) -> dict[str, dict[str, 
 
 
 def _stream_entries(streams: Path) -> dict[str, Any]:
-    entries = {}
+    entries: dict[str, Any] = {}
     for folder in sorted(path for path in streams.iterdir() if (path / "stream.json").is_file()):
         try:
             stream, schema = files.stored(folder)
@@ -45,6 +46,7 @@ def _stream_entries(streams: Path) -> dict[str, Any]:
             "schema": [[column.name, from_arrow_type(column.type).simpleString()] for column in schema],
             "event_time": stream.event_time,
             "watermark": stream.watermark,
-            "ahead": None if stream.ahead == math.inf else stream.ahead,
         }
+        if "ahead" in read_json(folder / "stream.json"):  # format 1 had no bound
+            entries[stream.name]["ahead"] = None if stream.ahead == math.inf else stream.ahead
     return entries
