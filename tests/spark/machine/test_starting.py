@@ -153,6 +153,21 @@ def test_a_one_time_query_with_other_sql_comes_back_as_a_continuous_one() -> Non
     assert (life(later).state, life(later).query.once) == (QueryState.PAUSED, False)
 
 
+def test_a_cut_query_that_is_done_has_positions_in_its_streams_only() -> None:
+    """Otherwise other SQL, which it may get if its sink refuses results, looks for streams of its fragment logs."""
+    engine = StandIn()
+    engine.append("a", 3)
+    engine.machine.runs.held = True
+    assert answered(engine, m.AddQuery, query("p", SQL, once=True)) == ""
+    leaves = set(life(engine).positions)
+    life(engine).positions[(7,)] = 3  # as in the log of a fragment
+    assert answered(engine, m.Begin) == ""
+    assert life(engine).state is QueryState.DONE
+    assert set(life(engine).positions) == leaves
+    engine.machine.runs.suspend(life(engine), "its sink failed")
+    assert answered(engine, m.Replace, query("p", "SELECT id FROM b")) == ""
+
+
 # -- scheduled -------------------------------------------------------------------------------------------------
 
 
