@@ -153,6 +153,21 @@ def test_a_one_time_query_with_other_sql_comes_back_as_a_continuous_one() -> Non
     assert (life(later).state, life(later).query.once) == (QueryState.PAUSED, False)
 
 
+def test_a_cut_query_that_is_done_has_positions_in_its_streams_only() -> None:
+    """Otherwise other SQL, which it may get if its sink refuses results, looks for streams of its fragment logs."""
+    engine = StandIn()
+    engine.append("a", 3)
+    engine.machine.runs.held = True
+    assert answered(engine, m.AddQuery, query("p", SQL, once=True)) == ""
+    leaves = set(life(engine).positions)
+    life(engine).positions[(7,)] = 3  # as in the log of a fragment
+    assert answered(engine, m.Begin) == ""
+    assert life(engine).state is QueryState.DONE
+    assert set(life(engine).positions) == leaves
+    engine.machine.runs.suspend(life(engine), "its sink failed")
+    assert answered(engine, m.Replace, query("p", "SELECT id FROM b")) == ""
+
+
 # -- scheduled -------------------------------------------------------------------------------------------------
 
 
@@ -302,6 +317,36 @@ def test_results_that_recovery_could_not_deliver_are_delivered_when_their_query_
     later.machine.delivery.add_undelivered("p", "parquet", [(1, ["row"], 10)])
     assert answered(later, m.AddQuery, P) == ""
     assert later.sinks == {"p": ["row"]}
+
+
+def test_results_of_a_former_query_of_the_name_go_to_files_of_their_own_kind() -> None:
+    engine = StandIn()
+    engine.machine.delivery.add_undelivered("p", "jsonl", [(1, ["row"], 10)])
+    engine.ask(m.AddQuery, P)
+    engine.answer(t.CheckQuery)
+    delivery = engine.take(t.Deliver)
+    assert (delivery.sink, delivery.batch) == ("jsonl", ((1, ["row"]),))
+
+
+def test_a_scheduled_query_takes_no_dead_letters_of_a_former_query_of_its_name_for_its_own() -> None:
+    engine = started(m.AddQuery, P, 100.0)
+    for since, begun in ((50.0, False), (150.0, True)):
+        later = StandIn(descriptions=engine.descriptions, catalog=engine.catalog, positions=engine.positions, now=since)
+        later.ask(m.AddQuery, P, 100.0)
+        assert later.take(t.CheckQuery).remembered is False
+        engine.now = since
+        assert answered(engine, m.IsDrained) == ""
+        assert ("starts" in engine.descriptions["p"]) is begun
+    later = StandIn(descriptions=engine.descriptions, catalog=engine.catalog, positions=engine.positions)
+    later.ask(m.AddQuery, P)
+    assert later.take(t.CheckQuery).remembered is True
+
+
+def test_other_sql_changes_nothing_else_of_a_query() -> None:
+    engine = started()
+    given = replace(query("p", "SELECT id FROM b"), end=60.0, lag="skip, tuples=3", once=True)
+    assert answered(engine, m.Replace, given) == ""
+    assert life(engine).query == query("p", "SELECT id FROM b")
 
 
 def test_no_run_starts_before_begin() -> None:

@@ -185,7 +185,7 @@ class Commands:
     def _replace_now(self, command: m.Replace, life: Life, checked: CheckedQuery) -> None:
         check_possible("replace", life.name, life.state)
         check_columns(life.name, life.columns, checked.columns)
-        query = replace(command.query, query_class=life.query.query_class, sink=life.query.sink)
+        query = replace(life.query, plan=command.query.plan, sql=command.query.sql)  # the rest may have changed
         self._policy_changes.check(query)
         if life.reopen_from is not None:  # rows wait between its fragments, which are not open
             hint = "resume it, then replace its SQL"

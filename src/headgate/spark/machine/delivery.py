@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
+from headgate.model import Spec
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.lifecycle import TRANSIENT, Life, QueryState
@@ -42,19 +43,22 @@ class Delivery:
             outbox.put(commit, output, size, self._context.now)
 
     def take_over_undelivered(self, life: Life) -> None:
-        """Move results from before the start to the outbox of a query that has been added again."""
-        assert life.outbox is not None
+        """Move results from before the start to the outbox of a query that has been added again.
+
+        Those of a former query of that name may belong into files of another kind: they are delivered as they are.
+        """
+        mine = life.outbox
+        assert mine is not None
         for outbox in list(self.outboxes.values()):
-            if (
-                outbox.query == life.name
-                and outbox.query_gone
-                and not outbox.in_delivery
-                and outbox.lane == life.outbox.lane
-            ):
-                life.outbox.waiting.extendleft(reversed(outbox.waiting))
-                life.outbox.size += outbox.size
-                del self.outboxes[outbox.id]
-        self.pump(life.outbox)
+            if outbox.query != life.name or not outbox.query_gone or outbox.in_delivery or outbox.lane != mine.lane:
+                continue
+            if Spec.parse(outbox.sink).name != Spec.parse(mine.sink).name:
+                self.pump(outbox)
+                continue
+            mine.waiting.extendleft(reversed(outbox.waiting))
+            mine.size += outbox.size
+            del self.outboxes[outbox.id]
+        self.pump(mine)
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
         """Add the results of a commit to a query's outbox."""

@@ -321,7 +321,9 @@ class Runs:
         if life.state is not QueryState.RUNNING or not life.has_read_all or life.busy:
             return
         self._scheduling.leave(life)
+        assert life.unfragmented is not None
         former, life.layout = life.layout, life.unfragmented
+        life.positions = {leaf: life.positions[leaf] for leaf in life.unfragmented.leaves}  # none in fragment logs
         said = life.description(done=True)
         task = WriteCommit(
             queries={life.name: said}, positions={life.name: keyed(life.positions)}, ended_queries=(life.name,)

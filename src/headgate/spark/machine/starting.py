@@ -171,7 +171,7 @@ class Starting:
             else:
                 self.begin(life, command.ticket)
 
-        self._context.submit(CheckQuery(query, remembered is not None), checked)
+        self._context.submit(CheckQuery(query, remembered is not None and remembered.has_begun), checked)
 
     @staticmethod
     def _put(life: Life, checked: CheckedQuery) -> None:

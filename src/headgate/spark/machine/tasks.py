@@ -42,7 +42,7 @@ class CheckQuery(Task):
     """Let Spark analyse a query. Answered with `CheckedQuery`."""
 
     query: Query
-    remembered: bool = False  # commits from before the engine was opened mention it
+    remembered: bool = False  # it has begun before the engine was opened: dead letters of its name are its own
 
 
 @dataclass(frozen=True, slots=True)
