@@ -70,6 +70,10 @@ def session(opened: Open) -> Session:
     return session
 
 
+# Its run is cancelled, or its results are committed and on their way to the sink: the next session goes on there.
+CUT_SHORT = ([("running", "")], [("suspended", "its sink was left behind at the end, after 0 s")])
+
+
 def test_what_is_cancelled_at_the_end_is_done_once_by_the_next_session(opened: Open) -> None:
     for first in range(0, 20, 5):
         session = opened()
@@ -77,7 +81,7 @@ def test_what_is_cancelled_at_the_end_is_done_once_by_the_next_session(opened: O
         query = session.query("q", COPY, query_class="low")
         session.append("a", rows(first))
         ended = session.close(timeout=0.0)
-        assert [(line.state, line.error) for line in ended.queries] == [("running", "")]
+        assert [(line.state, line.error) for line in ended.queries] in CUT_SHORT
     session = opened()
     declare(session, ("a",))
     query = session.query("q", COPY, query_class="low")

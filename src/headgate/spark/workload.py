@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from headgate.model import HeadgateError, Query, TableJoin, walk
+from headgate.model import HeadgateError, Query, Stream, TableJoin, walk
 from headgate.model.values import located
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.declared_tables import described_table
@@ -66,14 +66,29 @@ def _check_on_spark(workload: Workload, found: Changes, path: Path, spark: Spark
     tables = {
         table.name: read_table(spark, located_table(workload, table)) for table in workload.tables if table.name in read
     }
+    try:
+        _check_queries(spark, changed, found.other_sql, streams, tables)
+    finally:
+        for frame in tables.values():
+            frame.unpersist()  # the engine reads them again, and keeps them
+
+
+def _check_queries(
+    spark: SparkSession,
+    changed: Sequence[Query],
+    other_sql: Mapping[str, str],
+    streams: Mapping[str, Stream],
+    tables: Mapping[str, DataFrame],
+) -> None:
+    """Refuse queries that Spark or their sink refuses, and other SQL whose results have other columns."""
     described = {name: described_table(name, frame.schema) for name, frame in tables.items()}
     for query in changed:
         with located(f"query '{query.name}'"):
             now = prepare_query(spark, query.plan, streams, tables).schema
             check_sink(spark, query.sink, now)
-        if query.name in found.other_sql:
+        if query.name in other_sql:
             try:
-                plan = plan_sql(found.other_sql[query.name], streams, described)
+                plan = plan_sql(other_sql[query.name], streams, described)
                 before = prepare_query(spark, plan, streams, tables).schema
             except HeadgateError:  # it reads what is no longer in the file: the engine will compare
                 continue

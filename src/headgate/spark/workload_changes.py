@@ -58,7 +58,6 @@ class Changes:
     commit: Commit = field(default_factory=Commit)
     other_sql: dict[str, str] = field(default_factory=dict)  # what queries have now whose SQL changes
     fresh: bool = True  # nothing was declared in the directory before
-    kept: frozenset[str] = frozenset()  # streams and tables that go with the next run only, since old SQL reads them
 
     def write(self, path: Path) -> None:
         """Commit what needs no engine."""
@@ -100,8 +99,7 @@ def planned_changes(workload: Workload, path: Path, policy: str | None = None, f
             catalog[kind] = changed
     queries = _queries(found, workload, state)
     if found.other_sql:  # the engine finds their places with the old SQL, which may read what goes
-        found.kept = _keep(catalog)
-        _check_kept(found.kept, workload)
+        _check_kept(_keep(catalog), workload)
     for name, given in (("policy", policy), ("fuse", None if fuse is None else fuse.value)):
         if given is not None and name in settings and settings[name] != given:
             found.lines.append(PlanLine("~", name, f"{shown(settings[name])} → {shown(given)}"))

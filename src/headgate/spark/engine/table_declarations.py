@@ -17,7 +17,6 @@ from headgate.spark.store.commits.commit_log import CommitLog
 
 Read = Callable[[Table, DataFrame | None], DeclaredTable]
 
-
 GIVEN = "was given as a DataFrame in an earlier session"
 
 
