@@ -79,7 +79,8 @@ class Log:
         """Drop the chunks that every queue has read; held tuples stay."""
         last = self.chunks - 1  # a queue that began at the end may stand in it: it has grown since
         keep = min((queue.chunk for queue in self.queues if queue.position < self.end), default=last)
-        keep = min(keep, last)
+        pinned = (queue.pinned for queue in self.queues if queue.pinned is not None)
+        keep = min(keep, last, *pinned)
         drop = keep - self.base
         if drop > 0:
             del self.arrivals[:drop]
@@ -92,7 +93,7 @@ class Log:
 class TupleQueue:
     """A position in a log before an operator, and the tuples that wait beyond it."""
 
-    __slots__ = ("chunk", "head", "id", "log", "position", "states", "upto")
+    __slots__ = ("chunk", "head", "id", "log", "marks", "pinned", "position", "states", "upto")
 
     def __init__(self, number: QueueId, log: Log) -> None:
         self.id = number
@@ -101,6 +102,8 @@ class TupleQueue:
         self.upto: int | None = None  # None: nothing is ever held
         self.chunk = log.chunks
         self.head = _NONE
+        self.marks: list[int] = []  # offsets up to which held tuples were released: windows close there
+        self.pinned: int | None = None  # the chunk to which a run under way may give tuples back
         self.states: list[UnitState] = []
         log.queues.append(self)
         log.asleep.append(self)
@@ -152,11 +155,35 @@ class TupleQueue:
             self._settle()
         return self.id, first, last
 
+    def up_to_mark(self, count: int) -> int:
+        """How many tuples to take instead of so many, if windows hold them: up to where one closes.
+
+        Tuples of a window that are taken before it closes are read again when it does: to cut there is of no use.
+        """
+        if self.upto is None:
+            return count
+        del self.marks[: bisect_right(self.marks, self.position)]
+        place = bisect_right(self.marks, self.position + count)
+        return (self.marks[max(0, place - 1)] if self.marks else self.limit) - self.position
+
+    def give_back(self, first: int) -> None:
+        """Move back to an offset in the chunk that was pinned before the tuples beyond it were taken."""
+        assert self.pinned is not None
+        if self in self.log.asleep:
+            self.log.asleep.remove(self)
+        self.position, self.chunk = first, self.pinned
+        if self.position >= self.limit:  # they have been held again meanwhile
+            self.head = _NONE
+        else:
+            self._settle()
+
     def hold_beyond(self, upto: int) -> bool:
         """Release tuples up to an offset; return whether the queue was empty before and is not any more."""
         if self.upto is None and self in self.log.asleep:
             self.log.asleep.remove(self)
         self.upto = min(upto, self.log.end)
+        if self.upto > (self.marks[-1] if self.marks else self.position):
+            self.marks.append(self.upto)
         if self.position >= self.limit:
             self.head = _NONE
             return False

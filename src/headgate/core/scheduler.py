@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from headgate.core.class_guard import ClassGuard
 from headgate.core.events import (
     Arrived,
     Declared,
@@ -24,7 +26,7 @@ from headgate.core.events import (
 from headgate.core.network_queues import NO_BACKLOG, Chunks, NetworkQueues
 from headgate.core.queues import TupleQueue
 from headgate.core.unit_formation import UnitFormation, same_units
-from headgate.core.units import CoreView, UnitState, shared_operators
+from headgate.core.units import CoreView, RoomView, UnitState, shared_operators
 from headgate.model import ONE_TUPLE, Choice, Idle, Outcome, Produced, Run, Train, Unit, UnitId, Why, WorkerId, unknown
 from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
@@ -67,8 +69,10 @@ class Scheduler:
         seed: int = 0,
         rest: float = 0.0,
         guard: Callable[[Policy], Policy] | None = None,
+        workers: int = 1,
     ) -> None:
         self.network = network
+        self.workers = workers
         self.measured = measured or Measured.of(network)
         self.stats = Stats(network, self.measured)
         self.explaining = False  # compute `why` at every decision
@@ -93,6 +97,9 @@ class Scheduler:
         self._listed: deque[tuple[Unit, Choice]] = deque()
         self._states: dict[UnitId, UnitState] = {}
         self._ready: dict[UnitId, Unit] = {}
+        self._apart: ClassGuard | None = None  # None: the policy does not keep classes apart
+        self._hiding = False  # the policy was last asked about the highest class only
+        self._predicted: dict[WorkerId, tuple[int, float | None]] = {}  # other runs beside each, and its seconds
         self._follow(network)
         self._use(policy, 0.0)
 
@@ -169,13 +176,17 @@ class Scheduler:
 
     def next(self, worker: WorkerId, now: float) -> Run | Idle:
         """What a worker runs next; Idle where there is nothing for it."""
-        view = self._view
+        view: CoreView | RoomView = self._view
         view.now = now
-        if self._listed and (listed := self._next_listed()) is not None:
+        if self._apart is not None:
+            view = self._with_room(self._apart, now)
+        if self._listed and (listed := self._next_listed(view)) is not None:
             unit, earlier = listed
             return self._start((unit,), earlier, worker, now)
         choice = self._choose(view, worker)
         if isinstance(choice, Idle):
+            if self._hiding and self._apart is not None:
+                return Idle(min(choice.until, self._apart.lifted(now)))
             return choice
         self.decisions += 1
         if self.explaining:
@@ -190,7 +201,7 @@ class Scheduler:
 
     def finished(self, outcome: Outcome, now: float) -> None:
         """Take notice of the end of a run: queue its output, and unblock units that share operators with it."""
-        run, _, _, _, produced, _ = outcome  # taken apart: quicker than by name
+        run, _, _, _, produced, _, _ = outcome  # taken apart: quicker than by name
         _, worker, units, _, _, _ = run
         view = self._view
         view.now = now
@@ -199,18 +210,64 @@ class Scheduler:
             self.policy.finished(view, run, outcome)
         for queue_number, chunks in produced:
             self._append(queue_number, chunks)
+        if self._apart is not None:
+            self._unpin(run)
+            self._apart.ended(run, self._ready.values())
+        self._unblock(worker, units[0])
+        if self.learn:
+            self._observe(outcome, now)
+
+    def to_cancel(self, now: float) -> Run | None:
+        """The run under way that is to be cancelled for something more important, if any; asked when no worker is free.
+
+        The driver cancels it and says so with `cancelled`, or with `finished` if the run was quicker.
+        """
+        self._view.now = now
+        return None if self._apart is None else self._apart.to_cancel(self._ready.values(), now)
+
+    def freed(self, run: Run, now: float) -> None:
+        """Take notice that a run's worker is free again although the run is not over: its results are being stored."""
+        self._view.now = now
+        if self._apart is not None:
+            self._apart.freed(run)
+
+    def cancelled(self, outcome: Outcome, now: float) -> None:
+        """Take notice that a run was cancelled and nothing of it counts: its tuples wait again."""
+        run = outcome.run
+        self._view.now = now
+        del self.running[run.worker]
+        if self._wants_finished and run.worker not in self._stale:
+            self.policy.finished(self._view, run, outcome)
+        for number, first, behind in reversed(run.takes):
+            queue = self._queues.get(number)
+            if queue is None or queue.pinned is None or queue.position != behind:
+                continue  # its query was removed meanwhile, and perhaps added again
+            queue.give_back(first)
+            for state in queue.states:
+                if queue is not state.queue:
+                    state.queue = None
+        self._unpin(run)
+        self._predicted.pop(run.worker, None)
+        if self._apart is not None:
+            self._apart.was_cancelled(run)
+        self._unblock(run.worker, run.units[0])
+
+    def _unblock(self, worker: WorkerId, first: Unit) -> None:
+        """Let units run again that a run blocked which is over."""
         if self._stale:
             self._stale.discard(worker)
-        blocks = self._holding.pop(worker) if worker in self._holding else self._states[units[0].id].blocks
+        blocks = self._holding.pop(worker) if worker in self._holding else self._states[first.id].blocks
         for state in blocks:
             state.blocked -= 1
             if not state.blocked:
                 queue = state.queue
                 if (queue.head if queue is not None else state.oldest) != _NONE:
                     unit = self._ready[state.id] = state.unit
-                    self._notify_ready(view, unit)
-        if self.learn:
-            self._observe(outcome, now)
+                    self._notify_ready(self._view, unit)
+
+    def is_lower(self, unit: Unit) -> bool:
+        """Whether a unit belongs to a class below the highest one, and classes are to be kept apart."""
+        return self._apart is not None and self._apart.lower(unit)
 
     @property
     def waiting(self) -> int:
@@ -232,6 +289,8 @@ class Scheduler:
         unit = units[0]
         state = self._states[unit.id]
         queue, train = state.queue, choice.train or self.train
+        if self._apart is not None:
+            train = self._cut(self._apart, state, train)
         takes = (queue.take_one(),) if queue is not None and train.at_most == 1 else state.takes(train)
         ready = self._ready
         for held in state.blocks:
@@ -242,12 +301,18 @@ class Scheduler:
         if choice.calls:
             calls = tuple(call for call in choice.calls if call in unit.calls)
         run = self.running[worker] = _new(Run, (number, worker, units, takes, calls, now))
+        if self._apart is not None or self.measured.fits_overhead:
+            self._predict(run)
         return run
 
     def _start_together(self, choice: Choice, worker: WorkerId, now: float) -> Run:
         """Start several units as one run."""
         states = [self._states[unit.id] for unit in choice.units]
-        takes = tuple(take for state in states for take in state.takes(choice.train or self.train))
+        train = choice.train or self.train
+        if self._apart is not None:
+            for state in states:
+                self._pin(state)
+        takes = tuple(take for state in states for take in state.takes(train))
         calls = tuple(dict.fromkeys(call for unit in choice.units for call in unit.calls))
         holding = tuple({id(held): held for state in states for held in state.blocks}.values())
         for held in holding:
@@ -256,15 +321,60 @@ class Scheduler:
         self._holding[worker] = holding
         self.runs += 1
         run = self.running[worker] = Run(self.runs, worker, choice.units, takes, choice.calls or calls, now)
+        if self._apart is not None or self.measured.fits_overhead:
+            self._predict(run)
         return run
 
-    def _next_listed(self) -> tuple[Unit, Choice] | None:
+    def _next_listed(self, view: CoreView | RoomView) -> tuple[Unit, Choice] | None:
         """The next unit of an earlier decision that can still run."""
         while self._listed:
             unit, choice = self._listed.popleft()
-            if unit.id in self._ready:
+            if unit.id in view.ready:
                 return unit, choice
         return None
+
+    def _predict(self, run: Run) -> None:
+        """Note how long a run will take by the cost model; nobody knows while costs are fitted and it has not run."""
+        unit, others = run.units[0], len(self.running) - 1
+        known = not self.measured.fits_overhead or self.measured.model(unit) is not None
+        model = self.measured.model(unit, others) or self.stats.model(unit)
+        seconds = model.seconds(run.tuples / len(unit.entries))
+        self._predicted[run.worker] = others, seconds if known else None
+        if self._apart is not None:
+            self._apart.started(run, seconds)
+
+    # -- classes kept apart ------------------------------------------------------------------------------------
+
+    def _with_room(self, apart: ClassGuard, now: float) -> CoreView | RoomView:
+        """What the policy may choose from: everything, or the highest class only while workers are kept for it."""
+        if apart.is_full(now):
+            self._hiding = True
+            return RoomView(self._view, lambda unit: not apart.lower(unit))
+        if self._hiding:  # the policy may have dropped what it could not choose
+            self._hiding = False
+            for unit in self._ready.values():
+                self._notify_ready(self._view, unit)
+        return self._view
+
+    def _cut(self, apart: ClassGuard, state: UnitState, train: Train) -> Train:
+        """A train that fits the slice of its class; its tuples may have to be given back."""
+        self._pin(state)
+        model = self.stats.model(state.unit)
+        seconds = apart.seconds(state.unit, model, self.measured.run_overhead)
+        if seconds is None or (train.fits is not None and train.fits <= seconds):
+            return train
+        return replace(train, fits=seconds)
+
+    def _pin(self, state: UnitState) -> None:
+        if self.policy.isolation.preempt:
+            for queue in state.queues:
+                if queue.head != _NONE:
+                    queue.pinned = queue.chunk
+
+    def _unpin(self, run: Run) -> None:
+        for number, _, _ in run.takes:
+            if (queue := self._queues.get(number)) is not None:
+                queue.pinned = None
 
     # -- what is ready -----------------------------------------------------------------------------------------
 
@@ -275,6 +385,8 @@ class Scheduler:
             for state in queue.states:
                 if not state.blocked:
                     unit = ready[state.id] = state.unit
+                    if self._apart is not None:
+                        self._apart.came(unit, view.now)
                     notify(view, unit)
 
     def _append(self, number: int, chunks: Chunks) -> None:
@@ -306,7 +418,15 @@ class Scheduler:
         self._notify_ready = self.policy.ready
         self._wants_finished = type(self.policy).finished is not Policy.finished
         self._grown = self.policy.grown if type(self.policy).grown is not Policy.grown else None
+        self._keep_apart()
         self._regroup(now)
+
+    def _keep_apart(self) -> None:
+        """Do as the policy says about keeping classes apart; runs under way stay known."""
+        former, self._apart, self._hiding = self._apart, None, False
+        if self.policy.isolation.active:
+            self._apart = ClassGuard(self.policy.isolation, self.workers, former)
+            self._apart.follow(self.network)
 
     def _rewire(self, network: Network, now: float, backlog: tuple[Produced, ...] = ()) -> None:
         """Adopt a changed network; queues that stay keep the tuples that wait in them."""
@@ -319,6 +439,8 @@ class Scheduler:
         self.measured.follow(network)
         self.stats.renew(network)
         self._network_queues.follow(network, self.measured, backlog)
+        if self._apart is not None:
+            self._apart.follow(network)
 
     def _form_units(self, stats: Stats) -> Sequence[Unit]:
         return self._unit_formation.form(self.policy, self.network, self.fuse, stats, self.stats)
@@ -357,7 +479,8 @@ class Scheduler:
             self._notify_ready(self._view, unit)
 
     def _observe(self, outcome: Outcome, now: float) -> None:
-        self.measured.observe(outcome)
+        others, predicted = self._predicted.pop(outcome.run.worker, (0, None))
+        self.measured.observe(outcome, (others + len(self.running)) / 2, predicted)
         self._since_refresh += outcome.run.tuples
         self._refresh_if_due(now)
 

@@ -18,7 +18,19 @@ from typing import Any
 from headgate.core import events
 from headgate.core.events import Arrived, Event, Frontier, PolicyChanged
 from headgate.core.scheduler import Scheduler
-from headgate.model import Answered, HeadgateError, Idle, OperatorOutcome, Outcome, Produced, Run, Train, Why, WorkerId
+from headgate.model import (
+    Answered,
+    HeadgateError,
+    Idle,
+    OperatorOutcome,
+    Outcome,
+    Produced,
+    Run,
+    Train,
+    Why,
+    Work,
+    WorkerId,
+)
 from headgate.model.codec import from_plain, to_plain
 from headgate.model.policy_names import names_from_files, same_file_and_class
 from headgate.plan.fusion import Fuse
@@ -28,7 +40,8 @@ from headgate.stats import Measured, OperatorStatistics
 
 VERSION = 1
 _MEASURED = ("rates", "run_overhead", "train", "fits_overhead")
-_DAMAGE_ERRORS = (AttributeError, LookupError, TypeError, ValueError)  # that a call with wrong values may raise
+# What a call with wrong values may raise.
+_DAMAGE_ERRORS = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
 class RecordingScheduler(Scheduler):
@@ -57,6 +70,21 @@ class RecordingScheduler(Scheduler):
         super().finished(outcome, now)
         self._line({"now": now, "finished": outcome.run.id, **_outcome_fields(outcome)})
 
+    def to_cancel(self, now: float) -> Run | None:
+        run = super().to_cancel(now)
+        if run is not None:
+            self._line({"now": now, "to_cancel": run.id})
+        return run
+
+    def cancelled(self, outcome: Outcome, now: float) -> None:
+        super().cancelled(outcome, now)
+        self._line({"now": now, "cancelled": outcome.run.id, **_outcome_fields(outcome)})
+
+    def freed(self, run: Run, now: float) -> None:
+        super().freed(run, now)
+        if self.policy.isolation.active:
+            self._line({"now": now, "freed": run.id})
+
     def _line(self, value: dict[str, Any]) -> None:
         self._write(json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n")
 
@@ -70,6 +98,7 @@ def header(scheduler: Scheduler) -> dict[str, Any]:
         "seed": scheduler.seed,
         "learn": scheduler.learn,
         "rest": scheduler.rest,
+        "workers": scheduler.workers,
         "train": to_plain(scheduler.train),
         "fuse": scheduler.fuse.value,
         "share": network.share,
@@ -166,7 +195,15 @@ class _TraceCalls:
         if "next" in line:
             return scheduler.next(line["next"], now)
         if "finished" in line:
-            scheduler.finished(_outcome(line, scheduler), now)
+            scheduler.finished(_outcome(line, line["finished"], scheduler), now)
+        elif "to_cancel" in line:
+            run = scheduler.to_cancel(now)
+            if run is None or run.id != line["to_cancel"]:
+                raise HeadgateError(f"run {line['to_cancel']} was cancelled, but is not in the replay")
+        elif "cancelled" in line:
+            scheduler.cancelled(_outcome(line, line["cancelled"], scheduler), now)
+        elif "freed" in line:
+            scheduler.freed(_run(line["freed"], scheduler), now)
         else:
             event = _event(line)
             if isinstance(event, PolicyChanged):
@@ -219,6 +256,7 @@ def _scheduler(first: dict[str, Any]) -> Scheduler:
         fuse=Fuse(first["fuse"]),
         seed=first["seed"],
         rest=first.get("rest", 0.0),
+        workers=first.get("workers", 1),
         guard=checked_if_from_file,
     )
 
@@ -263,18 +301,24 @@ def _outcome_fields(outcome: Outcome) -> dict[str, Any]:
         line["produced"] = [[produced.queue, list(map(list, produced.chunks))] for produced in outcome.produced]
     if outcome.answered:
         line["answered"] = [[answered.query, list(answered.response_times)] for answered in outcome.answered]
+    if outcome.work is not None:
+        line["work"] = list(outcome.work)
     return line
 
 
-def _outcome(line: dict[str, Any], scheduler: Scheduler) -> Outcome:
-    runs = {run.id: run for run in scheduler.running.values()}
+def _run(number: int, scheduler: Scheduler) -> Run:
+    return next(run for run in scheduler.running.values() if run.id == number)
+
+
+def _outcome(line: dict[str, Any], number: int, scheduler: Scheduler) -> Outcome:
     return Outcome(
-        runs[line["finished"]],
+        _run(number, scheduler),
         line["seconds"],
         line.get("error"),
         tuple(OperatorOutcome(*work) for work in line.get("operators", ())),
         tuple(Produced(queue, _pairs(chunks)) for queue, chunks in line.get("produced", ())),
         tuple(Answered(query, tuple(times)) for query, times in line.get("answered", ())),
+        Work(*line["work"]) if "work" in line else None,
     )
 
 

@@ -46,7 +46,7 @@ class UnitState:
         queue = self.queue
         if queue is not None:
             waiting = len(queue)  # none where another unit of the same run has taken them
-            return (queue.take(self._count(train, waiting)),) if waiting else ()
+            return (queue.take(self._count(train, waiting, queue)),) if waiting else ()
         takes = [take for entry in self.entries for take in self._from(entry, train)]
         takes += [queue.take(len(queue)) for queue in self.inner if len(queue)]
         return tuple(takes)
@@ -56,7 +56,7 @@ class UnitState:
         if len(entry) == 1:
             (queue,) = entry
             waiting = len(queue)
-            return [queue.take(self._count(train, waiting))] if waiting else []
+            return [queue.take(self._count(train, waiting, queue))] if waiting else []
         waiting = sum(map(len, entry))
         if not waiting:
             return []
@@ -71,10 +71,12 @@ class UnitState:
             taken[queue.id] = (queue.id, taken[queue.id][1] if queue.id in taken else first, behind)
         return list(taken.values())
 
-    def _count(self, train: Train, waiting: int) -> int:
+    def _count(self, train: Train, waiting: int, queue: TupleQueue | None = None) -> int:
         count = train.size(waiting)
         if train.fits is not None:
-            count = min(count, self.stats.model(self.unit).fits(train.fits))
+            fitting = self.stats.model(self.unit).fits(train.fits)
+            if fitting < count:
+                count = fitting if queue is None else min(count, queue.up_to_mark(fitting))
         return count
 
 
@@ -159,6 +161,16 @@ class PartView:
 
     def only(self, keep: Callable[[Unit], bool]) -> PartView:
         return PartView(self._whole, lambda unit: self._keep(unit) and keep(unit))
+
+
+class RoomView(PartView):
+    """A view of all units, of which only some may be chosen now."""
+
+    __slots__ = ()
+
+    @property
+    def units(self) -> Mapping[UnitId, Unit]:
+        return self._whole.units
 
 
 class _SomeUnits(Mapping[UnitId, Unit]):

@@ -44,6 +44,7 @@ from headgate.model.schedule import (
     Unit,
     UnitId,
     Why,
+    Work,
     WorkerId,
 )
 from headgate.model.spec import Spec, Value, seconds
@@ -97,6 +98,7 @@ __all__ = [
     "Value",
     "Why",
     "Window",
+    "Work",
     "WorkerId",
     "check_known",
     "check_name",

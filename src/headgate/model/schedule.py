@@ -169,6 +169,14 @@ class Answered(NamedTuple):
     response_times: tuple[float, ...]
 
 
+class Work(NamedTuple):
+    """What a run did, as far as the driver can tell; its cost is explained by that."""
+
+    jobs: float  # Spark jobs
+    read: float  # tuples read by them, also those of windows that earlier runs took
+    results: float
+
+
 class Outcome(NamedTuple):
     """What became of a run; `answered` is told only to policies that want it."""
 
@@ -178,6 +186,7 @@ class Outcome(NamedTuple):
     operators: tuple[OperatorOutcome, ...] = ()
     produced: tuple[Produced, ...] = ()
     answered: tuple[Answered, ...] = ()
+    work: Work | None = None
 
 
 @dataclass(frozen=True, slots=True)

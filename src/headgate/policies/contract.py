@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
 from headgate.model import Choice, Idle, Level, Outcome, Queue, QueueId, Run, Spec, Train, Unit, UnitId, Why, WorkerId
+from headgate.model.isolation import Isolation
 from headgate.plan.network import Network
-from headgate.policies.settings import TRAIN, Setting, level_setting, read_train
+from headgate.policies.settings import ISOLATION, TRAIN, Setting, level_setting, read_isolation, read_train
 from headgate.stats import Stats
 
 Cut = Callable[[Level], Sequence[Unit]]  # the units of a level
@@ -80,10 +82,12 @@ class Policy(ABC):
     levels: ClassVar[tuple[Level, ...]] = (Level.QUERY, Level.OPERATOR)  # the first is the default
     settings: ClassVar[tuple[Setting, ...]] = ()  # its own; level and train settings come on top
     usual_train: ClassVar[Train | None] = None  # where none is given; None: the driver's default
+    usual_isolation: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # other defaults of slice, preempt, keep
     rule: ClassVar[str] = ""  # what wins, in a few words
 
     level: Level
     train: Train | None
+    isolation: Isolation
     schedule: int
     wants_answers: bool = False  # drivers tell response times (`Outcome.answered`) only where they are wanted
 
@@ -99,6 +103,10 @@ class Policy(ABC):
         common = {setting.name: setting.default if setting.name in own else values[setting.name] for setting in TRAIN}
         self.schedule = common.pop("schedule")
         self.train = read_train(common) or self.usual_train
+        apart = {
+            setting.name: setting.default if setting.name in own else values[setting.name] for setting in ISOLATION
+        }
+        self.isolation = read_isolation(apart)
         for setting in self.settings:
             setattr(self, setting.name, values[setting.name])
         self.tally = Tally()
@@ -107,7 +115,10 @@ class Policy(ABC):
     def all_settings(cls) -> tuple[Setting, ...]:
         """Its own and the common ones; an own one takes the place of a common one of the same name."""
         own = {setting.name for setting in cls.settings}
-        return (*cls.settings, level_setting(cls.levels), *(setting for setting in TRAIN if setting.name not in own))
+        usual = cls.usual_isolation
+        apart = [replace(one, default=usual[one.name]) if one.name in usual else one for one in ISOLATION]
+        common = (*TRAIN, *apart)
+        return (*cls.settings, level_setting(cls.levels), *(setting for setting in common if setting.name not in own))
 
     def __repr__(self) -> str:
         return f"<policy {self}>"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.model import HeadgateError, Level, Train, Value
+from headgate.model.isolation import AUTO, Isolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,31 @@ TRAIN = (
     Setting("threshold", 0, "with ratio: a share not above it means the whole queue", least=0),
     Setting("schedule", 1, "how many units one decision lists, run before the next decision", least=1),
 )
+
+
+ISOLATION = (
+    Setting("slice", "off", "how long a run of a lower class may take: off, auto, or a time as 200ms"),
+    Setting("preempt", "off", "whether a run gives way to a more important class", choices=("off", "class")),
+    Setting("keep", 0, "workers that are kept for the highest class: a number, or auto"),
+)
+
+
+def read_isolation(values: Mapping[str, Any]) -> Isolation:
+    """What the settings say about keeping classes apart.
+
+    >>> read_isolation({"slice": 0.2, "preempt": "class", "keep": "auto"})
+    Isolation(slice=0.2, preempt=True, keep='auto')
+    """
+    run_slice, keep = values["slice"], values["keep"]
+    if run_slice not in ("off", AUTO) and not (_is_number(run_slice) and 0 < run_slice < float("inf")):
+        raise HeadgateError(f"slice must be off, auto, or a time such as 200ms, found {run_slice}")
+    if keep != AUTO and not (_is_number(keep) and isinstance(keep, int) and keep >= 0):
+        raise HeadgateError(f"keep must be auto or a number of workers, found {keep}")
+    return Isolation(None if run_slice == "off" else run_slice, values["preempt"] == "class", keep)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def level_setting(levels: tuple[Level, ...]) -> Setting:

@@ -117,8 +117,8 @@ class SimulatedMachine:
             chain.note_emission(end)
             if self.tells_answers:
                 answered = Answered(units[0].queries[0], (end - chain.times[offset],))
-                return _new(Outcome, (run, end - now, None, (), (), (answered,)))
-        return _new(Outcome, (run, end - now, None, (), (), ()))
+                return _new(Outcome, (run, end - now, None, (), (), (answered,), None))
+        return _new(Outcome, (run, end - now, None, (), (), (), None))
 
     def deliver(self, outcome: Outcome) -> None:
         """The run has ended: what it produced is there for others."""

@@ -163,7 +163,7 @@ class Simulation:
                     size_moment += taken * now
                 began = now + self._charge(charge) if charge else now
                 outcome = machine.execute(run, began)
-                _, seconds, _, _, produced, _ = outcome
+                _, seconds, _, _, produced, _, _ = outcome
                 busy += seconds
                 end = began + seconds
                 if not alone or end >= horizon:

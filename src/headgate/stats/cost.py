@@ -8,6 +8,7 @@ costs nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,12 @@ class CostModel:
 
     fixed: float
     per_tuple: float
+    known: float = inf  # tuples beyond which nobody knows
 
     def seconds(self, tuples: float) -> float:
         return self.fixed + self.per_tuple * tuples
 
     def fits(self, seconds: float) -> int:
         """How many tuples a run of at most that many seconds can take."""
-        if self.per_tuple <= 0:
-            return 2**62
-        return max(1, int((seconds - self.fixed) / self.per_tuple * (1 + 1e-12)))
+        fitting = 2**62 if self.per_tuple <= 0 else int((seconds - self.fixed) / self.per_tuple * (1 + 1e-12))
+        return max(1, fitting if fitting < self.known else int(self.known))

@@ -14,6 +14,7 @@ others is paid for once, which gives the document's shared cost SC = Σ C_i − 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from math import inf
 from typing import cast
 
 from headgate.model import Level, OperatorId, QoS, QueryId, QueueId, Unit
@@ -22,6 +23,7 @@ from headgate.stats.boxes import Box
 from headgate.stats.cost import CostModel
 from headgate.stats.per_queue import QueueStatistics, count_one
 from headgate.stats.ratio import ratio
+from headgate.stats.run_costs import FIRST
 
 Chart = tuple[tuple[float, float], ...]  # (seconds spent, bytes left)
 
@@ -53,10 +55,14 @@ class Stats(QueueStatistics):
         return ratio(1.0, self.cost(unit))
 
     def model(self, unit: Unit) -> CostModel:
-        """What a run of the unit costs, by the number of tuples it takes."""
+        """What a run of the unit costs, by the number of tuples it takes for each of its queries."""
+        fitted = self._measured.model(unit)
+        if fitted is not None:
+            return fitted
         overheads = sum(self._measured.operators[call].overhead for call in unit.calls)
         per_tuple = self._of_entries(unit, lambda queue: self._bare_cost(queue, unit.inside))
-        return CostModel(self._measured.run_overhead + overheads, per_tuple)
+        known = FIRST if self._measured.fits_overhead else inf
+        return CostModel(self._measured.run_overhead + overheads, per_tuple, known)
 
     def run_overhead(self, unit: Unit) -> float:
         """Seconds that a run costs before it touches a tuple, the same for all units."""

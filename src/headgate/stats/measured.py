@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headgate.model import Join, Operator, OperatorId, OperatorOutcome, Outcome, Source
+from headgate.model import Join, Operator, OperatorId, OperatorOutcome, Outcome, Run, Source, Unit
 from headgate.plan.network import Network
 from headgate.stats.average import ExponentialAverage, ExponentialLine
+from headgate.stats.cost import CostModel
+from headgate.stats.run_costs import RunCosts
 
+Key = tuple[OperatorId, ...]  # a unit, by its operators: it keeps them when it gets another number
 WARM = 30  # runs until a cost on a machine that warms up can be relied on: the first has a weight of 2 % then
 
 
@@ -28,8 +31,8 @@ class OperatorStatistics:
 class Measured:
     """The measured numbers of a network. Policies read them through `Stats`.
 
-    `train` is the average number of tuples a run takes, over which overheads are spread. With `fits_overhead` the run
-    overhead is measured too: what runs of different trains cost in common is theirs, the rest is their operators'.
+    `train` is the average number of tuples a run takes, over which overheads are spread. With `fits_overhead` no
+    cost is given: those of runs are fitted (`RunCosts`), and from them follow the run overhead and operators' costs.
     """
 
     operators: dict[OperatorId, OperatorStatistics]
@@ -37,8 +40,9 @@ class Measured:
     run_overhead: float = 0.0
     train: float = 1.0
     fits_overhead: bool = False
-    _runs: ExponentialLine = field(default_factory=ExponentialLine)
+    run_costs: RunCosts = field(default_factory=RunCosts, compare=False)  # of units, by their operators
     _costs: dict[OperatorId, ExponentialLine] = field(default_factory=dict)
+    _shares: dict[OperatorId, tuple[ExponentialAverage, ExponentialAverage]] = field(default_factory=dict)
     _selectivities: dict[OperatorId, ExponentialAverage] = field(default_factory=dict)
     _trains: ExponentialAverage = field(default_factory=ExponentialAverage)
 
@@ -75,24 +79,42 @@ class Measured:
         """Whether an operator's cost is given, or measured long enough: first runs take far longer."""
         return not self.fits_overhead or self.operators[operator].runs >= WARM
 
-    def observe(self, outcome: Outcome) -> None:
-        """Learn from a run."""
-        taken = outcome.run.tuples
+    def model(self, unit: Unit, others: float | None = None) -> CostModel | None:
+        """What a run of a unit costs, fitted to its runs; None where costs are given, and while it has not run."""
+        return self.run_costs.model(unit.calls, others) if self.fits_overhead else None
+
+    def fixed(self, run: Run) -> float:
+        """Seconds of a run that its tuples do not explain."""
+        model = self.model(run.units[0], 0.0)
+        return self.run_overhead if model is None else model.fixed
+
+    def observe(self, outcome: Outcome, others: float = 0.0, predicted: float | None = None) -> None:
+        """Learn from a run that was beside so many others, and was predicted to take so many seconds."""
+        run, taken = outcome.run, outcome.run.tuples
         if taken:
             self.train = self._trains.add(taken)
-            if self.fits_overhead and outcome.error is None:
-                self._runs.add(taken, outcome.seconds)
-                self.run_overhead = self._runs.fixed
-        for work in outcome.operators:
-            if work.operator in self.operators and work.tuples_in:
-                self._observe(work, self.run_overhead / len(outcome.operators) if self.fits_overhead else 0.0)
+            if outcome.work is not None and outcome.error is None and len(run.units) == 1:
+                unit = run.units[0]
+                work, per_query = outcome.work, taken / len(unit.entries)
+                self.run_costs.observe(unit.calls, per_query, work, outcome.seconds, others, predicted)
+                self.run_overhead = self.run_costs.job_overhead
+        fixed = self.fixed(run) if self.fits_overhead else 0.0
+        for work_of_operator in outcome.operators:
+            if work_of_operator.operator in self.operators and work_of_operator.tuples_in:
+                self._observe(work_of_operator, fixed, len(outcome.operators))
 
-    def _observe(self, work: OperatorOutcome, overhead: float) -> None:
+    def _observe(self, work: OperatorOutcome, fixed: float, members: int) -> None:
         operator = self.operators[work.operator]
-        if work.seconds is not None:
+        if work.seconds is not None and self.fits_overhead:
+            spent, taken = self._shares.setdefault(work.operator, (ExponentialAverage(), ExponentialAverage()))
+            spent.add(max(0.0, work.seconds - fixed / members))
+            taken.add(work.tuples_in)
+            operator.cost = (spent.value or 0.0) / (taken.value or 1.0)
+            operator.overhead = max(0.0, fixed - self.run_overhead) / members
+        elif work.seconds is not None:
             if (line := self._costs.get(work.operator)) is None:
                 line = self._costs[work.operator] = ExponentialLine(operator.overhead, operator.cost)
-            line.add(work.tuples_in, max(0.0, work.seconds - overhead))
+            line.add(work.tuples_in, work.seconds)
             operator.cost, operator.overhead = line.slope, line.fixed
         if (average := self._selectivities.get(work.operator)) is None:
             average = self._selectivities[work.operator] = ExponentialAverage()

@@ -109,7 +109,7 @@ class System:
             self.evaluator, self.committer, self.sinks, self.fragment_logs, self.ingest, self._spark_again
         )
         self.machine = new_machine(
-            new_scheduler(self.settings.policy, self.settings.fuse, self.settings.seed, None),
+            new_scheduler(self.settings.policy, self.settings.fuse, self.settings.seed, self.workers, None),
             LogFacts(self.ingest.logs),
             self.directory,
             self.commits,

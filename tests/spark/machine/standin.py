@@ -124,7 +124,7 @@ class StandIn:
     def __post_init__(self) -> None:
         policy = self.catalog.get(SETTINGS, {}).get("policy", "fcfs")
         self.machine = Machine(
-            new_scheduler(policy, Fuse.OFF, 1, None),
+            new_scheduler(policy, Fuse.OFF, 1, 2, None),
             NoFacts(self.ends),
             workers=2,
             remembered={

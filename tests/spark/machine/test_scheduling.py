@@ -40,7 +40,7 @@ class Facts(NoFacts):
 def new_scheduling(facts: NoFacts | None = None) -> Scheduling:
     context = MachineContext(str)
     context.now = 1.0
-    scheduling = Scheduling(context, new_scheduler("fcfs", Fuse.OFF, 1, None), facts or NoFacts())
+    scheduling = Scheduling(context, new_scheduler("fcfs", Fuse.OFF, 1, 2, None), facts or NoFacts())
     for stream in STREAMS.values():
         scheduling.ends[stream.name] = 0
         scheduling.tell(Declared(stream=stream))

@@ -97,7 +97,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
-        scheduler = new_scheduler("fcfs", Fuse.OFF, self.seed, None)
+        scheduler = new_scheduler("fcfs", Fuse.OFF, self.seed, 2, None)
         self.machine = Machine(scheduler, FakeFacts(), workers=2)
         self.commits = 0
 

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.leaf_rows import ReadableLog, ReadableSegment
+from headgate.spark.compile.rows_read import add_rows
 from headgate.spark.compile.schemas import LATE, OFFSET
 from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span
 
@@ -31,9 +32,11 @@ class SealedRows:
     paths: tuple[str, ...]
     condition: str
     end: int
+    rows: int  # in those files, some of which the condition may leave out
 
     def frame(self, spark: SparkSession, schema: pa.Schema) -> DataFrame:
         """The rows with their columns; a flipped bit in a page fails the job."""
+        add_rows(self.rows)
         reader = spark.read.schema(from_arrow_schema(schema)).option("parquet.page.verify-checksum.enabled", "true")
         rows = reader.parquet(*(_PATTERN.sub(r"\\\g<0>", path) for path in self.paths))
         return rows.where(self.condition) if self.condition else rows
@@ -50,7 +53,9 @@ def sealed_rows(
     end = segments[-1].end if segments else first
     if span.bounded:
         segments = [segment for segment in segments if segment.overlaps(span.low, span.high)]
-    if sum(segment.rows for segment in segments) < LARGE or not plain(log.read(last, last).schema):
+    if sum(_wanted(segment, first, last, span) for segment in segments) < LARGE or not plain(
+        log.read(last, last).schema
+    ):
         return None
     conditions = _offset_conditions(segments, first, last)
     if event_time is not None and not all(segment.inside(span.low, span.high) for segment in segments):
@@ -58,7 +63,17 @@ def sealed_rows(
     if not late and any(segment.late for segment in segments):
         conditions.append(f"NOT coalesce({LATE}, false)")  # files of version 1 have no such column
     paths = tuple(located(segment.path) for segment in segments if segment.path)
-    return SealedRows(paths, " AND ".join(conditions), min(end, last))
+    rows = sum(segment.rows for segment in segments)
+    return SealedRows(paths, " AND ".join(conditions), min(end, last), rows)
+
+
+def _wanted(segment: ReadableSegment, first: int, last: int, span: Span) -> float:
+    """About how many rows of a segment are wanted, its event times taken as evenly spread."""
+    rows = min(segment.end, last) - max(segment.first, first)
+    if not span.bounded or segment.low is None or segment.high is None or segment.high == segment.low:
+        return rows
+    inside = min(span.high, segment.high) - max(span.low, segment.low)
+    return rows * inside / (segment.high - segment.low)
 
 
 def vast(log: ReadableLog, first: int, last: int) -> bool:

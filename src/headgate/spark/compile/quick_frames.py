@@ -23,6 +23,8 @@ from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from headgate.spark.compile.rows_read import add_rows
+
 Java = Any  # an object in the JVM
 
 
@@ -79,6 +81,7 @@ def group_by(frame: DataFrame, keys: Java, aggregates: tuple[Java, Java]) -> Dat
 
 def ship(spark: SparkSession, table: pa.Table, rows: int) -> DataFrame:
     """`createDataFrame` of an Arrow table, with one partition for every `rows` rows."""
+    add_rows(table.num_rows)
     schema, arrow, text = _schemas(table.schema)
     batches = table.cast(arrow).combine_chunks().to_batches(max_chunksize=rows)
     jvm: Any = spark._jvm

@@ -113,6 +113,7 @@ class Engine:
             self.settings.policy,
             self.settings.fuse,
             self.settings.seed,
+            workers,
             None if record is None else self._recorder.note,
         )
         machine = new_machine(

@@ -23,7 +23,7 @@ from headgate.stats import Measured
 REST = 0.004  # seconds per operator between two updates of statistics, which take some microseconds per operator
 
 
-def new_scheduler(policy: str, fuse: Fuse, seed: int, record: Callable[[str], Any] | None) -> Scheduler:
+def new_scheduler(policy: str, fuse: Fuse, seed: int, workers: int, record: Callable[[str], Any] | None) -> Scheduler:
     """A scheduler without streams and queries; `record` gets the lines of a trace, if one is wanted."""
     network = Network.of([], [], [], share=False)
     settings: dict[str, Any] = {
@@ -34,6 +34,7 @@ def new_scheduler(policy: str, fuse: Fuse, seed: int, record: Callable[[str], An
         "seed": seed,
         "rest": REST,
         "guard": Guarded,
+        "workers": workers,
     }
     if record is None:
         return Scheduler(network, policy, **settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -76,7 +76,8 @@ class SparkEvaluator:
     def evaluate(self, task: Evaluate) -> list[PortionResult]:
         """Run each group as one job, if its queries have the same form."""
         java = self.java
-        results = [result for group in task.groups for result in self._group(group, task.label)]
+        with self.runner.running(task.label, task.pool):
+            results = [result for group in task.groups for result in self._group(group, task.label)]
         if any(result.error for result in results) and java.dead:  # that is the cause, whatever the errors say
             raise java.gone()
         return results
@@ -112,7 +113,7 @@ class SparkEvaluator:
         if query_run.error:
             return PortionResult(portion, query_run.error)
         output = query_run.output(self._aside)
-        times: Sequence[float] = ()
+        times: Any = ()
         if query_run.result.written is not None:
             times = arrivals_of_train(query_run.result.count, query_run.streams_read, arrivals)
         elif query_run.fragment.feeds is None:
@@ -130,6 +131,8 @@ class SparkEvaluator:
             arrived=query_run.arrived,
             late=query_run.late,
             jobs=query_run.jobs,
+            jobs_share=query_run.jobs_share,
+            rows_read=query_run.rows_read,
             arrivals=times,
             follower_tables=tuple(query_run.tables(self._aside)) if self._followers.has(query_run.name) else (),
         )

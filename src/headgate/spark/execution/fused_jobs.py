@@ -12,7 +12,7 @@ from headgate.plan.fusion_template import template
 from headgate.spark.compile.executor_writes import Written
 from headgate.spark.compile.fused import FusedJob, Member, fuse
 from headgate.spark.compile.prepared_query import Isolation, PreparedQuery, Result
-from headgate.spark.execution.job_runner import JobRunner
+from headgate.spark.execution.job_runner import JobRunner, Ran
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
 from headgate.spark.jvm.gone import SparkGoneError
@@ -49,9 +49,11 @@ class FusedJobs:
         """True if the query is fragmented, or needs row-level error isolation for join keys, which a group shares."""
         return query_run.fragment.prepared.isolation is Isolation.JOIN_KEYS or not query_run.running.layout.whole
 
-    def _finish(self, query_run: QueryRun, result: Result, jobs: int) -> None:
+    def _finish(self, query_run: QueryRun, result: Result, ran: Ran, members: int = 1) -> None:
         query_run.done(result, self._now())
-        query_run.jobs = jobs
+        query_run.jobs = ran.jobs
+        query_run.jobs_share = ran.jobs / members
+        query_run.rows_read = ran.rows / members
 
     def _run_fused(self, query_runs: Sequence[QueryRun], label: str) -> None:
         """Evaluate query runs as one job; either all of them or none are written by executors."""
@@ -61,8 +63,8 @@ class FusedJobs:
             return
         name = f"headgate-{label}-{query_runs[0].name}…{query_runs[-1].name}"
         try:
-            results, jobs = self._runner.run(
-                name, f"run {label}: {len(query_runs)} queries", lambda: self._results(query_runs)
+            results, ran = self._runner.run(
+                name, f"run {label}: {len(query_runs)} queries", lambda: self._results(query_runs), label
             )
         except (SparkGoneError, RunCancelledError):  # no query is to blame
             raise
@@ -76,7 +78,7 @@ class FusedJobs:
                 self._run_alone(query_run, label)
             return
         for query_run, result in zip(query_runs, results, strict=True):
-            self._finish(query_run, result, jobs)
+            self._finish(query_run, result, ran, len(query_runs))
 
     def _results(self, query_runs: Sequence[QueryRun]) -> list[Result] | None:
         """The results of one job for all query runs; None if each needs its own job."""
@@ -106,17 +108,18 @@ class FusedJobs:
 
     def _run_alone(self, query_run: QueryRun, label: str) -> None:
         try:
-            result, jobs = self._runner.run(
+            result, ran = self._runner.run(
                 f"headgate-{label}-{query_run.name}",
                 f"run {label}: {query_run.name}",
                 lambda: query_run.evaluate(self._logs, self._aside),
+                label,
             )
         except (SparkGoneError, RunCancelledError):
             raise
         except Exception as error:
             query_run.error = one_line(error)
         else:
-            self._finish(query_run, result, jobs)
+            self._finish(query_run, result, ran)
 
     def _group(self, query_runs: Sequence[QueryRun]) -> FusedJob:
         prepared_queries = [query_run.fragment.prepared for query_run in query_runs]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
@@ -14,12 +14,20 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headgate.model import HeadgateError
+from headgate.spark.compile.rows_read import counting_rows
 from headgate.spark.jvm.errors import of_values
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.jvm.process import Java
 from headgate.spark.machine.tasks import RunCancelledError
 
 Value = TypeVar("Value")
+
+
+class Ran(NamedTuple):
+    """What Spark did for a result."""
+
+    jobs: int
+    rows: int  # that the jobs read
 
 
 class JobRunner:
@@ -32,23 +40,39 @@ class JobRunner:
         self._counting = threading.Lock()
         self._context = spark.sparkContext
         self._own = uuid.uuid4().hex[:8]  # Spark may outlive us, and remembers which job groups were cancelled
-        self._groups: set[str] = set()  # job groups under way
+        self._groups: dict[str, str] = {}  # job groups under way, with the run that each belongs to
+        self._runs: dict[str, bool] = {}  # runs under way, and whether they were cancelled
         self._cancelled = False
+        self._thread = threading.local()  # the pool that each thread has chosen
 
     def use(self, spark: SparkSession) -> None:
         """Use another Spark from now on."""
         self.java = Java(ours=self.java.ours)
         self._context = spark.sparkContext
+        self._thread = threading.local()
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
-        """The result and how many Spark jobs it took. After a failure that may be temporary, tries a second time.
+    @contextmanager
+    def running(self, label: str, pool: str = "") -> Iterator[None]:
+        """A run under way, which may be cancelled by its label; its jobs get their tasks from that pool of Spark's."""
+        self._runs[label] = False
+        try:
+            if getattr(self._thread, "pool", "") != pool:
+                self._context.setLocalProperty("spark.scheduler.pool", pool or None)  # type: ignore[arg-type]
+                self._thread.pool = pool
+            yield
+        finally:
+            del self._runs[label]
 
-        `SparkGoneError` if Spark has died.
+    def run(self, group: str, description: str, evaluate: Callable[[], Value], label: str = "") -> tuple[Value, Ran]:
+        """The result and what Spark did for it. After a failure that may be temporary, tries a second time.
+
+        `label` is that of the run which it belongs to. `SparkGoneError` if Spark has died.
         """
-        result, jobs = self.call(lambda: self._run_with_retry(group, description, evaluate))
+        with counting_rows() as read:
+            result, jobs = self.call(lambda: self._run_with_retry(group, description, evaluate, label))
         with self._counting:
             self.jobs += jobs
-        return result, jobs
+        return result, Ran(jobs, read.rows)
 
     def own_group(self, group: str) -> str:
         """The name of a job group in Spark, which no other engine on the same Spark has."""
@@ -57,8 +81,17 @@ class JobRunner:
     def cancel(self) -> None:
         """Cancel what runs, also jobs that are only being planned, and refuse what is still to come, for good."""
         self._cancelled = True
+        self._cancel(list(self._groups))
+
+    def cancel_run(self, label: str) -> None:
+        """Cancel what runs of one run, and refuse what is still to come of it; nothing, if it has ended already."""
+        if label in self._runs:
+            self._runs[label] = True
+            self._cancel([group for group, own in list(self._groups.items()) if own == label])
+
+    def _cancel(self, groups: Iterable[str]) -> None:
         context: Any = self._context
-        for group in list(self._groups):
+        for group in groups:
             with suppress(Py4JError):  # Spark has died: there is nothing to cancel
                 context._jsc.sc().cancelJobGroupAndFutureJobs(group)
 
@@ -75,27 +108,32 @@ class JobRunner:
             raise java.gone()
         return answer
 
-    def _run_with_retry(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
+    def _run_with_retry(
+        self, group: str, description: str, evaluate: Callable[[], Value], label: str
+    ) -> tuple[Value, int]:
         try:
-            return self._run(group, description, evaluate)
+            return self._run(group, description, evaluate, label)
         except Exception as error:
-            if self._cancelled:
-                raise RunCancelledError("the run was cancelled, as the engine closes") from error
+            if self._is_cancelled(label):
+                raise RunCancelledError("the run was cancelled") from error
             final = isinstance(self.java.blame(error), HeadgateError)
             if final or (isinstance(error, PySparkException) and of_values(error)):
                 raise
-            return self._run(group, description, evaluate)
+            return self._run(group, description, evaluate, label)
 
-    def _run(self, group: str, description: str, evaluate: Callable[[], Value]) -> tuple[Value, int]:
+    def _is_cancelled(self, label: str) -> bool:
+        return self._cancelled or self._runs.get(label, False)
+
+    def _run(self, group: str, description: str, evaluate: Callable[[], Value], label: str) -> tuple[Value, int]:
         context, group = self._context, self.own_group(group)
-        self._groups.add(group)
+        self._groups[group] = label
         try:
-            if self._cancelled:  # asked after the group is known: whoever cancels looks the other way round
-                raise RunCancelledError("no run is begun, as the engine closes")
+            if self._is_cancelled(label):  # asked after the group is known: whoever cancels looks the other way round
+                raise RunCancelledError("the run was cancelled before it began")
             context.setJobGroup(group, description, interruptOnCancel=True)
             result = self._limited(context, group, evaluate)
         finally:
-            self._groups.discard(group)
+            self._groups.pop(group, None)
         return result, len(context.statusTracker().getJobIdsForGroup(group))
 
     def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Value]) -> Value:

@@ -40,6 +40,7 @@ class Performer:
         self._refragmenter = Refragmenter(evaluator, committer, fragment_logs, ingest)
         self._handlers: Mapping[type, Callable[[Any], Any]] = {
             t.CancelRuns: lambda task: evaluator.runner.cancel(),
+            t.CancelRun: lambda task: evaluator.runner.cancel_run(task.label),
             t.OpenStream: lambda task: ingest.add(task.stream).end,
             t.CheckQuery: self._check_query,
             t.FindUndelivered: self._find_undelivered,

@@ -67,6 +67,8 @@ class QueryRun:
     intermediate: pa.Table | None = None  # rows for the next fragment
     error: str = ""  # why there is no result
     jobs: int = 0  # Spark jobs run for it
+    jobs_share: float = 0.0  # of those, its own share: a job of several queries counts once for all of them
+    rows_read: float = 0.0  # by these jobs, its share
 
     @classmethod
     def of(cls, running: RunningQuery, fragment: Fragment, ranges: Ranges, logs: Logs) -> QueryRun:

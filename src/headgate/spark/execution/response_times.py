@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from headgate.plan.places import Place
 from headgate.spark.compile.leaf_rows import Leaf
@@ -20,24 +20,27 @@ from headgate.spark.store.log.stream_log import StreamLog
 SAMPLE = 1000  # arrivals at most that are given for a large result
 
 
-def arrivals_of(rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> Sequence[float]:
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def arrivals_of(rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> Floats:
     """For each result, the arrival of its latest tuple or of the tuple that closed its window.
 
     Infinity if the end of a stream closed the window, so that the response time is 0.
     """
-    arrivals: list[float] = rows[ARRIVAL].to_pylist()
-    if rows[CLOSES].null_count < rows.num_rows:
-        ends = rows[CLOSES].cast(pa.int64()).to_pylist()
-        distinct = [end for end in pc.unique(rows[CLOSES].cast(pa.int64())).to_pylist() if end is not None]
-        closing = {end: _closing(end, leaves, logs) for end in distinct}
-        arrivals = [arrival if end is None else closing[end] for arrival, end in zip(arrivals, ends, strict=True)]
-    return arrivals
+    arrivals: Floats = rows[ARRIVAL].to_numpy()
+    if rows[CLOSES].null_count == rows.num_rows:
+        return arrivals
+    ends = rows[CLOSES].cast(pa.int64()).combine_chunks().dictionary_encode()  # few windows, however many results
+    closing = np.array([_closing(end, leaves, logs) for end in ends.dictionary.to_pylist()])
+    places = ends.indices.fill_null(-1).to_numpy()
+    return np.where(places < 0, arrivals, closing[places])
 
 
 Arrivals = Callable[[str, int, int], Sequence[tuple[float, int]]]  # (stream, first, last) -> (arrival, tuples)
 
 
-def arrivals_of_train(count: int, leaves: Mapping[Place, Leaf], arrivals: Arrivals) -> Sequence[float]:
+def arrivals_of_train(count: int, leaves: Mapping[Place, Leaf], arrivals: Arrivals) -> Floats:
     """A sample of the same for results that executors have written, whose rows are not read here.
 
     The tuples that completed the results are taken as evenly spread over the train.
@@ -45,11 +48,11 @@ def arrivals_of_train(count: int, leaves: Mapping[Place, Leaf], arrivals: Arriva
     ranges = {(leaf.stream, leaf.range.first, leaf.range.last) for leaf in leaves.values()}
     chunks = [chunk for stream, first, last in ranges for chunk in arrivals(stream, first, last)]
     if not chunks:
-        return []
+        return np.empty(0)
     behind = np.cumsum([tuples for _, tuples in chunks])
     wanted = min(count, SAMPLE)
     places = np.searchsorted(behind, (np.arange(wanted) + 0.5) * behind[-1] / max(wanted, 1))
-    return [chunks[place][0] for place in places]
+    return np.array([chunks[place][0] for place in places])
 
 
 def _closing(end: int, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> float:

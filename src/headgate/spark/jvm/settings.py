@@ -49,6 +49,9 @@ SETTINGS = MappingProxyType(
         "spark.sql.variable.substitute": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
+        # Tasks of the highest class go before those of others, whichever job was first.
+        "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.allocation.file": Path(__file__).with_name("pools.xml").as_uri(),
     }
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from headgate.model import Answered, HeadgateError, OperatorOutcome, Outcome, Produced, QueueId, Run
+from headgate.model import Answered, HeadgateError, OperatorOutcome, Outcome, Produced, QueueId, Run, Work
 from headgate.plan.places import Place
 from headgate.spark.machine.cost_split import split
 from headgate.spark.machine.interfaces import FragmentView, Offsets
@@ -107,7 +107,12 @@ class ActiveRun:
             for outcome in _operator(lives[result.portion.name], result, share)
         )
         times = [Answered(name, times) for name, times in self.response_times.items() if times] if wants_answers else []
-        return Outcome(self.run, self.seconds, None, operators, tuple(self._produced(lives)), tuple(times))
+        done = Work(
+            sum(result.jobs_share for result in self.committed),
+            sum(result.rows_read for result in self.committed),
+            sum(result.count for result in self.committed),
+        )
+        return Outcome(self.run, self.seconds, None, operators, tuple(self._produced(lives)), tuple(times), done)
 
     def _produced(self, lives: Mapping[str, Life]) -> Iterator[Produced]:
         """Intermediate rows that now wait for other units."""

@@ -97,6 +97,7 @@ class Tally:
     """Counters of a query since the engine started."""
 
     runs: int = 0
+    cancelled: int = 0  # runs that gave way to something more important
     jobs: int = 0
     tuples_in: int = 0
     tuples_out: int = 0

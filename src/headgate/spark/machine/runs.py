@@ -19,6 +19,9 @@ from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import (
+    HIGHEST_POOL,
+    OTHER_POOL,
+    CancelRun,
     CancelRuns,
     CheckWindows,
     DiscardFragmentLogs,
@@ -34,6 +37,8 @@ from headgate.spark.machine.window_clocks import streams_of
 
 TRIES = 5  # how often a run is repeated after its commit failed, before its queries are suspended
 _CANCELLED = "cancelled, as the engine closes"
+_GAVE_WAY = "cancelled for something more important"
+ANSWERS = 1000  # response times of a query's run that a policy is told at most, evenly chosen
 FIRST_WAIT = 0.1  # seconds before the first repetition; each further one waits twice as long
 
 
@@ -51,6 +56,9 @@ class Runs:
         self.restart_reason = ""  # why Spark is being restarted; while it is, no run is started
         self.restart_error = ""  # why Spark could not be restarted
         self.prepare: Callable[[Life], None]  # prepares a query to run again; set by the machine
+        self.cancelled_runs = 0  # for something more important
+        self.cancelled_seconds = 0.0  # that they had run
+        self.run_seconds = 0.0  # of all runs
         self._free = workers
         self._ask_again_at = inf  # when the policy wants to be asked again, even without a message
         self._tasks: deque[tuple[Task, Then]] = deque()  # that wait for a worker
@@ -69,6 +77,13 @@ class Runs:
                 return
             if self._tasks:
                 self._submit(*self._tasks.popleft())
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Cancel a run for something more important, if no worker is free and the scheduler finds it worth it."""
+        run = self._scheduling.scheduler.to_cancel(self._context.now)
+        if run is not None and not self.closing and not self.active_runs[run.worker].committed:
+            self._context.submit(CancelRun(str(run.id)), lambda answer: None)
 
     def _submit(self, task: Task, then: Then) -> None:
         def done(answer: Answer) -> None:
@@ -109,7 +124,8 @@ class Runs:
             self._fail(active_run, str(error))
             return
         if portions:
-            task = Evaluate(str(active_run.run.id), active_run.groups(portions))
+            pool = OTHER_POOL if self._scheduling.scheduler.is_lower(active_run.run.units[0]) else HIGHEST_POOL
+            task = Evaluate(str(active_run.run.id), active_run.groups(portions), pool)
             active_run.evaluating = True
             self.submit_when_free(task, lambda answer: self._evaluated(active_run, answer))
         else:
@@ -121,8 +137,13 @@ class Runs:
         active_run.evaluating = False
         active_run.seconds = self._context.now - active_run.run.began
         if isinstance(answer.error, RunCancelledError):
-            self._finish(active_run, _CANCELLED)
+            if self.cancelled or active_run.committed:
+                self._finish(active_run, _CANCELLED)
+            else:
+                self._gave_way(active_run)
             return
+        if not active_run.steps:
+            self._scheduling.scheduler.freed(active_run.run, self._context.now)
         if isinstance(answer.error, SparkGoneError):
             self._spark_died(active_run, self._context.explain(answer.error))
             return
@@ -211,21 +232,40 @@ class Runs:
         tally.recent.add(written.at, times)
         if result.output is not None:
             self._delivery.put(life, written.number, result.output, result.size)
-        return tuple(times.tolist()) if self._scheduling.scheduler.policy.wants_answers else ()
+        if not self._scheduling.scheduler.policy.wants_answers:
+            return ()
+        return tuple(times[:: 1 + times.size // ANSWERS].tolist())  # policies look at averages
 
     def put_letters(self, written: WrittenCommit) -> None:
         """Put the dead letters of a commit into the outboxes of their streams."""
         self._delivery.put_letters(written.number, written.letters)
 
+    def _gave_way(self, active_run: ActiveRun) -> None:
+        """End a run that was cancelled for something more important: its tuples wait again."""
+        self.cancelled_runs += 1
+        self.cancelled_seconds += active_run.seconds
+        for life in active_run.members:
+            life.tally.cancelled += 1
+        del self.active_runs[active_run.run.worker]
+        outcome = Outcome(active_run.run, active_run.seconds, _GAVE_WAY)
+        self._scheduling.scheduler.cancelled(outcome, self._context.now)
+        self._log(active_run.run, len(active_run.members), outcome)
+        self._leave_members(active_run, outcome)
+
     def _finish(self, active_run: ActiveRun, error: str | None = None) -> None:
         """End a run: everything is committed, or the rest has failed."""
         scheduler = self._scheduling.scheduler
+        self.run_seconds += active_run.seconds
         outcome = Outcome(active_run.run, self._context.now - active_run.run.began, error)
         if error is None:
-            outcome = active_run.outcome(scheduler.measured.run_overhead, scheduler.policy.wants_answers)
+            outcome = active_run.outcome(scheduler.measured.fixed(active_run.run), scheduler.policy.wants_answers)
         del self.active_runs[active_run.run.worker]
         scheduler.finished(outcome, self._context.now)
         self._log(active_run.run, len(active_run.members), outcome)
+        self._leave_members(active_run, outcome)
+
+    def _leave_members(self, active_run: ActiveRun, outcome: Outcome) -> None:
+        """Let the queries of a run go that is over: they may be waited for."""
         for life in active_run.members:
             life.under_way -= 1
             if life.when_idle is not None:

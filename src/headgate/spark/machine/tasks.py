@@ -11,6 +11,7 @@ from headgate.plan.places import Place
 from headgate.spark.machine.interfaces import Chunks, FragmentView, LayoutView, Offsets, ResumePoint
 
 # The lanes: each is a queue of tasks with threads of its own.
+HIGHEST_POOL, OTHER_POOL = "headgate-highest", "headgate-others"  # as spark/jvm/pools.xml describes them
 WORKER, BACKGROUND, COMMIT, MAINTENANCE, FILES = "worker", "background", "commit", "maintenance", "files"
 
 
@@ -22,12 +23,22 @@ class Task:
 
 
 class RunCancelledError(HeadgateError):
-    """The run was cancelled because the engine closes. Nothing of it is committed, so it is done again next time."""
+    """The run was cancelled: the engine closes, or something more important came.
+
+    Nothing of it is committed, so its tuples are taken again.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CancelRuns(Task):
     """Cancel the Spark jobs of all active runs, and start no further ones: the engine is closing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CancelRun(Task):
+    """Cancel the Spark jobs of one run, and start none of it that has not begun."""
+
+    label: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +123,7 @@ class Evaluate(Task):
 
     label: str
     groups: tuple[tuple[Portion, ...], ...]
+    pool: str = ""  # of Spark's own scheduling of tasks; none: the default one
 
     lane: ClassVar[str] = WORKER
 
@@ -133,7 +145,9 @@ class PortionResult:
     arrived: int = 0  # tuples taken from streams, not from other fragments
     late: int = 0
     jobs: int = 0
-    arrivals: Sequence[float] = ()  # of each result or of a sample: when the last tuple that it needed arrived
+    jobs_share: float = 0.0  # of the jobs: one of several queries counts once for all of them
+    rows_read: float = 0.0  # by these jobs, its share
+    arrivals: Any = ()  # of each result or of a sample: when the last tuple that it needed arrived, as numpy has it
     follower_tables: tuple[Any, ...] = ()  # results for those who follow the query
 
 

@@ -1,0 +1,176 @@
+"""Keeps more important classes apart from the others: short runs, cancelled runs, and workers that stay free.
+
+The policy decides who is next; this decides how long a run of a lower class may be, whether it may begin at all, and
+whether it is cancelled for something more important. Pure, as the scheduler that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from headgate.model import ClassId, OperatorId, Run, Unit, WorkerId
+from headgate.model.isolation import AUTO, Isolation
+from headgate.plan.network import Network
+from headgate.stats.cost import CostModel
+
+QUIET = 5.0  # seconds after which a worker is kept no longer for a class to which nothing comes
+OVERHEADS = 8.0  # an automatic slice is so many times what a run costs before it touches a tuple
+AT_LEAST = 3.0  # and no run is cut below so many times its own fixed cost, or overhead would eat the machine
+GROWTH, LARGEST = 1.5, 4.0  # a slice grows while nothing more important waits, up to so many times
+CANCELLING = 0.1  # seconds from the decision to cancel a run until its worker is free (42 to 165 ms on Spark)
+ONCE = 1  # so often a unit's runs are cancelled in a row; then one of them ends for certain
+
+Key = tuple[OperatorId, ...]
+
+
+@dataclass(slots=True)
+class _Expected:
+    """A run under way: when it will end by the cost model."""
+
+    run: Run
+    seconds: float
+    cancelled: bool = False
+    freed: bool = False  # its worker does something else by now
+    waited: bool = False  # something more important came meanwhile
+
+
+class ClassGuard:
+    """What isolation means for the classes of a network."""
+
+    def __init__(self, isolation: Isolation, workers: int, former: ClassGuard | None = None) -> None:
+        self.isolation, self.workers = isolation, workers
+        self._priorities: dict[ClassId, float] = {}
+        self._highest = 0.0
+        self._lower_exist = False
+        self._came = -QUIET  # when the highest class last had something to do
+        self._under_way: dict[WorkerId, _Expected] = {} if former is None else former._under_way
+        self._growth: dict[ClassId, float] = {}
+        self._cancels: dict[Key, int] = {}  # in a row, by unit
+
+    def follow(self, network: Network) -> None:
+        """Adopt a network's classes."""
+        used = {query.query_class for query in network.queries.values()}
+        self._priorities = {name: network.classes[name].priority for name in used}
+        self._highest = max(self._priorities.values(), default=0.0)
+        self._lower_exist = any(priority < self._highest for priority in self._priorities.values())
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anything to keep apart."""
+        return self._lower_exist and self.isolation.active
+
+    # -- room --------------------------------------------------------------------------------------------------
+
+    def lower(self, unit: Unit) -> bool:
+        """Whether a unit belongs to a class below the highest."""
+        return self._priority(unit) < self._highest
+
+    def is_full(self, now: float) -> bool:
+        """Whether no further run of a lower class may begin: the rest of the workers is kept for the highest class."""
+        kept = self._kept(now)
+        if not kept:
+            return False
+        lower = sum(self.lower(entry.run.units[0]) for entry in self._under_way.values() if not entry.freed)
+        return lower >= self.workers - kept
+
+    def lifted(self, now: float) -> float:
+        """When workers are kept no longer, if nothing comes to the highest class until then."""
+        return self._came + QUIET if self.isolation.keep == AUTO else float("inf")
+
+    def _kept(self, now: float) -> int:
+        keep = self.isolation.keep
+        if keep == AUTO:
+            keep = 1 if now < self._came + QUIET else 0
+        assert isinstance(keep, int)
+        return min(keep, self.workers - 1)
+
+    # -- slices ------------------------------------------------------------------------------------------------
+
+    def seconds(self, unit: Unit, model: CostModel, overhead: float) -> float | None:
+        """How long a run of a unit may take; None: as long as it likes."""
+        wanted = self.isolation.slice
+        if wanted is None or not self.lower(unit):
+            return None
+        seconds = OVERHEADS * overhead if wanted == AUTO else float(wanted)
+        seconds *= self._growth.get(unit.payer, 1.0)
+        if self._cancels.get(unit.calls):
+            seconds /= 2
+        return max(seconds, AT_LEAST * model.fixed)
+
+    # -- runs --------------------------------------------------------------------------------------------------
+
+    def came(self, unit: Unit, now: float) -> None:
+        """A unit has become ready."""
+        priority = self._priority(unit)
+        if priority == self._highest:
+            self._came = now
+        busy = [entry for entry in self._under_way.values() if not entry.freed]
+        if len(busy) >= self.workers:  # else it need not wait
+            for entry in busy:
+                if self._priority(entry.run.units[0]) < priority:
+                    entry.waited = True
+
+    def started(self, run: Run, seconds: float) -> None:
+        self._under_way[run.worker] = _Expected(run, seconds)
+        if not self.lower(run.units[0]):
+            self._came = run.began
+
+    def ended(self, run: Run, waiting: Iterable[Unit]) -> None:
+        """A run has ended, and these units wait now."""
+        entry = self._under_way.pop(run.worker, None)
+        if entry is None:
+            return
+        unit = run.units[0]
+        self._cancels.pop(unit.calls, None)
+        own = self._priority(unit)
+        if entry.waited or any(self._priority(other) > own for other in waiting):
+            self._growth[unit.payer] = 1.0
+        else:
+            self._growth[unit.payer] = min(LARGEST, GROWTH * self._growth.get(unit.payer, 1.0))
+
+    def freed(self, run: Run) -> None:
+        if run.worker in self._under_way:
+            self._under_way[run.worker].freed = True
+
+    def was_cancelled(self, run: Run) -> None:
+        entry = self._under_way.pop(run.worker, None)
+        if entry is not None:
+            calls = run.units[0].calls
+            self._cancels[calls] = self._cancels.get(calls, 0) + 1
+            self._growth[run.units[0].payer] = 1.0
+
+    # -- preemption --------------------------------------------------------------------------------------------
+
+    def to_cancel(self, waiting: Iterable[Unit], now: float) -> Run | None:
+        """The run that gives way to the most important of some units, if that is worth what it has done so far.
+
+        By the cost model a run still needs `left` seconds; to cancel it takes a moment, and the seconds that it has had
+        must be spent again. That is weighed by the priorities of both: it is cancelled if
+
+            P(waiting) · (left − moment) > P(run) · (spent + moment)
+        """
+        busy = {worker: entry for worker, entry in self._under_way.items() if not entry.freed}
+        if not self.isolation.preempt or len(busy) < self.workers:
+            return None
+        best = max((self._priority(unit) for unit in waiting), default=0.0)
+        worth: list[tuple[float, WorkerId]] = []
+        for worker, entry in busy.items():
+            unit = entry.run.units[0]
+            own = self._priority(unit)
+            if entry.cancelled:
+                return None  # a worker will be free in a moment
+            if own >= best or self._cancels.get(unit.calls, 0) >= ONCE:
+                continue
+            spent = now - entry.run.began
+            gain = best * (entry.seconds - spent - CANCELLING) - own * (spent + CANCELLING)
+            if gain > 0:
+                worth.append((gain, worker))
+        if not worth:
+            return None
+        entry = self._under_way[max(worth)[1]]
+        entry.cancelled = True
+        return entry.run
+
+    def _priority(self, unit: Unit) -> float:
+        return self._priorities.get(unit.payer, 0.0)
