@@ -46,7 +46,7 @@ def view(
 
 def overview(queries: Sequence[QueryView], priorities: Mapping[str, float]) -> Overview:
     classes = {name: QueryClass(name, priority) for name, priority in priorities.items()}
-    return Overview("fcfs", "", "", 1, 1, 1, classes, tuple(queries), ("",), (), {}, 0.0, None, {})
+    return Overview("fcfs", "", "", 1, 1, 1, classes, tuple(queries), ("",), ())
 
 
 def test_inversion_and_deadlines() -> None:

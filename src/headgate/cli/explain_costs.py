@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +14,9 @@ from headgate.cli.console import show, show_json
 from headgate.model import HeadgateError, unknown
 from headgate.model.number_text import significant
 from headgate.plan.explain import duration
+
+if TYPE_CHECKING:
+    from headgate.spark.store.costs import Costs, QueryCost
 
 
 def explain(directory: Path, query: str | None, *, as_json: bool) -> None:
@@ -29,6 +34,40 @@ def explain(directory: Path, query: str | None, *, as_json: bool) -> None:
     if as_json:
         show_json({**asdict(costs), "queries": {name: asdict(cost) for name, cost in shown.items()}})
         return
+    rates = ", ".join(f"{stream} {significant(rate, 3)}/s" for stream, rate in costs.rates.items()) or "none"
+    parts: list[Any] = [Text(_headline(costs)), Text(f"under {costs.policy}; rates: {rates}")]
+    if costs.units:
+        parts += ["", Text("fitted to the latest runs, ± the standard error:"), _units(costs)]
+    parts += ["", Text("what policies decide by:"), _queries(shown)]
+    show(*parts)
+
+
+def _headline(costs: Costs) -> str:
+    train = significant(costs.train, 3)
+    lines = [f"a job costs {duration(costs.run_overhead)} whatever it does; a run takes {train} tuples on average"]
+    if costs.error is not None:
+        lines.append(f"the time of a run is predicted with an error of {costs.error:.0%} (median of the latest runs)")
+    if costs.crowding:
+        lines.append(f"beside another run it takes {costs.crowding:.0%} longer")
+    if costs.cancelled_runs:
+        share = f"{costs.cancelled_share:.1%} of the time of all runs"
+        lines.append(f"{costs.cancelled_runs:,} runs gave way to something more important: {share}")
+    return "\n".join(lines)
+
+
+def _units(costs: Costs) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("unit", "class", "per job", "per tuple", "per tuple read", "per result", "error", "runs"):
+        table.add_column(heading, justify="left" if heading in ("unit", "class") else "right")
+    for name, unit in costs.units.items():
+        fitted = (unit.per_job, unit.per_taken, unit.per_read, unit.per_result)
+        numbers = [f"{duration(value)} ± {duration(spread)}" for value, spread in fitted]
+        error = "–" if unit.error is None else f"{unit.error:.0%}"
+        table.add_row(name, unit.query_class, *numbers, error, f"{unit.runs:,}")
+    return table
+
+
+def _queries(shown: Mapping[str, QueryCost]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("query", "class", "per tuple", "per run", "selectivity", "runs", "tuples"):
         table.add_column(heading, justify="left" if heading in ("query", "class") else "right")
@@ -43,7 +82,4 @@ def explain(directory: Path, query: str | None, *, as_json: bool) -> None:
             f"{cost.runs:,}",
             f"{cost.tuples_in:,}",
         )
-    rates = ", ".join(f"{stream} {significant(rate, 3)}/s" for stream, rate in costs.rates.items()) or "none"
-    train = significant(costs.train, 3)
-    head = f"a run costs {duration(costs.run_overhead)} whatever it takes, on average {train} tuples"
-    show(Text(head), Text(f"under {costs.policy}; rates: {rates}"), "", table)
+    return table

@@ -279,6 +279,11 @@ class Scheduler:
         """Nothing is ready and nothing runs."""
         return not self._ready and not self.running
 
+    @property
+    def units(self) -> Iterable[Unit]:
+        """All units, ready or not."""
+        return [state.unit for state in self._states.values()]
+
     def queue(self, number: int) -> TupleQueue:
         return self._queues[number]
 

@@ -70,6 +70,20 @@ def fit(runs: Sequence[Observed], prior: Vector | None = None, age: float = AGE)
     return jobs, taken, read, results
 
 
+def spread(runs: Sequence[Observed], coefficients: Vector, age: float = AGE) -> Vector:
+    """The standard error of each coefficient: how far it may be off, going by how far off the runs are."""
+    rows: Matrix = np.array([run.features for run in runs]) / np.array([[run.seconds] for run in runs])
+    ages: Matrix = np.power(age, np.arange(len(runs), dtype=np.float64)[::-1])
+    errors = 1.0 - rows @ coefficients
+    variance = float(np.average(errors * errors, weights=ages))
+    scale = np.sqrt((rows * rows * ages[:, None]).sum(axis=0))
+    scale[scale == 0] = 1.0
+    scaled = rows / scale
+    inverse = np.linalg.pinv((scaled * ages[:, None]).T @ scaled + PRIOR / len(runs) * np.eye(4))
+    jobs, taken, read, results = np.sqrt(variance * np.diag(inverse)) / scale
+    return float(jobs), float(taken), float(read), float(results)
+
+
 def _solve(rows: Matrix, weights: Matrix, known: Sequence[float] | None, start: Sequence[float]) -> list[float]:
     """Weighted least squares of `rows · values = 1` without negative values, by coordinate descent."""
     square = ((rows * weights[:, None]).T @ rows).tolist()
@@ -89,6 +103,15 @@ def _solve(rows: Matrix, weights: Matrix, known: Sequence[float] | None, start: 
         if moved < _STILL:
             break
     return values
+
+
+class FittedCost(NamedTuple):
+    """What is known of a unit's runs, for people to read."""
+
+    coefficients: Vector  # seconds per job, per tuple taken, per tuple read, per result
+    spread: Vector  # the standard error of each
+    error: float | None  # the median error of the latest predictions, relative to what was measured
+    runs: int  # that were predicted lately
 
 
 @dataclass(slots=True)
@@ -181,6 +204,13 @@ class RunCosts:
         self._observed += 1
         unit.coefficients = fit(unit.runs, self._pooled)
         self._learn_crowding(_dot(observed.features, unit.coefficients), seconds, others)
+
+    def fitted(self, key: Hashable) -> FittedCost | None:
+        """The costs of a unit's runs; None: it never ran."""
+        unit = self.units.get(key)
+        if unit is None or unit.coefficients is None:
+            return None
+        return FittedCost(unit.coefficients, spread(unit.runs, unit.coefficients), self.error(key), len(unit.errors))
 
     def forget(self, keys: Sequence[Hashable]) -> None:
         """Keep only units that still exist."""

@@ -52,6 +52,7 @@ from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.jvm.errors import one_line
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
+from headgate.spark.machine.cost_views import CostView
 from headgate.spark.machine.definitions import STREAMS
 from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.machine.machine import Machine
@@ -279,9 +280,10 @@ class Engine:
         overview: Overview = self._last if self._closed else self._owner.ask(m.DescribeAll)
         return overview
 
-    def costs(self, overview: Overview | None = None) -> Costs:
+    def costs(self) -> Costs:
         """The costs measured so far."""
-        return costs_of(overview or self.overview())
+        view: CostView = self._last_costs if self._closed else self._owner.ask(m.DescribeCosts)
+        return costs_of(view, self.overview())
 
     def follow(self, name: str, timeout: float | None = None, buffer: int = BUFFER) -> Iterator[pa.Table]:
         """A query's results as they are committed from now on; the iterator of a done query ends at once."""
@@ -375,12 +377,12 @@ class Engine:
             left = self._owner.ask(m.Close, min(PATIENCE, run_patience), run_patience)
         except Exception as error:
             failures.append(error)
-        self._last = self._owner.ask(m.DescribeAll)
+        self._last, self._last_costs = self._owner.ask(m.DescribeAll), self._owner.ask(m.DescribeCosts)
         self._closed = True
         for close in (
             partial(self._owner.end, wait=timeout is None),
             self.followers.close,
-            lambda: self.costs(self._last).save(self.directory.path),
+            lambda: self.costs().save(self.directory.path),
             self.sinks.close,
             self.commits.close,
             self.fragment_logs.close,

@@ -189,6 +189,11 @@ class DescribeAll(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class DescribeCosts(Command):
+    """Ask for what runs cost by what was measured. Answered with a `CostView`."""
+
+
+@dataclass(frozen=True, slots=True)
 class SparkDied:
     """Spark no longer answers."""
 

@@ -244,6 +244,7 @@ class Runs:
         """End a run that was cancelled for something more important: its tuples wait again."""
         self.cancelled_runs += 1
         self.cancelled_seconds += active_run.seconds
+        self.run_seconds += active_run.seconds
         for life in active_run.members:
             life.tally.cancelled += 1
         del self.active_runs[active_run.run.worker]

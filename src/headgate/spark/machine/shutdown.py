@@ -9,7 +9,7 @@ from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.lifecycle import TRANSIENT
 from headgate.spark.machine.maintenance import Maintenance
-from headgate.spark.machine.messages import Answer, CancelWait, Close, Command, DescribeAll
+from headgate.spark.machine.messages import Answer, CancelWait, Close, Command, DescribeAll, DescribeCosts
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.tasks import FindPositions, Maintain, OpenStream, Prepare
 from headgate.spark.machine.views import Views
@@ -39,7 +39,7 @@ class Shutdown:
 
     def refuses(self, message: Command) -> bool:
         """Whether a command comes too late. The state of the engine can still be asked for."""
-        return bool(self._tickets) and not isinstance(message, Close | DescribeAll | CancelWait)
+        return bool(self._tickets) and not isinstance(message, Close | DescribeAll | DescribeCosts | CancelWait)
 
     def begin(self, command: Close) -> None:
         self._tickets.append(command.ticket)

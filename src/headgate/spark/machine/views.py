@@ -8,6 +8,7 @@ from typing import Any
 
 from headgate.model import Query, QueryClass, unknown
 from headgate.spark.machine import messages as m
+from headgate.spark.machine.cost_views import cost_view
 from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState, Transition
@@ -61,10 +62,8 @@ class Overview:
     queries: tuple[QueryView, ...]
     doing: tuple[str, ...]
     newest: tuple[Transition, ...]  # the newest state transitions
-    costs: Mapping[str, tuple[float, float]]  # by query: seconds per tuple, seconds per run
-    run_overhead: float
-    train: Any
-    rates: Mapping[str, float]
+    cancelled_runs: int = 0  # runs that gave way to something more important
+    cancelled_share: float = 0.0  # of the time of all runs
 
 
 @dataclass(slots=True)
@@ -93,6 +92,7 @@ class Views:
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.Describe: self._describe,
             m.DescribeAll: self._describe_all,
+            m.DescribeCosts: lambda command: self._context.reply(command.ticket, cost_view(self._scheduling.scheduler)),
             m.Drain: lambda command: self._waiting.for_drain.append(command.ticket),
             m.IsDrained: lambda command: self._context.reply(command.ticket, self.drained),
             m.WaitForRoom: self._wait_for_room,
@@ -149,7 +149,7 @@ class Views:
 
     def overview(self) -> Overview:
         scheduler = self._scheduling.scheduler
-        network, measured = scheduler.network, scheduler.measured
+        network = scheduler.network
         doing = {slot: active_run.run for slot, active_run in self._runs.active_runs.items()}
         slots = range(max(self._runs.workers, max(doing, default=-1) + 1))
         return Overview(
@@ -166,16 +166,8 @@ class Views:
                 for slot in slots
             ),
             newest=tuple(self._context.newest),
-            costs={
-                name: (
-                    sum(measured.operators[number].cost for number in numbers),
-                    sum(measured.operators[number].overhead for number in numbers),
-                )
-                for name, numbers in network.operators.items()
-            },
-            run_overhead=measured.run_overhead,
-            train=measured.train,
-            rates=dict(measured.rates),
+            cancelled_runs=self._runs.cancelled_runs,
+            cancelled_share=self._runs.cancelled_seconds / (self._runs.run_seconds or 1.0),
         )
 
     def _view(self, life: Life) -> QueryView:
