@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--no-alone", action="store_true")
     options = parser.parse_args()
-    spark = builder("local[*]", "isolation").config("spark.driver.memory", "4g").getOrCreate()
+    spark = builder("local[*]", "isolation").config("spark.log.level", "ERROR").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     measured(spark, Case(20, options.policies[0], workers=options.workers), 0.0, options.warm_up)  # Java compiles
     for rate in options.rates:

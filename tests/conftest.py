@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK)
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK)
+os.environ.setdefault("SPARK_DRIVER_MEMORY", "1g")  # several run at a time
 
 LONG = (
     "spark/cluster/",

@@ -140,16 +140,28 @@ def one_line(status: Status, seconds: float) -> str:
     """How the engine is doing, in one line."""
     total = status.total()
     p95 = NOTHING if total.recent.p95 is None else f"{total.recent.p95:.2f} s"
+    starved = "".join(f"; {sentence}" for sentence in starvation(status))
     return (
         f"{seconds:.0f} s: {_counts(status)}; {total.rate:,.0f} tuples/s in, {total.waiting:,} waiting, "
-        f"the oldest for {total.oldest_wait:.2f} s; latency p95 {p95}; {total.dead_letters:,} dead letters"
+        f"the oldest for {total.oldest_wait:.2f} s; latency p95 {p95}; {total.dead_letters:,} dead letters{starved}"
     )
 
 
 def counted_runs(status: Status) -> str:
     """How many runs and Spark jobs there have been."""
     runs, jobs = ("" if count == 1 else "s" for count in (status.runs, status.spark_jobs))
-    return f"{status.runs:,} run{runs}, {status.spark_jobs:,} Spark job{jobs}"
+    cancelled = f" ({status.cancelled_runs:,} cancelled)" if status.cancelled_runs else ""
+    return f"{status.runs:,} run{runs}{cancelled}, {status.spark_jobs:,} Spark job{jobs}"
+
+
+def starvation(status: Status) -> list[str]:
+    """Which classes get nothing while others run, and what to do."""
+    return [
+        f"class {line.name} gets nothing: its tuples have waited for {line.oldest_wait:.0f} s under {status.policy}, "
+        "while others run; choose another policy, as express"
+        for line in status.classes
+        if line.name in status.starved
+    ]
 
 
 def source_failures(status: Status) -> list[str]:
@@ -169,6 +181,7 @@ def _failures(status: Status, notes: list[str]) -> list[str]:
         failures.append(f"Spark is away: {status.spark_error}")
     if status.policy_error:
         failures.append(f"the policy failed: {status.policy_error}")
+    failures += starvation(status)
     failures += [f"{line.name}: {line.error}" for line in status.queries if line.error]
     failures += notes[-1:]
     if len(failures) <= MOST_FAILURES:

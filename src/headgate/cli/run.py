@@ -58,7 +58,7 @@ PolicyOption = Annotated[
         "--policy",
         "-p",
         help='The policy with its settings, as "bsd, train=10" or ./mine.py:Mine.',
-        show_default="mbd, inversion=dsp",
+        show_default="express",
         metavar="POLICY",
         autocompletion=options.policy_names,
     ),

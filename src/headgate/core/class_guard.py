@@ -162,8 +162,7 @@ class ClassGuard:
                 return None  # a worker will be free in a moment
             if own >= best or self._cancels.get(unit.calls, 0) >= ONCE:
                 continue
-            spent = now - entry.run.began
-            gain = best * (entry.seconds - spent - CANCELLING) - own * (spent + CANCELLING)
+            gain = self._gain(best, own, entry, now)
             if gain > 0:
                 worth.append((gain, worker))
         if not worth:
@@ -171,6 +170,11 @@ class ClassGuard:
         entry = self._under_way[max(worth)[1]]
         entry.cancelled = True
         return entry.run
+
+    def _gain(self, best: float, own: float, entry: _Expected, now: float) -> float:
+        """What is gained by cancelling a run, in seconds times priority."""
+        spent = now - entry.run.began
+        return best * (entry.seconds - spent - CANCELLING) - own * (spent + CANCELLING)
 
     def _priority(self, unit: Unit) -> float:
         return self._priorities.get(unit.payer, 0.0)

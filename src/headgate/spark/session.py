@@ -54,7 +54,7 @@ class Session:
     * `master`: where to start Spark, such as "local[4]" or "spark://host:7077".
     * `directory`: where everything is kept. Without one it is deleted when the session ends.
     * `policy`: who runs next, a name with settings, as "hnr, train=500", or a file and class of your own, as
-      "./mine.py:Mine". Without one, the directory's, and "mbd, inversion=dsp" in a new one.
+      "./mine.py:Mine". Without one, the directory's, and "express" in a new one.
     * `workers`: how many Spark jobs may run at a time, 1 to 100.
     * `fuse`: which queries of one form share a Spark job: those of the same "class", "all", or with "off" none. Without
       it, as the directory says, and "class" in a new one.

@@ -121,6 +121,8 @@ class Status:
     * `inversion`: how much later than its less important neighbour each class answers, by the median; 0 if it does not.
     * `results`: the newest results, from which `report()` computes every measure of the simulator.
     * `recent`: the response times of all results of the last 10 s.
+    * `cancelled_runs`, `cancelled_share`: runs that gave way to something more important, and their share of the time.
+    * `starved`: classes that got nothing in the last 10 s although their rows wait, while others did.
     """
 
     policy: str
@@ -139,6 +141,15 @@ class Status:
     inversion: tuple[Pair, ...] = ()
     results: Records = field(default_factory=lambda: Records([], {}))
     recent: Distribution = NO_RESULTS
+    cancelled_runs: int = 0
+    cancelled_share: float = 0.0
+
+    @property
+    def starved(self) -> tuple[str, ...]:
+        """Classes of which no row was taken lately although some have waited for longer, while others had turns."""
+        if not any(line.rate for line in self.classes):
+            return ()
+        return tuple(line.name for line in self.classes if not line.rate and line.oldest_wait > RECENT)
 
     def __repr__(self) -> str:
         queries = len(self.queries)
@@ -185,6 +196,8 @@ class Status:
             "seconds": self.seconds,
             "runs": self.runs,
             "spark_jobs": self.spark_jobs,
+            "cancelled": {"runs": self.cancelled_runs, "share_of_time": self.cancelled_share},
+            **({"starved": list(self.starved)} if self.starved else {}),
             "classes": {line.name: line.to_json() for line in self.classes},
             "queries": {
                 line.name: {
@@ -249,6 +262,8 @@ def status(engine: Engine, began: float) -> Status:
         inversion=inversion.pairs(response_times, results.priorities, MEDIAN),
         results=results,
         recent=response.summarise(_joined(part.columns.response for part in recent_parts)),
+        cancelled_runs=overview.cancelled_runs,
+        cancelled_share=overview.cancelled_share,
     )
 
 

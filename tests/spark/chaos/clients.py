@@ -34,6 +34,10 @@ POLICIES = (
     "segment",
     "path-capacity",
     "slope-slack",
+    "express",
+    "rr, preempt=class, keep=1",
+    "random, preempt=class, slice=auto",
+    "fifo, preempt=class",
     "no such policy",
     RAISES,
 )

@@ -11,7 +11,7 @@ from headgate.spark.machine.definitions import SETTINGS
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, CommittedState
 
-DEFAULT_POLICY = "mbd, inversion=dsp"
+DEFAULT_POLICY = "express"
 DEFAULT_FUSE = Fuse.CLASS
 DEFAULT_SEED = 1
 

@@ -80,11 +80,23 @@ def for_many_rows(spark: SparkSession) -> SparkSession:
     return clone
 
 
+def driver_memory() -> int:
+    """MiB for the driver: a quarter of the machine's memory, from 1 to 4 GiB.
+
+    Spark's default is 1 GiB. With `local` the tasks share it, and hundreds of thousands of results at a time made Java
+    collect garbage most of the time.
+    """
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    return min(max(machine // 4, 1024), 4096)
+
+
 def builder(master: str = "local[*]", name: str = "headgate") -> SparkSession.Builder:
     """A session's builder with the settings above; add your own before `getOrCreate`."""
     if master.startswith("local"):  # Python tasks use the Python of this program, unless the variable is set
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session_builder = SparkSession.builder.master(master).appName(name)
+    if "SPARK_DRIVER_MEMORY" not in os.environ:
+        session_builder = session_builder.config("spark.driver.memory", f"{driver_memory()}m")
     for side in ("driver", "executor"):
         session_builder = session_builder.config(f"spark.{side}.defaultJavaOptions", f"-D{_UNCHECKED}=false")
     for key, value in SETTINGS.items():
