@@ -125,11 +125,13 @@ class Runs:
             return
         if portions:
             pool = OTHER_POOL if self._scheduling.scheduler.is_lower(active_run.run.units[0]) else HIGHEST_POOL
-            task = Evaluate(str(active_run.run.id), active_run.groups(portions), pool)
-            active_run.evaluating = True
-            self.submit_when_free(task, lambda answer: self._evaluated(active_run, answer))
+            self._evaluate(active_run, Evaluate(str(active_run.run.id), active_run.groups(portions), pool))
         else:
             self._finish(active_run)
+
+    def _evaluate(self, active_run: ActiveRun, task: Task) -> None:
+        active_run.evaluating = True
+        self.submit_when_free(task, lambda answer: self._evaluated(active_run, answer))
 
     def _evaluated(self, active_run: ActiveRun, answer: Answer) -> None:
         if not active_run.evaluating:  # it was abandoned
@@ -137,8 +139,10 @@ class Runs:
         active_run.evaluating = False
         active_run.seconds = self._context.now - active_run.run.began
         if isinstance(answer.error, RunCancelledError):
-            if self.cancelled or active_run.committed:
+            if self.cancelled:
                 self._finish(active_run, _CANCELLED)
+            elif active_run.committed:  # it was too late to give way: steps before this one count
+                self._evaluate(active_run, answer.task)
             else:
                 self._gave_way(active_run)
             return
