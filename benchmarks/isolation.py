@@ -9,7 +9,7 @@ Last comes Structured Streaming with a query each and jobs in FAIR pools by clas
 those of results that have the time of their tuple.
 
 Printed are, for each class: mean, median, p95 and p99 of response times in seconds, results per second, and the longest
-that a tuple waited; then the share of the time of runs that were cancelled, and the median error of predicted run times.
+that a tuple waited; then the share of the time of runs that were cancelled, and the median error of predicted times.
 """
 
 from __future__ import annotations
@@ -217,7 +217,8 @@ def _start(spark: SparkSession, workload: Workload, query: Any, folder: Path, no
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", query.query_class)
     session = spark.newSession()
     for stream in workload.streams:
-        frame = session.readStream.schema(stream.schema).parquet(str(folder / stream.name))
+        schema = ", ".join(f"{column} {kind}" for column, kind in stream.schema)
+        frame = session.readStream.schema(schema).parquet(str(folder / stream.name))
         frame.withWatermark("ts", "500 milliseconds").createOrReplaceTempView(stream.name)
     writing = session.sql(query.sql).writeStream.foreachBatch(lambda batch, _: noted.note(query.query_class, batch))
     return writing.option("checkpointLocation", str(folder / "checkpoints" / query.name)).start()
