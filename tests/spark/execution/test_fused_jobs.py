@@ -18,6 +18,7 @@ from pyspark.errors import ArithmeticException
 from headgate.spark.compile.executor_writes import Written
 from headgate.spark.compile.prepared_query import Isolation, Result
 from headgate.spark.execution.fused_jobs import FusedJobs
+from headgate.spark.execution.job_runner import Ran
 from headgate.spark.jvm.gone import SparkGoneError
 
 
@@ -59,9 +60,9 @@ class Runner:
 
     jobs: list[str] = field(default_factory=list)
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Any]) -> tuple[Any, int]:
+    def run(self, group: str, description: str, evaluate: Callable[[], Any], label: str = "") -> tuple[Any, Ran]:
         self.jobs.append(description.split(": ")[1])
-        return evaluate(), 1
+        return evaluate(), Ran(1, 0)
 
 
 @dataclass

@@ -114,4 +114,4 @@ def test_leaves_that_read_the_same_tuples_count_once() -> None:
     calls = []
     arrivals_of_train(1, leaves, lambda *asked: calls.append(asked) or [(1.0, 4)])  # type: ignore[func-returns-value]
     assert calls == [("a", 0, 4)]
-    assert arrivals_of_train(5, {}, lambda *asked: []) == []
+    assert not arrivals_of_train(5, {}, lambda *asked: []).size

@@ -22,6 +22,7 @@ from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.leaf_rows import Range
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.execution.cutting import cut_up, remaining_ranges, whole_positions
+from headgate.spark.execution.job_runner import Ran
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.running_query import RunningQuery
@@ -52,8 +53,8 @@ def without_spark() -> Iterator[None]:
 class Runner:
     """Runs a job here."""
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Any]) -> tuple[Any, int]:
-        return evaluate(), 1
+    def run(self, group: str, description: str, evaluate: Callable[[], Any], label: str = "") -> tuple[Any, Ran]:
+        return evaluate(), Ran(1, 0)
 
 
 @dataclass
