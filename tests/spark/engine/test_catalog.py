@@ -14,6 +14,7 @@ from tests.spark.engine.workload import PATIENCE
 from tests.spark.store import format_2
 
 from headgate.model import HeadgateError
+from headgate.spark.engine.stored_settings import DEFAULT_POLICY
 from headgate.spark.session import Handle, Session
 
 COPY = "SELECT id FROM s"
@@ -266,7 +267,7 @@ def test_a_policy_from_a_file_is_not_loaded_because_a_directory_names_it(
         other_process.delitem(registry._FROM_FILES, name)
         session = reopened(opened)
         status = session.status()
-        assert status.policy == "mbd, inversion=dsp"
+        assert status.policy == DEFAULT_POLICY
         assert "Mine" in status.policy_error
         assert "until it is given again" in status.policy_error
         session.close()

@@ -123,6 +123,19 @@ def test_a_paused_query_comes_back_paused_and_goes_on_where_it_stood(policy: str
     assert life(later.restarted()).state is QueryState.RUNNING
 
 
+def test_a_pause_that_fails_leaves_what_commits_say() -> None:
+    """They say that it is paused, since a resume failed: the next resume must commit that it is not."""
+    engine = started()
+    assert answered(engine, m.Pause, "p") == ""
+    for command in (m.Resume, m.Pause):
+        ticket = engine.ask(command, "p")
+        engine.answer_all(fail=0)
+        assert "made to fail" in str(engine.replies[ticket].error)
+        assert life(engine).state is QueryState.SUSPENDED
+    assert answered(engine, m.Resume, "p") == ""
+    assert life(engine.restarted()).state is QueryState.RUNNING
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("start", [None, 100.0])
 def test_commands_that_wait_for_the_start_come_after_its_commits(policy: str, start: float | None) -> None:

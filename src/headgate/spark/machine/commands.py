@@ -80,8 +80,9 @@ class Commands:
         former, error, failures, awaits_spark = life.state, life.error, life.failures, life.awaits_spark
 
         def written(refused: Exception | None) -> None:
-            life.paused = refused is None
-            if refused is not None:
+            if refused is None:
+                life.paused = True  # else as commits had it: they may say so since a resume that failed
+            else:
                 life.failures, life.awaits_spark = failures, awaits_spark
                 self._go_back(life, former, error, "could not be paused")
             self._context.reply(command.ticket, error=refused)
