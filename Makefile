@@ -39,8 +39,9 @@ quick: $(STAMP)  ## The tests that need neither Spark nor Java nor many seconds,
 test: setup  ## Run every test (the README's test command)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-long: $(STAMP)  ## The tests that need no Spark, with twenty times as many Hypothesis examples
+long: setup  ## The tests that need no Spark, with twenty times as many Hypothesis examples, and every policy at every level
 	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n 2 -m "not spark"
+	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/spark/engine/test_policies.py
 
 check: setup  ## Lint, types, layers
 	@$(BIN)/ruff check .

@@ -1,10 +1,11 @@
-"""Every policy at every level that it has, over every kind of query: the results are those of the batch."""
+"""Every policy, at its usual level or at all that it has, over every kind of query: results are those of the batch."""
 
 from __future__ import annotations
 
 from random import Random
 
 import pytest
+from tests.conftest import EXAMPLES
 from tests.spark.compile.test_oracle import drawn_rows
 from tests.spark.conftest import Open
 from tests.spark.engine.workload import (
@@ -25,8 +26,9 @@ from headgate.model import HeadgateError, Level
 from headgate.policies.registry import create, policies
 
 __all__ = ["small_logs"]
+LEVELS = None if EXAMPLES > 1 else 1  # of each policy: all of them only in `make long`, as each takes some seconds
 EVERY = [
-    *(f"{name}, level={level}" for name, policy in policies().items() for level in policy.levels),
+    *(f"{name}, level={level}" for name, policy in policies().items() for level in policy.levels[:LEVELS]),
     "adaptive, candidates=[hr, chain, segment, path-capacity]",
     "segment, train=2",
     "bsd, level=operator, clusters=3, batch=cluster, train=2",
