@@ -38,7 +38,7 @@ from headgate.plan.sql import bounds, functions
 from headgate.policies.checks import CHECKS
 from headgate.policies.contract import Policy, View
 from headgate.policies.registry import policies
-from headgate.policies.settings import TRAIN, Setting, level_setting
+from headgate.policies.settings import ISOLATION, TRAIN, Setting, level_setting
 from headgate.spark.handle import Handle
 from headgate.spark.jvm.settings import builder
 from headgate.spark.queries.layout import FINE
@@ -200,7 +200,7 @@ def _checks() -> str:
 
 
 def _settings() -> str:
-    rows = [_setting(setting) for setting in (level_setting((Level.QUERY,)), *TRAIN)]
+    rows = [_setting(setting) for setting in (level_setting((Level.QUERY,)), *TRAIN, *ISOLATION)]
     return _table(("setting", "default", "meaning"), [("`level`", "the policy's first", rows[0][2]), *rows[1:]])
 
 

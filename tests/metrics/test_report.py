@@ -27,6 +27,8 @@ def sample() -> Records:
         tuples_in={"s": 3},
         unfinished=1,
         updates=[0.5],
+        cancelled=2,
+        cancelled_seconds=0.5,
     )
 
 
@@ -47,7 +49,14 @@ def test_json_has_the_promised_shape() -> None:
     assert tree["inversion"]["cumulated"] == 0.0
     assert tree["starvation"] == {"ratio": pytest.approx(4 / 1.5), "rising": []}
     assert tree["convergence"] == {"time": 0.0, "updates": 1, "last_update": 0.5}
-    assert tree["scheduling"] == {"decisions": 7, "runs": 5, "seconds": 2.0, "share": 0.25}
+    assert tree["scheduling"] == {
+        "decisions": 7,
+        "runs": 5,
+        "seconds": 2.0,
+        "share": 0.25,
+        "cancelled": 2,
+        "cancelled_seconds": 0.5,
+    }
     assert (tree["utilisation"], tree["results"], tree["seconds"], tree["unfinished"]) == (0.75, 3, 4.0, 1)
     assert list(tree["classes"]) == ["critical", "low"]
     assert tree["classes"]["critical"]["priority"] == 3.0

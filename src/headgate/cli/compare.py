@@ -68,6 +68,7 @@ def compare(
         raise HeadgateError(f"--jobs must be at least 1, found {jobs}", hint="leave it out for one per core")
     workload = options.load_simulated(file, seed, duration, fuse, bin=width)
     check_measure(workload, by)
+    options.check_isolated(given, workload)
     chosen, left_out = (given, {}) if given else _fitting(workload)
     finished, complete = _run(workload, chosen, jobs, width, plot is not None)
     ranking = rank({policy: result.report for policy, result in finished.items() if result.report}, by)

@@ -144,6 +144,16 @@ def check_policies(texts: Iterable[str]) -> list[str]:
     return given
 
 
+def check_isolated(policies: Iterable[str], workload: Workload) -> None:
+    """Refuse settings that cannot keep the classes of a workload apart, before the first simulation."""
+    from headgate.sim.load import scaled
+    from headgate.sim.policy_fit import check_isolated
+
+    simulated = scaled(workload)
+    for policy in policies:
+        check_isolated(policy, simulated)
+
+
 def check_bin(bin: float | None) -> float:
     """The width of a bin, or the usual one."""
     from headgate.metrics.measures.over_time import BIN

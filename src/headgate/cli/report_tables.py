@@ -58,6 +58,7 @@ def measures(reports: Sequence[Report]) -> list[MeasureColumn]:
         MeasureColumn("qos.mean", "QoS", "mean", always=False),
         MeasureColumn("queue.tuples.max", "queue", "max"),
         MeasureColumn("inversion.cumulated", "inversion", "sum", always=False),
+        MeasureColumn("scheduling.cancelled", "runs", "cancelled", always=False),
         MeasureColumn("unfinished", "left", "waiting", always=False),
     ]
 

@@ -68,6 +68,7 @@ def simulate(
     options.check_output(records, "--records", ("parquet", "csv"))
     options.check_output(record, "--record")
     workload = options.load_simulated(file, seed, duration, fuse, bin=width)
+    options.check_isolated(chosen, workload)
     runs, complete = _simulate_all(workload, chosen, trace_files(record, chosen), width)
     if runs:
         _report(workload, runs, width, as_json)

@@ -6,7 +6,7 @@ whether it is cancelled for something more important. Pure, as the scheduler tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from headgate.model import ClassId, OperatorId, Run, Unit, WorkerId
@@ -30,6 +30,7 @@ class _Expected:
 
     run: Run
     seconds: float
+    returnable: bool = False  # its tuples can be given back: the policy in charge when it began cancels runs
     cancelled: bool = False
     freed: bool = False  # its worker does something else by now
     waited: bool = False  # something more important came meanwhile
@@ -43,10 +44,11 @@ class ClassGuard:
         self._priorities: dict[ClassId, float] = {}
         self._highest = 0.0
         self._lower_exist = False
-        self._came = -QUIET  # when the highest class last had something to do
+        self._came: float = -QUIET if former is None else former._came  # when the highest class last had work
         self._under_way: dict[WorkerId, _Expected] = {} if former is None else former._under_way
         self._growth: dict[ClassId, float] = {}
-        self._cancels: dict[Key, int] = {}  # in a row, by unit
+        self._cancels: dict[Key, int] = {} if former is None else former._cancels  # in a row, by unit
+        self._owed: list[float] = []  # priorities of cancelled runs whose workers have not gone to something above them
 
     def follow(self, network: Network) -> None:
         """Adopt a network's classes."""
@@ -60,11 +62,34 @@ class ClassGuard:
         """Whether there is anything to keep apart."""
         return self._lower_exist and self.isolation.active
 
+    @property
+    def busy(self) -> bool:
+        """Whether runs are under way."""
+        return bool(self._under_way)
+
     # -- room --------------------------------------------------------------------------------------------------
 
     def lower(self, unit: Unit) -> bool:
         """Whether a unit belongs to a class below the highest."""
         return self._priority(unit) < self._highest
+
+    def room(self, ready: Iterable[Unit], now: float) -> Callable[[Unit], bool] | None:
+        """Which units may be chosen now; None: all of them.
+
+        A run was cancelled for something more important, so that goes first, whatever the policy would choose: else
+        `fcfs` would run the cancelled unit again, as its tuples are the oldest.
+        """
+        while self._owed:
+            above = self._owed[-1]
+            if any(self._priority(unit) > above for unit in ready):
+                return lambda unit: self._priority(unit) > above
+            self._owed.pop()
+        return (lambda unit: not self.lower(unit)) if self.is_full(now) else None
+
+    def renounce(self) -> bool:
+        """Let the policy choose freely again, as it runs nothing of what runs were cancelled for; False: none were."""
+        owed, self._owed = self._owed, []
+        return bool(owed)
 
     def is_full(self, now: float) -> bool:
         """Whether no further run of a lower class may begin: the rest of the workers is kept for the highest class."""
@@ -112,9 +137,16 @@ class ClassGuard:
                     entry.waited = True
 
     def started(self, run: Run, seconds: float) -> None:
-        self._under_way[run.worker] = _Expected(run, seconds)
+        self._under_way[run.worker] = _Expected(run, seconds, self.isolation.preempt)
+        if self._owed and self._priority(run.units[0]) > self._owed[-1]:
+            self._owed.pop()
         if not self.lower(run.units[0]):
             self._came = run.began
+
+    def adopt(self, runs: Iterable[Run]) -> None:
+        """Take notice of runs under way that began under a policy that did not keep classes apart."""
+        for run in runs:
+            self._under_way.setdefault(run.worker, _Expected(run, 0.0))
 
     def ended(self, run: Run, waiting: Iterable[Unit]) -> None:
         """A run has ended, and these units wait now."""
@@ -139,6 +171,7 @@ class ClassGuard:
             calls = run.units[0].calls
             self._cancels[calls] = self._cancels.get(calls, 0) + 1
             self._growth[run.units[0].payer] = 1.0
+            self._owed.append(self._priority(run.units[0]))
 
     # -- preemption --------------------------------------------------------------------------------------------
 
@@ -160,7 +193,7 @@ class ClassGuard:
             own = self._priority(unit)
             if entry.cancelled:
                 return None  # a worker will be free in a moment
-            if own >= best or self._cancels.get(unit.calls, 0) >= ONCE:
+            if own >= best or not entry.returnable or self._cancels.get(unit.calls, 0) >= ONCE:
                 continue
             gain = self._gain(best, own, entry, now)
             if gain > 0:

@@ -182,6 +182,8 @@ class TupleQueue:
         if self.upto is None and self in self.log.asleep:
             self.log.asleep.remove(self)
         self.upto = min(upto, self.log.end)
+        if self.pinned is None:  # else tuples may be given back, and be cut at these marks again
+            del self.marks[: bisect_right(self.marks, self.position)]
         if self.upto > (self.marks[-1] if self.marks else self.position):
             self.marks.append(self.upto)
         if self.position >= self.limit:

@@ -186,6 +186,8 @@ class Scheduler:
         choice = self._choose(view, worker)
         if isinstance(choice, Idle):
             if self._hiding and self._apart is not None:
+                if self._apart.renounce():
+                    return Scheduler.next(self, worker, now)
                 return Idle(min(choice.until, self._apart.lifted(now)))
             return choice
         self.decisions += 1
@@ -246,6 +248,8 @@ class Scheduler:
             for state in queue.states:
                 if queue is not state.queue:
                     state.queue = None
+            if self._grown is not None:
+                self._grown(self._view, (number,))
         self._unpin(run)
         self._predicted.pop(run.worker, None)
         if self._apart is not None:
@@ -351,10 +355,11 @@ class Scheduler:
     # -- classes kept apart ------------------------------------------------------------------------------------
 
     def _with_room(self, apart: ClassGuard, now: float) -> CoreView | RoomView:
-        """What the policy may choose from: everything, or the highest class only while workers are kept for it."""
-        if apart.is_full(now):
+        """What the policy may choose from: everything, or only what the other classes leave a worker for."""
+        room = apart.room(self._ready.values(), now)
+        if room is not None:
             self._hiding = True
-            return RoomView(self._view, lambda unit: not apart.lower(unit))
+            return RoomView(self._view, room)
         if self._hiding:  # the policy may have dropped what it could not choose
             self._hiding = False
             for unit in self._ready.values():
@@ -429,9 +434,10 @@ class Scheduler:
     def _keep_apart(self) -> None:
         """Do as the policy says about keeping classes apart; runs under way stay known."""
         former, self._apart, self._hiding = self._apart, None, False
-        if self.policy.isolation.active:
+        if self.policy.isolation.active or (former is not None and former.busy):  # runs may still be given back
             self._apart = ClassGuard(self.policy.isolation, self.workers, former)
             self._apart.follow(self.network)
+            self._apart.adopt(self.running.values())
 
     def _rewire(self, network: Network, now: float, backlog: tuple[Produced, ...] = ()) -> None:
         """Adopt a changed network; queues that stay keep the tuples that wait in them."""

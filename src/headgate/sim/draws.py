@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,6 +22,14 @@ class Outcomes(ABC):
 
     @abstractmethod
     def copies(self, identity: int, arrival: float) -> int: ...
+
+    def restorer(self) -> Callable[[], None]:
+        """A function that brings back what there is now; nothing where outcomes depend on the tuple only."""
+        return nothing
+
+
+def nothing() -> None:
+    """Restore what never changes."""
 
 
 class Pattern(Outcomes):
@@ -38,6 +47,14 @@ class Pattern(Outcomes):
     def copies(self, identity: int, arrival: float) -> int:
         self._seen += 1
         return int(self._passes[(self._seen - 1) % len(self._passes)])
+
+    def restorer(self) -> Callable[[], None]:
+        seen = self._seen
+
+        def restore() -> None:
+            self._seen = seen
+
+        return restore
 
 
 class Always(Outcomes):

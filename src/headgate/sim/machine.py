@@ -30,6 +30,7 @@ from headgate.sim.draws import Always, Drawn, Noise
 from headgate.sim.effects import effects, lasting_name
 from headgate.sim.feeds import Feeds
 from headgate.sim.operators import Effect, Filter, SimulatedTuple, WindowAggregate, WindowJoin
+from headgate.sim.undo import Undo
 from headgate.workload import Workload
 
 _NEVER = float("inf")
@@ -119,6 +120,15 @@ class SimulatedMachine:
                 answered = Answered(units[0].queries[0], (end - chain.times[offset],))
                 return _new(Outcome, (run, end - now, None, (), (), (answered,), None))
         return _new(Outcome, (run, end - now, None, (), (), (), None))
+
+    def undo(self, run: Run) -> Undo:
+        """What there is before a run begins, so that it can be taken back."""
+        works = [self._works[call] for call in run.calls]
+        return Undo(run, [(work.node, work.effect) for work in works], self._stores, self._records)
+
+    def forget(self, run: Run) -> None:
+        """The run was cancelled: what it produced will never be there."""
+        self._in_flight.pop(run.worker, None)
 
     def deliver(self, outcome: Outcome) -> None:
         """The run has ended: what it produced is there for others."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left, insort
+from collections.abc import Callable
 from typing import NamedTuple
 
 from headgate.model import Aggregate, Join
-from headgate.sim.draws import Outcomes
+from headgate.sim.draws import Outcomes, nothing
 from headgate.sim.randomness import mix, uniform
 
 
@@ -29,6 +30,10 @@ class Effect(ABC):
     @abstractmethod
     def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]: ...
 
+    def restorer(self) -> Callable[[], None]:
+        """A function that brings back what there is now, as if what comes until then had never come."""
+        return nothing
+
 
 class Filter(Effect):
     """Select, project, split, table join: some number of results per tuple."""
@@ -41,6 +46,9 @@ class Filter(Effect):
         if copies <= 1:
             return [item] if copies else []
         return [item._replace(identity=mix(item.identity, copy)) for copy in range(copies)]
+
+    def restorer(self) -> Callable[[], None]:
+        return self.outcomes.restorer()
 
 
 class Merge(Effect):
@@ -58,6 +66,9 @@ class Difference(Effect):
 
     def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]:
         return [item] if port == 0 and self._outcomes.copies(item.identity, item.arrival) else []
+
+    def restorer(self) -> Callable[[], None]:
+        return self._outcomes.restorer()
 
 
 class WindowAggregate(Effect):
@@ -83,6 +94,14 @@ class WindowAggregate(Effect):
         for number in range(self._next, last + 1):
             self._open[number] = self._open.get(number, 0) + 1
         return results
+
+    def restorer(self) -> Callable[[], None]:
+        windows, following = dict(self._open), self._next
+
+        def restore() -> None:
+            self._open, self._next = windows, following
+
+        return restore
 
     def _windows(self, moment: float) -> tuple[int, int]:
         """The first and the last window that a moment belongs to; one ends exactly where another begins."""
@@ -126,6 +145,14 @@ class WindowJoin(Effect):
         partners = [partner for partner in self._partners(number, port) if self._within(item, partner, port)]
         pairs = [(item, partner) if port == 0 else (partner, item) for partner in partners]
         return [self._composite(left, right) for left, right in pairs]
+
+    def restorer(self) -> Callable[[], None]:
+        left, right, kept = list(self._sides[0]), list(self._sides[1]), list(self._kept)
+
+        def restore() -> None:
+            self._sides, self._kept = (left, right), kept
+
+        return restore
 
     def crowded(self, port: int) -> bool:
         """Whether it is time to look for tuples that can have no partner any more."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf
 
-from headgate.model import HeadgateError
+from headgate.model import HeadgateError, Level, Operator, Query, walk
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
+from headgate.policies.isolation_checks import check_isolation, given_settings
 from headgate.policies.registry import create
 from headgate.workload import Workload
 from headgate.workload.workload_locations import WorkloadLocations
@@ -22,6 +23,34 @@ def check_policy(policy: str, workload: Workload, begins: float = 0.0, ends: flo
     created.check(
         Network.of(present, workload.streams, workload.classes, workload.tables, share=False, reads=workload.reads)
     )
+
+
+def check_isolated(policy: str, workload: Workload) -> None:
+    """Refuse settings of a policy that cannot keep the classes of a simulated workload apart."""
+    created = create(policy)
+    if not given_settings(created):
+        return
+    shortest = min((_fixed(query, workload, created.level) for query in workload.queries), default=0.0)
+    try:
+        check_isolation(created, _classes(workload), workload.cores, shortest)
+    except HeadgateError as error:
+        raise error.at(f"policy '{policy}'") from None
+
+
+def _classes(workload: Workload) -> dict[str, float]:
+    """Classes that queries are in at some time, with their priorities; none if these change."""
+    if any(change.priority is not None for change in workload.changes):
+        return {}
+    used = {query.query_class for query in workload.queries}
+    used |= {change.query_class for change in workload.changes if change.query_class is not None}
+    return {one.name: one.priority for one in workload.classes if one.name in used}
+
+
+def _fixed(query: Query, workload: Workload, level: Level) -> float:
+    """The least that a run of a query costs before it touches a tuple."""
+    overheads = [node.given.overhead for node in walk(query.plan) if isinstance(node, Operator)]
+    whole = level in (Level.QUERY, Level.SHARED, Level.GROUP)
+    return workload.run_overhead + (sum(overheads) if whole else min(overheads, default=0.0))
 
 
 def policy_problems(workload: Workload, places: WorkloadLocations, policies: Iterable[str] = ()) -> list[HeadgateError]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import TextIO
 
 from headgate.core import Arrived, RecordingScheduler, Scheduler
@@ -20,11 +20,14 @@ from headgate.sim.feeds import Feeds
 from headgate.sim.gauge import Gauge
 from headgate.sim.load import scaled, statistics
 from headgate.sim.machine import SimulatedMachine
+from headgate.sim.policy_fit import check_isolated
+from headgate.sim.undo import Undo
 from headgate.stats import Measured, Stats
 from headgate.workload import Workload
 
 Progress = Callable[[float], None]
 _NEVER = math.inf
+GAVE_WAY = "cancelled for something more important"
 
 
 def simulate(
@@ -56,6 +59,8 @@ class Simulation:
         bin: float = 0.1,
     ) -> None:
         self.workload = scaled(workload)
+        for name in (policy, *(change.policy for change in workload.changes if change.policy is not None)):
+            check_isolated(name, self.workload)
         self.feeds = Feeds.of(self.workload)
         self.records = _records(self.workload)
         self.scheduler = self._scheduler(policy, trace)
@@ -76,6 +81,8 @@ class Simulation:
         self._scheduling = 0.0
         self._counted = 0  # priorities computed and compared that have been charged
         self._sizes: dict[int, int] = {}  # bytes of a tuple, by queue
+        self._undos: dict[WorkerId, Undo] = {}  # what was before the runs under way, if they may be cancelled
+        self._cancelled, self._cancelled_seconds = 0, 0.0
         self._rewired(0.0)
 
     def run(self) -> Records:
@@ -97,6 +104,8 @@ class Simulation:
             tuples_in={name: len(times) for name, times in self.feeds.times.items()},
             unfinished=self.scheduler.waiting,
             updates=self._updates,
+            cancelled=self._cancelled,
+            cancelled_seconds=self._cancelled_seconds,
         )
 
     def _loop(self) -> float:
@@ -133,10 +142,14 @@ class Simulation:
                 next_change = self._change(now)
             if gauge.next_sample <= now:
                 gauge.sample()
+            horizon = min(next_delivery, next_change, gauge.next_sample, stop)
             if idle:
-                now, wake, idle = self._give_work(idle, now, min(next_delivery, next_change, gauge.next_sample, stop))
+                now, wake, idle = self._give_work(idle, now, horizon)
             else:
                 wake = _NEVER
+            while self._preempts and not idle and (run := scheduler.to_cancel(now)) is not None:
+                self._cancel(run, now)
+                now, wake, idle = self._give_work([run.worker], now, horizon)
 
     def _give_work(self, asking: list[WorkerId], now: float, horizon: float) -> tuple[float, float, list[WorkerId]]:
         """Start runs on idle cores; return the time by now, when to ask again, and the cores that stay idle.
@@ -145,7 +158,8 @@ class Simulation:
         is written out here instead of called, because it is the hottest code of the simulator.
         """
         scheduler, machine, gauge, sizes = self.scheduler, self.machine, self.gauge, self._sizes
-        charge, busy, alone = self.workload.decision_cost, self._busy, self.workload.cores == 1
+        charge, busy, preempts = self.workload.decision_cost, self._busy, self._preempts
+        alone = self.workload.cores == 1 and not preempts  # where runs are cancelled, that is asked after each start
         idle: list[WorkerId] = []
         wake = _NEVER
         tuples = size = 0
@@ -162,6 +176,8 @@ class Simulation:
                     size += taken
                     size_moment += taken * now
                 began = now + self._charge(charge) if charge else now
+                if preempts:
+                    self._undos[worker] = machine.undo(run)
                 outcome = machine.execute(run, began)
                 _, seconds, _, _, produced, _, _ = outcome
                 busy += seconds
@@ -183,6 +199,21 @@ class Simulation:
         gauge.take(tuples, tuples_moment, size, size_moment)
         self._busy = busy
         return now, wake, idle
+
+    def _cancel(self, run: Run, now: float) -> None:
+        """Cancel a run for something more important: nothing of it remains but the time that it took."""
+        place = next(place for place, (_, number, _) in enumerate(self._ending) if number == run.id)
+        end, _, outcome = self._ending.pop(place)
+        heapify(self._ending)
+        self._undos.pop(run.worker).take_back()
+        self.machine.forget(run)
+        left = min(end - now, outcome.seconds)
+        spent = outcome.seconds - left
+        self._busy -= left
+        self._cancelled += 1
+        self._cancelled_seconds += spent
+        self.scheduler.cancelled(Outcome(run, spent, GAVE_WAY), now)
+        self._measure(now)
 
     def _arrive(self, now: float) -> float:
         """Deliver the tuples that have arrived by now; return the time of the next delivery."""
@@ -242,10 +273,15 @@ class Simulation:
         network = self.scheduler.network
         self.machine.follow(network)
         self.machine.tells_answers = self.scheduler.policy.wants_answers
+        self._preempts = self.scheduler.policy.isolation.preempt
         queues = [edge.stream for edge in network.edges.values()]
         self._readers = {name: (queues.count(name), stream.bytes) for name, stream in network.streams.items()}
         self._sizes.clear()
         self._sizes.update((queue.id, queue.log.size) for queue in self.scheduler.queues())
+        self._measure(now)
+
+    def _measure(self, now: float) -> None:
+        """Let the gauge know what waits, when that has changed otherwise than by what comes and is taken."""
         waiting, nbytes = self.scheduler.waiting, sum(queue.nbytes for queue in self.scheduler.queues())
         self.gauge.change(waiting - self.gauge.tuples, nbytes - self.gauge.bytes, now)
 
@@ -258,6 +294,7 @@ class Simulation:
             "fuse": workload.fuse,
             "seed": workload.seed,
             "guard": checked_if_from_file,
+            "workers": workload.cores,
         }
         if trace is None:
             return Scheduler(workload.network(), policy, **settings)  # type: ignore[arg-type]

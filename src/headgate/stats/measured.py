@@ -74,6 +74,8 @@ class Measured:
         for node in network.nodes.values():
             operators[node.id] = self.operators.get(node.id) or _given(network, node.operator)
         self.operators = operators
+        keys = [key for key in self.run_costs.units if isinstance(key, tuple) and operators.keys() >= set(key)]
+        self.run_costs.forget(keys)  # those of units that are gone
 
     def reliable(self, operator: OperatorId) -> bool:
         """Whether an operator's cost is given, or measured long enough: first runs take far longer."""

@@ -98,6 +98,8 @@ class Records:
     tuples_in: dict[str, int] = field(default_factory=dict)  # by stream
     unfinished: int = 0  # tuples still waiting at the end
     updates: list[float] = field(default_factory=list)  # when the policy rebuilt its schedule
+    cancelled: int = 0  # runs that gave way to something more important; among `runs`
+    cancelled_seconds: float = 0.0  # core seconds that they had taken; among `busy`
 
     @property
     def span(self) -> float:

@@ -85,6 +85,8 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "scheduling.runs": Measure("runs"),
         "scheduling.seconds": Measure("core time spent on scheduling", "s"),
         "scheduling.share": Measure("share of core time spent on scheduling"),
+        "scheduling.cancelled": Measure("runs cancelled for something more important"),
+        "scheduling.cancelled_seconds": Measure("core time of cancelled runs", "s"),
         "utilisation": Measure("utilisation of the cores"),
         "seconds": Measure("time at which the run ended", "s"),
         "unfinished": Measure("tuples left waiting at the end"),

@@ -17,12 +17,17 @@ from headgate.metrics.records.run_records import ClassResults, Records
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """The cost of scheduling: decisions, runs, core seconds; `share` is of all cores' time."""
+    """The cost of scheduling: decisions, runs, core seconds; `share` is of all cores' time.
+
+    Cancelled runs, which gave way to something more important, have taken `cancelled_seconds` for nothing.
+    """
 
     decisions: int
     runs: int
     seconds: float
     share: float | None
+    cancelled: int
+    cancelled_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,8 @@ def _query(class_results: Sequence[ClassResults]) -> QueryReport:
 def scheduling(records: Records) -> Scheduling:
     """The cost of scheduling."""
     taken = records.scheduling
-    return Scheduling(records.decisions, records.runs, taken, share(taken, records))
+    part = share(taken, records)
+    return Scheduling(records.decisions, records.runs, taken, part, records.cancelled, records.cancelled_seconds)
 
 
 def share(core_seconds: float, records: Records) -> float | None:

@@ -12,7 +12,8 @@ class WeightedHighestRate(Linear):
     """Highest product of output rate and class priority first.
 
     The plainest way to make `hr` heed classes. A dear or unproductive query of an important class still waits behind
-    cheap ones of a lesser class, and under load the least class starves.
+    cheap ones of a lesser class, and under load the least class starves. On Spark, selectivities are measured: if the
+    filters of an important class let little through, it may get nothing for as long as others have work.
 
     >>> from headgate.policies.checks import Situation
     >>> queries = {"alarm": "select, cost=5ms", "report": "select, cost=2ms"}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -43,6 +44,9 @@ class Express(Scored):
         self._turns: dict[ClassId, float] = {}  # when a run of each class last began, or since when it waits
         self._units: dict[UnitId, float] = {}  # likewise of each unit
 
+    def changed(self, view: View) -> None:
+        self._units = {number: turn for number, turn in self._units.items() if number in view.units}
+
     def ready(self, view: View, unit: Unit) -> None:
         self._turns.setdefault(unit.payer, view.now)
 
@@ -56,9 +60,13 @@ class Express(Scored):
     def _overdue(self, view: View) -> Choice | None:
         """A turn for the class that has waited for one longest, if that is too long."""
         waiting = {unit.payer for unit in view.ready.values()}
-        for name in self._turns.keys() - waiting:
-            del self._turns[name]
-        overdue = [(self._turns[name], name) for name in waiting if view.now - self._turns[name] > self.patience]
+        if absent := self._turns.keys() - waiting:
+            # A class keeps its place while a worker is kept from it, or while what it waits for is running.
+            absent -= {unit.payer for unit in view.units.values() if view.oldest(unit) < inf}
+            for name in absent:
+                del self._turns[name]
+        turns = {name: self._turns.setdefault(name, view.now) for name in waiting}
+        overdue = [(turn, name) for name, turn in turns.items() if view.now - turn > self.patience]
         if not overdue:
             return None
         _, name = min(overdue)

@@ -1,0 +1,66 @@
+"""express: the longest wait by priority, and a turn for every class that waits too long."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from tests.core.builders import arrive, finish, must_run, query, scheduler
+
+from headgate.core import PriorityChanged, Scheduler
+from headgate.model import Idle
+
+PLAIN = "slice=off, preempt=off, keep=0"
+
+
+def classes(settings: str, workers: int = 1, **of: str) -> Scheduler:
+    """Classes so far apart that only patience gives the lowest a turn."""
+    core = scheduler(f"express, {settings}", *(query(name, "select", of[name]) for name in of), workers=workers)
+    core.event(PriorityChanged("gold", 1e8), 0.0)
+    core.event(PriorityChanged("silver", 1e4), 0.0)
+    return core
+
+
+def turns(core: Scheduler, times: int, step: float) -> list[str]:
+    """Who runs, if something new comes to everybody before each decision."""
+    names = []
+    for number in range(1, times + 1):
+        arrive(core, at=(number - 0.5) * step)
+        run = must_run(core, now=number * step)
+        names.append(run.units[0].name)
+        finish(core, run, number * step)
+    return names
+
+
+def test_a_class_that_waits_gets_a_turn_after_its_patience() -> None:
+    core = classes(f"{PLAIN}, patience=1s", g="gold", t="tin")
+    found = turns(core, 40, 0.1)
+    assert "t" in found
+    apart = [place for place, name in enumerate(found) if name == "t"]
+    assert max(later - sooner for sooner, later in pairwise(apart)) <= 12
+
+
+def test_the_turn_goes_to_the_unit_whose_turn_was_longest_ago() -> None:
+    core = classes(f"{PLAIN}, patience=0s", g="gold", t="tin", u="tin")
+    found = [name for name in turns(core, 30, 0.1) if name != "g"]
+    assert set(found) == {"t", "u"}
+    assert all(name != following for name, following in pairwise(found))
+
+
+def test_a_class_keeps_its_turn_while_a_worker_is_kept_from_it() -> None:
+    """Asking for the kept worker, which nothing of its class may use, must not make a class wait anew."""
+    core = classes("slice=off, preempt=off, keep=1, patience=1s", workers=2, g="gold", s="silver", t="tin")
+    found = []
+    for number in range(1, 61):
+        now = number * 0.1
+        arrive(core, at=now - 0.05)
+        lower = must_run(core, worker=0, now=now)
+        if lower.units[0].name == "g":
+            finish(core, lower, now)
+            lower = must_run(core, worker=0, now=now)
+        found.append(lower.units[0].name)
+        while not isinstance(run := core.next(1, now), Idle):
+            assert run.units[0].name == "g"
+            finish(core, run, now)
+        finish(core, lower, now)
+    apart = [place for place, name in enumerate(found) if name == "t"]
+    assert max(later - sooner for sooner, later in zip([0, *apart], [*apart, 60], strict=True)) <= 12
