@@ -275,3 +275,30 @@ def test_policies_are_told_what_waits_again() -> None:
     core.cancelled(Outcome(run, 1.0, "cancelled"), 1.0)
     assert policy.told == [run.takes[0][0]]
     assert must_run(core, now=1.0).takes == run.takes
+
+
+def test_queues_from_which_a_run_takes_nothing_are_not_pinned() -> None:
+    """A log keeps what a pinned queue may get back: it would grow for as long as nothing of this input is taken."""
+    join = query("j", "join, from=[l, r], window=1s, cost=1ms", "tin")
+    core = scheduler("fcfs, preempt=class, train=1", join)
+    arrive(core, 1, at=0.0, stream="l")
+    arrive(core, 1, at=0.5, stream="r")
+    run = must_run(core, now=1.0)
+    assert [queue.pinned is not None for queue in core.queues()] == [
+        queue.id == run.takes[0][0] for queue in core.queues()
+    ]
+    finish(core, run, 1.0)
+    assert [queue.pinned for queue in core.queues()] == [None, None]
+
+
+def test_what_a_run_gave_way_to_finds_only_workers_that_are_not_kept() -> None:
+    apart = guard(Isolation(preempt=True, keep=1), workers=3)
+    start(apart, SILVER, 0)
+    start(apart, TIN2, 1)
+    apart.was_cancelled(start(apart, TIN, 2))
+    room = apart.room([SILVER, GOLD, TIN], 0.0)
+    assert room is not None
+    assert [room(each) for each in (GOLD, SILVER, TIN)] == [True, False, False]
+    room = apart.room([SILVER, TIN], 0.0)  # nothing that it gave way to can run
+    assert room is not None
+    assert not any(map(room, [SILVER, TIN]))

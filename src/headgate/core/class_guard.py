@@ -79,12 +79,17 @@ class ClassGuard:
         A run was cancelled for something more important, so that goes first, whatever the policy would choose: else
         `fcfs` would run the cancelled unit again, as its tuples are the oldest.
         """
+        full = self.is_full(now)
         while self._owed:
             above = self._owed[-1]
-            if any(self._priority(unit) > above for unit in ready):
-                return lambda unit: self._priority(unit) > above
+
+            def comes_first(unit: Unit, above: float = above) -> bool:
+                return self._priority(unit) > above and not (full and self.lower(unit))
+
+            if any(map(comes_first, ready)):
+                return comes_first
             self._owed.pop()
-        return (lambda unit: not self.lower(unit)) if self.is_full(now) else None
+        return (lambda unit: not self.lower(unit)) if full else None
 
     def renounce(self) -> bool:
         """Let the policy choose freely again, as it runs nothing of what runs were cancelled for; False: none were."""

@@ -27,7 +27,21 @@ from headgate.core.network_queues import NO_BACKLOG, Chunks, NetworkQueues
 from headgate.core.queues import TupleQueue
 from headgate.core.unit_formation import UnitFormation, same_units
 from headgate.core.units import CoreView, RoomView, UnitState, shared_operators
-from headgate.model import ONE_TUPLE, Choice, Idle, Outcome, Produced, Run, Train, Unit, UnitId, Why, WorkerId, unknown
+from headgate.model import (
+    ONE_TUPLE,
+    Choice,
+    Idle,
+    Outcome,
+    Produced,
+    Run,
+    Take,
+    Train,
+    Unit,
+    UnitId,
+    Why,
+    WorkerId,
+    unknown,
+)
 from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
@@ -301,6 +315,8 @@ class Scheduler:
         if self._apart is not None:
             train = self._cut(self._apart, state, train)
         takes = (queue.take_one(),) if queue is not None and train.at_most == 1 else state.takes(train)
+        if self._apart is not None:
+            self._unpin_untaken(state, takes)
         ready = self._ready
         for held in state.blocks:
             held.blocked += 1
@@ -322,6 +338,9 @@ class Scheduler:
             for state in states:
                 self._pin(state)
         takes = tuple(take for state in states for take in state.takes(train))
+        if self._apart is not None:
+            for state in states:
+                self._unpin_untaken(state, takes)
         calls = tuple(dict.fromkeys(call for unit in choice.units for call in unit.calls))
         holding = tuple({id(held): held for state in states for held in state.blocks}.values())
         for held in holding:
@@ -380,6 +399,14 @@ class Scheduler:
             for queue in state.queues:
                 if queue.head != _NONE:
                     queue.pinned = queue.chunk
+
+    def _unpin_untaken(self, state: UnitState, takes: Iterable[Take]) -> None:
+        """Let go of queues from which a run takes nothing, as the tuples of another input are older."""
+        if self.policy.isolation.preempt and len(state.queues) > 1:
+            taken = {number for number, _, _ in takes}
+            for queue in state.queues:
+                if queue.id not in taken:
+                    queue.pinned = None
 
     def _unpin(self, run: Run) -> None:
         for number, _, _ in run.takes:
