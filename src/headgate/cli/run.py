@@ -119,7 +119,7 @@ def run(
         _check_used(place)
     else:
         assert file is not None
-        _check(workload, file, policy, place)
+        _check(workload, file, policy, place, workers)
         changes = _changes(workload, file, settings)
         if dry_run:
             show_plan(changes, place, as_json=as_json)
@@ -174,21 +174,26 @@ def _changes(workload: Workload, file: Path, settings: dict[str, Any]) -> Change
         raise error.at(str(file)) from None
 
 
-def _check(workload: Workload, file: Path, policy: str | None, place: Path) -> None:
+def _check(workload: Workload, file: Path, policy: str | None, place: Path, workers: int) -> None:
     """Refuse what is wrong with the file, by its line, before Spark takes its time to start."""
-    from headgate.sim.policy_fit import policy_problems
+    from headgate.policies.isolation_checks import check_isolation
+    from headgate.policies.registry import create
+    from headgate.sim.policy_fit import classes_of, policy_problems
     from headgate.spark.engine.stored_settings import usable_policy
+    from headgate.spark.machine.policy_changes import SHORTEST_JOB
     from headgate.spark.workload_changes import stored_state
     from headgate.spark.workload_checks import engine_problems
     from headgate.workload.workload_locations import WorkloadLocations
 
     places = WorkloadLocations.of_file(file)
     problems = engine_problems(workload, places, directory=place)
-    problems += policy_problems(workload, places, [policy or usable_policy(stored_state(place))[0]])
+    chosen = policy or usable_policy(stored_state(place))[0]
+    problems += policy_problems(workload, places, [chosen])
     if len(problems) > 1:
         note(f"headgate: {len(problems)} things are wrong; headgate check {shlex.quote(str(file))} --engine tells all")
     for error in places.by_line(problems):
         raise error
+    check_isolation(create(chosen), classes_of(workload), workers, SHORTEST_JOB, "worker")
 
 
 def _run(

@@ -32,12 +32,12 @@ def check_isolated(policy: str, workload: Workload) -> None:
         return
     shortest = min((_fixed(query, workload, created.level) for query in workload.queries), default=0.0)
     try:
-        check_isolation(created, _classes(workload), workload.cores, shortest)
+        check_isolation(created, classes_of(workload), workload.cores, shortest)
     except HeadgateError as error:
         raise error.at(f"policy '{policy}'") from None
 
 
-def _classes(workload: Workload) -> dict[str, float]:
+def classes_of(workload: Workload) -> dict[str, float]:
     """Classes that queries are in at some time, with their priorities; none if these change."""
     if any(change.priority is not None for change in workload.changes):
         return {}

@@ -19,6 +19,7 @@ from headgate.logs import configure_from_environment
 from headgate.metrics.report.run_report import Report
 from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known, closed
 from headgate.model.values import located, text
+from headgate.policies.isolation_checks import check_isolation
 from headgate.policies.registry import create
 from headgate.policy_files import load_policies
 from headgate.spark import arguments
@@ -30,6 +31,7 @@ from headgate.spark.ingest.parsing.records import to_table
 from headgate.spark.ingest.sources.objects import object_kind, opener_of
 from headgate.spark.jvm.session_spark import SessionSpark
 from headgate.spark.jvm.spark_logs import in_own_thread, quiet_python, quietly
+from headgate.spark.machine.policy_changes import SHORTEST_JOB
 from headgate.spark.report import report
 from headgate.spark.session_gate import Gate, gated
 from headgate.spark.status import Status, status
@@ -94,7 +96,7 @@ class Session:
         }
         if policy is not None:
             load_policies(policy)
-            create(policy)
+            check_isolation(create(policy), {}, settings["workers"], SHORTEST_JOB, "worker")
         arguments.function(record, "record")
         arguments.flag(held, "held")
         self.gate = Gate()

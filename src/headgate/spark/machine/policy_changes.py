@@ -9,6 +9,7 @@ from headgate.model import Level, Query
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.guarded import Guarded
+from headgate.policies.isolation_checks import check_isolation
 from headgate.policies.registry import create
 from headgate.spark.machine.catalog import Catalog
 from headgate.spark.machine.context import MachineContext
@@ -20,6 +21,7 @@ from headgate.spark.machine.scheduling import Scheduling
 
 FINE = (Level.OPERATOR, Level.SEGMENT)  # levels at which queries are cut into fragments
 LAST_RESORT = "fcfs"
+SHORTEST_JOB = 0.05  # seconds that a Spark job takes whatever it does: a slice must not be shorter
 
 
 def cut_level(level: Level) -> Level | None:
@@ -55,7 +57,11 @@ class PolicyChanges:
     def set_policy(self, policy: str, fuse: str | None, ticket: int) -> None:
         """Change the policy, unless it cannot schedule the queries that exist."""
         created = create(policy)
-        created.check(self._all_queries())
+        network = self._all_queries()
+        created.check(network)
+        used = {query.query_class for query in network.queries.values()}
+        classes = {name: network.classes[name].priority for name in used}
+        check_isolation(created, classes, self._runs.workers, SHORTEST_JOB, "worker")
         self._being_committed.append(created)
 
         def written(error: Exception | None) -> None:
