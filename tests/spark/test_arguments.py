@@ -119,6 +119,8 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
         ),
     ),
     "query since": (lambda hg, bad: hg.query("new", COPY, since=bad), (*TEXTS, "yesterday")),
+    "warm timeout": (lambda hg, bad: hg.warm(bad), TIMES),
+    "warm progress": (lambda hg, bad: hg.warm(0, bad), (3, "print", [])),
     "query once": (lambda hg, bad: hg.query("new", COPY, once=bad), (1, "true", None, [])),
     "query start": (lambda hg, bad: hg.query("new", COPY, start=bad), (*TIMES, math.inf, None)),
     "query end": (lambda hg, bad: hg.query("new", COPY, end=bad), (*TIMES, 0, None)),
@@ -166,6 +168,7 @@ SESSIONS: dict[str, tuple[Any, ...]] = {
     "fuse": (*(text for text in TEXTS if text is not None), "CLASS"),
     "seed": (-1, 1.5, "1", True),
     "held": (0, 1, "yes", None),
+    "warm": (*(time for time in TIMES if time is not True), math.inf),
     "record": (3, "print"),
 }
 

@@ -25,6 +25,7 @@ from headgate.spark.store import disk
 
 CALLS: dict[str, Callable[[Session], object]] = {
     "begin": lambda hg: hg.begin(),
+    "warm": lambda hg: hg.warm(),
     "stream": lambda hg: hg.stream("new", "id bigint"),
     "add_stream": lambda hg: hg.add_stream(STREAMS["b"]),
     "table": lambda hg: hg.table("new", hg.spark.range(1)),

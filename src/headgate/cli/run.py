@@ -24,6 +24,7 @@ from headgate.cli.signals import Interruption, exit_code, noted
 from headgate.cli.spark_start import start_spark
 from headgate.cli.status_table import judged, status_table
 from headgate.cli.timed_changes import TimedChanges
+from headgate.cli.warming import WarmingDisplay
 from headgate.cli.workload_plan import note_plan, show_plan
 from headgate.model import HeadgateError
 from headgate.plan.fusion import Fuse
@@ -31,6 +32,7 @@ from headgate.plan.fusion import Fuse
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from headgate.spark.engine.engine import Progress
     from headgate.spark.session import Session
     from headgate.spark.status import Status
     from headgate.spark.workload import Schedule
@@ -75,6 +77,15 @@ For = Annotated[
         "--for", help='How long to run, as "60 s"; Spark\'s start does not count.', show_default=False, metavar="TIME"
     ),
 ]
+Warm = Annotated[
+    str | None,
+    typer.Option(
+        "--warm",
+        help='Warm Spark up on made-up rows before sources are read, for at most so long, as "20 s".',
+        show_default=False,
+        metavar="TIME",
+    ),
+]
 Record = Annotated[
     Path | None,
     typer.Option("--record", help="Record the decisions for replay and why.", show_default=False, metavar="FILE"),
@@ -94,6 +105,7 @@ def run(
     lasting: For = None,
     as_json: options.AsJson = False,
     record: Record = None,
+    warm: Warm = None,
     dry_run: DryRun = False,
 ) -> None:
     """Run a workload on Spark and show how it does.
@@ -107,6 +119,7 @@ def run(
     from headgate.spark.store.directory import check_directory
 
     limit = math.inf if lasting is None else read_duration(lasting, "--for")
+    warm_limit = 0.0 if warm is None else read_duration(warm, "--warm")
     arguments.workers(workers, "--workers")
     if policy is not None:
         options.check_policies([policy])
@@ -125,7 +138,7 @@ def run(
             show_plan(changes, place, as_json=as_json)
             return
         note_plan(changes, place)
-    status, interruption = _run(workload, master, settings, limit, record, quiet=as_json)
+    status, interruption = _run(workload, master, settings, limit, warm_limit, record, quiet=as_json)
     if as_json:
         show_json(status.to_json())
     else:
@@ -201,6 +214,7 @@ def _run(
     master: str,
     settings: dict[str, Any],
     limit: float,
+    warm_limit: float,
     record: Path | None,
     *,
     quiet: bool,
@@ -214,7 +228,8 @@ def _run(
             settings["record"] = stack.enter_context(record.open("w", encoding="utf-8")).write
         spark = start_spark(master, settings["directory"] / "spark.log")
         # In another thread, so that a signal is answered at once whatever Spark does.
-        session = Background(lambda: _open(workload, spark, settings)).result()
+        warming = WarmingDisplay(warm_limit)
+        session = warming.wait(Background(lambda: _open(workload, spark, settings, warm_limit, warming.told)))
         interruption = stack.enter_context(noted())
         for name in ended_before(session):
             note(f"stream '{name}' ended in an earlier run and gives nothing more; choose another --dir to repeat it")
@@ -228,12 +243,15 @@ def _run(
         return replace(status, seconds=seconds), interruption
 
 
-def _open(workload: Workload | None, spark: SparkSession, settings: dict[str, Any]) -> Session:
-    from headgate.spark.session import Session
-    from headgate.spark.workload import open_workload
+def _open(
+    workload: Workload | None, spark: SparkSession, settings: dict[str, Any], warm: float, progress: Progress
+) -> Session:
+    from headgate.spark.workload import open_directory, open_workload
 
     try:
-        return Session(spark, **settings) if workload is None else open_workload(workload, spark=spark, **settings)
+        if workload is None:
+            return open_directory(spark=spark, warm=warm, progress=progress, **settings)
+        return open_workload(workload, spark=spark, warm=warm, progress=progress, **settings)
     except BaseException:
         spark.stop()
         raise

@@ -19,6 +19,7 @@ from headgate.plan.fusion import Fuse
 from headgate.spark.store.directory import check_directory
 from headgate.workload.fields import check_columns, read_ahead, read_columns, read_qos, read_span
 
+WARM = 20.0  # seconds for a warm-up, if nobody says otherwise
 MOST_WORKERS = 100  # each is a thread that runs a Spark job
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
 _ROWS = "give a list of mappings (or JSON texts), a pyarrow.Table, or a DataFrame of pandas or polars"
@@ -52,6 +53,13 @@ def timeout(value: object, name: str = "timeout") -> float | None:
         return None
     seconds = span(value, name)
     return None if seconds > threading.TIMEOUT_MAX else seconds
+
+
+def warm(value: object) -> float:
+    """How many seconds a warm-up may take; False and None: there is none."""
+    if value is None or isinstance(value, bool):
+        return WARM if value else 0.0
+    return delay(value, "warm")
 
 
 def workers(value: object, name: str = "workers") -> int:

@@ -24,7 +24,7 @@ from headgate.policies.registry import create
 from headgate.policy_files import load_policies
 from headgate.spark import arguments
 from headgate.spark.engine.catalog_entries import SourceText
-from headgate.spark.engine.engine import Engine
+from headgate.spark.engine.engine import Engine, Progress
 from headgate.spark.handle import Handle
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
 from headgate.spark.ingest.parsing.records import to_table
@@ -63,6 +63,8 @@ class Session:
     * `seed`: of everything that is drawn at random.
     * `record`: a function that gets each line of the trace of decisions, such as the `write` of an open file.
     * `held`: no query runs and no source is read before `begin()`, so that things can be changed first.
+    * `warm`: before queries run and sources are read, warm Spark up for the queries that are there: True for at most 20
+      seconds, or a time; see the method `warm`. A session that is not `held` has those that its directory remembers.
 
     Times are numbers of seconds, or text with a unit, as in "500 ms". A wrong value raises `HeadgateError`, which says
     in one line what was expected, and changes nothing. As a context manager the session closes itself at the end.
@@ -83,6 +85,7 @@ class Session:
         seed: int | None = None,
         record: Callable[[str], Any] | None = None,
         held: bool = False,
+        warm: bool | float | str | None = None,
     ) -> None:
         # Check all arguments first, since Spark takes some seconds to start.
         given, url = arguments.which_spark(spark, master, directory)
@@ -99,6 +102,7 @@ class Session:
             check_isolation(create(policy), {}, settings["workers"], SHORTEST_JOB, "worker")
         arguments.function(record, "record")
         arguments.flag(held, "held")
+        self._warm_limit = arguments.warm(warm)
         self.gate = Gate()
         self._closing = threading.Lock()
         self._final_status: Status | None = None
@@ -128,6 +132,9 @@ class Session:
     @gated
     def begin(self) -> None:
         """Let the queries of a session that is `held` run, and read its sources; otherwise nothing happens."""
+        limit, self._warm_limit = self._warm_limit, 0.0
+        if limit:
+            self.engine.warm(limit)
         self.sources.open_stored()
         self.engine.begin()
 
@@ -354,6 +361,25 @@ class Session:
         ('machine', 'temp', 'ts')
         """
         return dict(self.engine.streams)
+
+    @gated
+    def warm(self, timeout: float | str | None = "20 s", progress: Progress | None = None) -> int:
+        """Warm Spark up: run the jobs of all queries on made-up rows, those of the most important classes first.
+
+        The first job of a query takes seconds, since Spark and Java prepare its code; later ones take a fraction. Call
+        this after declaring queries and before rows come. Nothing is written and nothing is counted.
+
+        * `timeout`: how long it may take; what is left then is skipped. None: no limit.
+        * `progress`: a function that is told how many jobs are done, and of how many.
+
+        Returns how many queries, or groups of queries that share a job, have been warmed up.
+
+        >>> hg.warm(timeout="5 s") > 0
+        True
+        """
+        arguments.function(progress, "progress")
+        limit = arguments.timeout(timeout)
+        return self.engine.warm(inf if limit is None else limit, progress)
 
     def __repr__(self) -> str:
         place = repr(str(self.directory))

@@ -12,10 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 from headgate.model import HeadgateError, Query, Stream, TableJoin, walk
 from headgate.model.values import located
 from headgate.plan.sql import plan_sql
+from headgate.spark import arguments
 from headgate.spark.compile.declared_tables import described_table
 from headgate.spark.compile.prepared_query import prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.compile.stored_tables import read_table
+from headgate.spark.engine.engine import Progress
 from headgate.spark.handle import Handle
 from headgate.spark.machine.commands import check_columns
 from headgate.spark.session import Session
@@ -30,21 +32,43 @@ from headgate.workload import Change, Workload
 Action = Callable[[Session], object]
 
 
-def open_workload(workload: Workload, **settings: Any) -> Session:
+def open_workload(
+    workload: Workload,
+    *,
+    warm: bool | float | str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Session:
     """A session with all that a workload says; on a directory that has been used before, it makes the difference.
 
-    The settings are those of `Session`. Nothing runs and nothing is read until everything is declared, so that no query
-    misses tuples. A stream that has ended is not read again.
+    The settings are those of `Session`. Nothing runs and nothing is read until everything is declared and, with `warm`,
+    Spark is warmed up, so that no query misses tuples; `progress` is told how far that is. A stream that has ended is
+    not read again.
     """
+    arguments.warm(warm)
     path = None if settings.get("directory") is None else Path(settings["directory"])
     check_workload(workload, path)
     found = Changes() if path is None else planned_changes(workload, path)
     if path is not None:
         _check_on_spark(workload, found, path, settings.get("spark"))
         found.write(path)
-    session = Session(held=True, **{"seed": workload.seed, **settings})
+    seeded = {"seed": workload.seed, **settings}
+    return _opened(lambda session: _declare(session, workload, found), warm, progress, seeded)
+
+
+def open_directory(
+    *, warm: bool | float | str | None = None, progress: Progress | None = None, **settings: Any
+) -> Session:
+    """A session with what its directory remembers; `warm` and `progress` as for `open_workload`."""
+    return _opened(lambda session: None, warm, progress, settings)
+
+
+def _opened(declare: Action, warm: object, progress: Progress | None, settings: Mapping[str, Any]) -> Session:
+    limit, session = arguments.warm(warm), Session(held=True, **settings)
     try:
-        _declare(session, workload, found)
+        declare(session)
+        if limit:
+            session.warm(limit, progress)
         session.begin()
     except BaseException:
         session.close()

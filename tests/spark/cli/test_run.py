@@ -84,6 +84,19 @@ def test_the_demo_runs_for_as_long_as_asked(headgate: Headgate, tmp_path: Path) 
     assert told["runs"] > 0
 
 
+def test_a_warm_up_comes_before_the_sources_and_counts_nothing(finite: Path, tmp_path: Path) -> None:
+    done = run("run", finite, "--json", "--policy", "fcfs", "--warm", "5s", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[:3] == [
+        "starting Spark …",
+        "warming up for at most 5 s …",
+        "running finite: Ctrl-C stops it",
+    ]
+    told = json.loads(done.stdout)
+    assert told["queries"]["hot"]["tuples_out"] == 11
+    assert told["queries"]["counted"]["tuples_out"] == 6
+
+
 def test_ctrl_c_ends_it_in_order(headgate: Headgate, endless: Path, tmp_path: Path) -> None:
     terminal, stderr = pty.openpty()
     fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 120, 0, 0))

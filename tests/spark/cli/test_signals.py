@@ -21,12 +21,12 @@ PATIENCE = 180.0  # seconds; Spark takes ten on a machine with nothing else to d
 
 
 @contextmanager
-def running(file: Path, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def running(file: Path, folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run a workload with temporary files in a folder of their own; also gives a mark of all its processes."""
     mark = f"HEADGATE_TEST={uuid.uuid4()}"
     (folder / "tmp").mkdir()
     environment = {**os.environ, "TMPDIR": str(folder / "tmp"), **dict([mark.split("=")])}
-    command = [*HEADGATE, "run", str(file), "--dir", "data"]
+    command = [*HEADGATE, "run", str(file), "--dir", "data", *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment
     ) as process:
@@ -73,6 +73,16 @@ def test_a_signal_while_spark_starts_leaves_nothing_behind(endless: Path, tmp_pa
         process.terminate()
         stdout, stderr = process.communicate(timeout=PATIENCE)
         assert (process.returncode, stdout, stderr) == (143, "", "headgate: interrupted\n")
+        assert processes(mark) == {}
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_signal_while_spark_warms_up_leaves_nothing_behind(endless: Path, tmp_path: Path) -> None:
+    with running(endless, tmp_path, "--warm", "60 s") as (process, mark):
+        read_until(process, "warming up")
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, stdout, stderr) == (130, "", "headgate: interrupted\n")
         assert processes(mark) == {}
     assert list((tmp_path / "tmp").iterdir()) == []
 

@@ -20,6 +20,8 @@ WRONG = {
     "run w.toml --policy hnrr": "unknown policy 'hnrr'; did you mean 'hnr'",
     "run w.toml --workers 0": "--workers: must be from 1 to 100, found 0",
     "run w.toml --for 6": '--for has no unit, found 6; write "6 s"',
+    "run w.toml --warm 6": '--warm has no unit, found 6; write "6 s"',
+    "run w.toml --warm soon": "--warm is not a duration",
     "run w.toml --record gone/t.jsonl": "there is no folder 'gone'",
     "run costs.toml": "query 'q' is given by the costs of its operators, which only the simulator can run; write it as",
     "run bare.toml": "stream 'readings' has no schema, which the engine needs; write for example schema",

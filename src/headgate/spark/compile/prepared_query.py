@@ -134,7 +134,7 @@ class PreparedQuery:
         """
         isolation = self.isolation
         try:
-            return self._result(leaves, logs, whole, aside)
+            return self.run_once(leaves, logs, whole, aside)
         except SPARK_ERRORS as error:
             if not may_be_of_values(error) or isolation is Isolation.JOIN_KEYS:
                 raise
@@ -185,7 +185,10 @@ class PreparedQuery:
         origins = [pa.field(FROM, ORIGINS)] if self.tracked else []
         return pa.schema([*result_schema(self.schema), *inner, *origins])
 
-    def _result(self, leaves: Leaves, logs: Logs, whole: WholeQuery | None, aside: Path | None) -> Result:
+    def run_once(
+        self, leaves: Leaves, logs: Logs, whole: WholeQuery | None = None, aside: Path | None = None
+    ) -> Result:
+        """The same without a repetition: an expression that fails on a row fails the run, and isolation stays."""
         frame = self.frame(leaves, logs, whole)
         if frame is None:
             return Result(self.hidden_schema.empty_table())

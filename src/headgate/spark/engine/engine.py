@@ -72,7 +72,13 @@ from headgate.spark.store.frame_file import GROUP
 from headgate.spark.store.journal import Journal
 from headgate.spark.store.log.stream_log import StreamLog
 
+Progress = Callable[[int, int], object]  # is told how many jobs are done, and of how many
+
 PATIENCE = 10.0  # seconds that sinks get to take what waits for them when the engine is closed
+
+
+def _untold(done: int, jobs: int) -> None:
+    """Nobody wants to know how far a warm-up is."""
 
 
 class Engine:
@@ -183,6 +189,11 @@ class Engine:
     def begin(self) -> None:
         """Start runs, if the engine was `held`."""
         self._owner.ask(m.Begin)
+
+    def warm(self, limit: float, progress: Progress | None = None) -> int:
+        """Run the jobs of all queries on made-up rows; returns how many units were run within so many seconds."""
+        warmed: int = self._owner.ask(m.Warm, limit, progress or _untold)
+        return warmed
 
     def add_stream(self, stream: Stream, source: SourceText | str | None = None) -> None:
         """Declare a stream; `source` is where it is read, or what kind of object, for the catalog to keep."""

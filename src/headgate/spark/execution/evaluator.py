@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -19,9 +20,10 @@ from headgate.spark.execution.open_sinks import size_of
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train
 from headgate.spark.execution.unexpected_errors import explain
+from headgate.spark.execution.warm_up import Warmer
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.jvm.process import Java
-from headgate.spark.machine.tasks import Evaluate, Portion, PortionResult
+from headgate.spark.machine.tasks import Evaluate, Portion, PortionResult, WarmUp
 from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.running_query import Logs, RunningQuery
 from headgate.spark.sinks.followers import Followers
@@ -81,6 +83,16 @@ class SparkEvaluator:
         if any(result.error for result in results) and java.dead:  # that is the cause, whatever the errors say
             raise java.gone()
         return results
+
+    def warm(self, task: WarmUp) -> int:
+        """Run the jobs of units on made-up rows, and drop the results; returns how many units were run."""
+        groups = tuple(
+            group
+            for group in task.groups
+            if all(cast(Layout, point.layout).fragments[0].prepared.catalog.spark is self.spark for point in group)
+        )
+        with self.runner.running(task.label):
+            return Warmer(self.runner, self._fused_jobs, self._streams, self._now).run(replace(task, groups=groups))
 
     def _group(self, group: Sequence[Portion], label: str) -> Iterator[PortionResult]:
         query_runs: dict[Portion, QueryRun] = {}

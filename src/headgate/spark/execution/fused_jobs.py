@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from headgate.plan.fusion_template import template
 from headgate.spark.compile.executor_writes import Written
+from headgate.spark.compile.frames import WholeQuery
 from headgate.spark.compile.fused import FusedJob, Member, fuse
+from headgate.spark.compile.leaf_rows import Leaves, Logs
 from headgate.spark.compile.prepared_query import Isolation, PreparedQuery, Result
 from headgate.spark.execution.job_runner import JobRunner, Ran
 from headgate.spark.execution.query_run import QueryRun
@@ -22,6 +25,15 @@ from headgate.spark.store.log.stream_log import StreamLog
 KEPT = 200  # groups whose prepared jobs are cached
 
 Now = Callable[[], float]
+
+
+class Rehearsal(NamedTuple):
+    """A run of a query on made-up rows, whose results are dropped."""
+
+    prepared: PreparedQuery
+    leaves: Leaves
+    logs: Logs
+    whole: WholeQuery | None = None
 
 
 class FusedJobs:
@@ -44,6 +56,21 @@ class FusedJobs:
         self._run_fused(large, label)
         for query_run in alone:
             self._run_alone(query_run, label)
+
+    def rehearse(self, rehearsals: Sequence[Rehearsal]) -> None:
+        """Run the job that `evaluate` would run for these queries, with all that it keeps for the next run.
+
+        Fails where the rows make it fail; which queries are isolating does not change.
+        """
+        together = len(rehearsals) > 1 and not any(
+            rehearsal.whole or rehearsal.prepared.isolating for rehearsal in rehearsals
+        )
+        if together:
+            group = self._group_of([rehearsal.prepared for rehearsal in rehearsals])
+            if group.run([rehearsal.leaves for rehearsal in rehearsals], rehearsals[0].logs) is not None:
+                return
+        for prepared, leaves, logs, whole in rehearsals:
+            prepared.run_once(leaves, logs, whole)
 
     def _stays_alone(self, query_run: QueryRun) -> bool:
         """True if the query is fragmented, or needs row-level error isolation for join keys, which a group shares."""
@@ -122,7 +149,9 @@ class FusedJobs:
             self._finish(query_run, result, ran)
 
     def _group(self, query_runs: Sequence[QueryRun]) -> FusedJob:
-        prepared_queries = [query_run.fragment.prepared for query_run in query_runs]
+        return self._group_of([query_run.fragment.prepared for query_run in query_runs])
+
+    def _group_of(self, prepared_queries: list[PreparedQuery]) -> FusedJob:
         key = tuple(map(id, prepared_queries))
         if key not in self._groups:
             members = [
@@ -130,7 +159,7 @@ class FusedJobs:
                 for prepared in prepared_queries
                 if (query_template := template(prepared.plan)) is not None
             ]
-            assert len(members) == len(query_runs), "the plan groups only queries of one form"
+            assert len(members) == len(prepared_queries), "the plan groups only queries of one form"
             group = fuse(prepared_queries[0].catalog, members)
             self._groups[key] = group, prepared_queries  # keeps them alive, since the key has their addresses
             if len(self._groups) > KEPT:

@@ -74,6 +74,10 @@ class JobRunner:
             self.jobs += jobs
         return result, Ran(jobs, read.rows)
 
+    def run_once(self, group: str, description: str, evaluate: Callable[[], object], label: str, limit: float) -> None:
+        """Run jobs that nobody counts, within a time limit of their own and without a second try."""
+        self.call(lambda: self._run(group, description, evaluate, label, min(limit, self.limit)))
+
     def own_group(self, group: str) -> str:
         """The name of a job group in Spark, which no other engine on the same Spark has."""
         return f"{group}-{self._own}"
@@ -124,19 +128,26 @@ class JobRunner:
     def _is_cancelled(self, label: str) -> bool:
         return self._cancelled or self._runs.get(label, False)
 
-    def _run(self, group: str, description: str, evaluate: Callable[[], Value], label: str) -> tuple[Value, int]:
+    def _run(
+        self,
+        group: str,
+        description: str,
+        evaluate: Callable[[], Value],
+        label: str,
+        limit: float | None = None,
+    ) -> tuple[Value, int]:
         context, group = self._context, self.own_group(group)
         self._groups[group] = label
         try:
             if self._is_cancelled(label):  # asked after the group is known: whoever cancels looks the other way round
                 raise RunCancelledError("the run was cancelled before it began")
             context.setJobGroup(group, description, interruptOnCancel=True)
-            result = self._limited(context, group, evaluate)
+            result = self._limited(context, group, evaluate, self.limit if limit is None else limit)
         finally:
             self._groups.pop(group, None)
         return result, len(context.statusTracker().getJobIdsForGroup(group))
 
-    def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Value]) -> Value:
+    def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Value], seconds: float) -> Value:
         expired = threading.Event()
 
         def expire() -> None:
@@ -144,14 +155,14 @@ class JobRunner:
             with suppress(Py4JError):  # Spark has died: there is nothing to cancel
                 context.cancelJobGroup(group)
 
-        limit = threading.Timer(self.limit, expire)
+        limit = threading.Timer(seconds, expire)
         limit.start()
         try:
             return evaluate()
         except Exception:
             if expired.is_set():
                 raise HeadgateError(
-                    f"a run took longer than {self.limit:g} s and was cancelled", hint="choose smaller trains"
+                    f"a run took longer than {seconds:g} s and was cancelled", hint="choose smaller trains"
                 ) from None
             raise
         finally:

@@ -20,7 +20,7 @@ from headgate.spark.queries.layout import Layout
 from headgate.spark.queries.retention import drop_fragment_rows, droppable
 from headgate.spark.queries.running_query import RunningQuery, stream_leaves
 
-_ON_SPARK = (t.OpenStream, t.CheckQuery, t.Prepare, t.Evaluate, t.Deliver)  # tasks that may use Spark
+_ON_SPARK = (t.OpenStream, t.CheckQuery, t.Prepare, t.Evaluate, t.WarmUp, t.Deliver)  # tasks that may use Spark
 
 
 class Performer:
@@ -47,6 +47,7 @@ class Performer:
             t.FindPositions: self._find_positions,
             t.Prepare: self._refragmenter.prepare,
             t.Evaluate: evaluator.evaluate,
+            t.WarmUp: evaluator.warm,
             t.WriteCommit: lambda task: committer.write((task,))[0],
             t.Deliver: sinks.deliver,
             t.StoreDeadLetters: self._store_dead_letters,

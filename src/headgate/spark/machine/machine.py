@@ -30,6 +30,7 @@ from headgate.spark.machine.shutdown import Shutdown
 from headgate.spark.machine.spark_restart import SparkRestart
 from headgate.spark.machine.starting import Starting
 from headgate.spark.machine.views import Views
+from headgate.spark.machine.warming import Warming
 
 
 class Machine:
@@ -73,7 +74,8 @@ class Machine:
         self.runs.held = held
         self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparation, self.delivery)
         self.views = Views(self.scheduling, self.runs, self.delivery, self.lag_limits, self.policy_changes)
-        self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views)
+        self.warming = Warming(self.scheduling)
+        self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views, self.warming)
         self._connect()
         self._handlers = self._all_handlers()
 
@@ -102,6 +104,7 @@ class Machine:
             **self.declarations.handlers,
             **self.commands.handlers,
             **self.views.handlers,
+            **self.warming.handlers,
         }
 
     @property

@@ -5,7 +5,7 @@ A command carries a ticket, which its reply repeats.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -140,6 +140,14 @@ class SetPriority(Command):
 
     query_class: str
     priority: float
+
+
+@dataclass(frozen=True, slots=True)
+class Warm(Command):
+    """Run the jobs of all queries on made-up rows, so that the first real ones are quick."""
+
+    limit: float  # seconds
+    progress: Callable[[int, int], object]  # is told how many jobs are done, and of how many
 
 
 @dataclass(frozen=True, slots=True)

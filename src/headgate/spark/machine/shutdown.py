@@ -13,6 +13,7 @@ from headgate.spark.machine.messages import Answer, CancelWait, Close, Command, 
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.tasks import FindPositions, Maintain, OpenStream, Prepare
 from headgate.spark.machine.views import Views
+from headgate.spark.machine.warming import Warming
 
 GRACE = 2.0  # seconds that cancelled runs get to end
 _WRITING = (Prepare, FindPositions, OpenStream)  # tasks that write to logs: nobody else may open them meanwhile
@@ -26,10 +27,16 @@ class Shutdown:
     """
 
     def __init__(
-        self, context: MachineContext, runs: Runs, delivery: Delivery, maintenance: Maintenance, views: Views
+        self,
+        context: MachineContext,
+        runs: Runs,
+        delivery: Delivery,
+        maintenance: Maintenance,
+        views: Views,
+        warming: Warming,
     ) -> None:
         self._context, self._runs, self._delivery = context, runs, delivery
-        self._maintenance, self._views = maintenance, views
+        self._maintenance, self._views, self._warming = maintenance, views, warming
         self._tickets: list[int] = []
         self._patience = 0.0
         self._cancel_at = self._abandon_at = inf  # when active runs are cancelled, and when no longer waited for
@@ -50,6 +57,7 @@ class Shutdown:
             for moment in (self._cancel_at, self._abandon_at):
                 self._context.call_at(moment, lambda: None)
             self._views.refuse_all(closed())
+            self._warming.cancel()
         if self._answer is not None:
             self._reply()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -126,6 +126,16 @@ class Evaluate(Task):
     pool: str = ""  # of Spark's own scheduling of tasks; none: the default one
 
     lane: ClassVar[str] = WORKER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WarmUp(Task):
+    """Run the jobs of units on made-up rows and drop the results. Answered with the number of units that were run."""
+
+    label: str
+    groups: tuple[tuple[ResumePoint, ...], ...]  # by unit, the most important first
+    limit: float  # seconds
+    progress: Callable[[int, int], object]  # is told how many jobs are done, and of how many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
