@@ -34,6 +34,13 @@ def guard(isolation: Isolation, workers: int = 2) -> ClassGuard:
     return made
 
 
+def cancelled(guard: ClassGuard, now: float, *came: Unit) -> Run | None:
+    """What gives way to units whose tuples come now."""
+    for unit in came:
+        guard.came(unit, now)
+    return guard.to_cancel(came, now)
+
+
 def start(guard: ClassGuard, unit: Unit, worker: int, seconds: float = 1.0, began: float = 0.0) -> Run:
     run = Run(worker + 1, worker, (unit,), ((unit.id, 0, 1),), unit.calls, began)
     guard.started(run, seconds)
@@ -93,17 +100,17 @@ def test_what_comes_to_other_classes_keeps_nothing() -> None:
 
 def test_slices_are_for_lower_classes_only() -> None:
     apart = guard(Isolation(slice=0.2))
-    assert apart.seconds(GOLD, CHEAP, 0.05) is None
-    assert apart.seconds(SILVER, CHEAP, 0.05) == 0.2
-    assert guard(Isolation(keep=1)).seconds(TIN, CHEAP, 0.05) is None
+    assert apart.seconds(GOLD, CHEAP, 0.05, 0.0) is None
+    assert apart.seconds(SILVER, CHEAP, 0.05, 0.0) == 0.2
+    assert guard(Isolation(keep=1)).seconds(TIN, CHEAP, 0.05, 0.0) is None
 
 
 def test_an_automatic_slice_is_some_run_overheads() -> None:
-    assert guard(APART).seconds(TIN, CHEAP, 0.05) == pytest.approx(OVERHEADS * 0.05)
+    assert guard(APART).seconds(TIN, CHEAP, 0.05, 0.0) == pytest.approx(OVERHEADS * 0.05)
 
 
 def test_no_slice_is_shorter_than_some_fixed_costs_of_the_run() -> None:
-    assert guard(Isolation(slice=0.2)).seconds(TIN, CostModel(0.5, 0.001), 0.05) == AT_LEAST * 0.5
+    assert guard(Isolation(slice=0.2)).seconds(TIN, CostModel(0.5, 0.001), 0.05, 0.0) == AT_LEAST * 0.5
 
 
 def test_a_slice_grows_while_nothing_more_important_waits() -> None:
@@ -111,12 +118,12 @@ def test_a_slice_grows_while_nothing_more_important_waits() -> None:
     found = []
     for _ in range(6):
         apart.ended(start(apart, TIN, 0), [TIN2])
-        found.append(apart.seconds(TIN, CHEAP, 0.0))
+        found.append(apart.seconds(TIN, CHEAP, 0.0, 0.0))
     assert found[:2] == [pytest.approx(0.2 * GROWTH), pytest.approx(0.2 * GROWTH**2)]
     assert found[-1] == pytest.approx(0.2 * LARGEST)
-    assert apart.seconds(SILVER, CHEAP, 0.0) == 0.2  # each class for itself
+    assert apart.seconds(SILVER, CHEAP, 0.0, 0.0) == 0.2  # each class for itself
     apart.ended(start(apart, TIN, 0), [SILVER])
-    assert apart.seconds(TIN, CHEAP, 0.0) == 0.2
+    assert apart.seconds(TIN, CHEAP, 0.0, 0.0) == 0.2
 
 
 def test_a_slice_is_short_again_if_something_more_important_came_meanwhile() -> None:
@@ -125,7 +132,7 @@ def test_a_slice_is_short_again_if_something_more_important_came_meanwhile() -> 
     run = start(apart, TIN, 0)
     apart.came(GOLD, 0.5)
     apart.ended(run, ())
-    assert apart.seconds(TIN, CHEAP, 0.0) == 0.2
+    assert apart.seconds(TIN, CHEAP, 0.0, 0.0) == 0.2
 
 
 def test_what_finds_a_free_worker_did_not_wait() -> None:
@@ -133,15 +140,15 @@ def test_what_finds_a_free_worker_did_not_wait() -> None:
     run = start(apart, TIN, 0)
     apart.came(GOLD, 0.5)
     apart.ended(run, ())
-    assert apart.seconds(TIN, CHEAP, 0.0) == pytest.approx(0.2 * GROWTH)
+    assert apart.seconds(TIN, CHEAP, 0.0, 0.0) == pytest.approx(0.2 * GROWTH)
 
 
 def test_a_unit_that_was_cancelled_gets_half_the_slice_until_a_run_of_it_ends() -> None:
     apart = guard(Isolation(slice=0.2, preempt=True), workers=1)
     apart.was_cancelled(start(apart, TIN, 0))
-    assert (apart.seconds(TIN, CHEAP, 0.0), apart.seconds(TIN2, CHEAP, 0.0)) == (0.1, 0.2)
+    assert (apart.seconds(TIN, CHEAP, 0.0, 0.0), apart.seconds(TIN2, CHEAP, 0.0, 0.0)) == (0.1, 0.2)
     apart.ended(start(apart, TIN, 0), [GOLD])
-    assert apart.seconds(TIN, CHEAP, 0.0) == 0.2
+    assert apart.seconds(TIN, CHEAP, 0.0, 0.0) == 0.2
 
 
 # -- runs that give way --------------------------------------------------------------------------------------------
@@ -154,13 +161,13 @@ def test_a_unit_that_was_cancelled_gets_half_the_slice_until_a_run_of_it_ends() 
         (1.0, True),  # 6 · (2 − 1 − 0.1) = 5.4 > 1 · (1 + 0.1) = 1.1
         (1.6, True),  # 6 · (2 − 1.6 − 0.1) = 1.8 > 1.7
         (1.65, False),  # 6 · (2 − 1.65 − 0.1) = 1.5 < 1.75
-        (3.0, False),  # it is late already, and may end at any moment
+        (3.0, True),  # it is late, and thought to take a quarter longer: 6 · (0.75 − 0.1) = 3.9 > 3.1
     ],
 )
 def test_a_run_gives_way_if_that_is_worth_what_it_has_had(spent: float, gives_way: bool) -> None:
     apart = guard(Isolation(preempt=True), workers=1)
     run = start(apart, TIN, 0, seconds=2.0)
-    assert apart.to_cancel([GOLD], spent) is (run if gives_way else None)
+    assert cancelled(apart, spent, GOLD) is (run if gives_way else None)
 
 
 def test_the_run_that_gains_most_gives_way() -> None:
@@ -168,36 +175,52 @@ def test_the_run_that_gains_most_gives_way() -> None:
     start(apart, SILVER, 0, seconds=9.0)
     longest = start(apart, TIN, 1, seconds=9.0)
     start(apart, TIN2, 2, seconds=4.0)
-    assert apart.to_cancel([GOLD], 1.0) is longest
+    assert cancelled(apart, 1.0, GOLD) is longest
+
+
+def test_what_waited_when_a_run_began_does_not_cancel_it() -> None:
+    """The policy chose the run nevertheless, as when its turn was overdue."""
+    apart = guard(Isolation(preempt=True), workers=1)
+    apart.came(GOLD, 0.5)
+    start(apart, TIN, 0, seconds=9.0, began=1.0)
+    assert apart.to_cancel([GOLD], 1.5) is None
+    assert cancelled(apart, 1.5, SILVER) is not None
+
+
+def test_nothing_gives_way_if_another_worker_will_be_free_soon() -> None:
+    apart = guard(Isolation(preempt=True), workers=2)
+    start(apart, GOLD, 0, seconds=1.05)
+    start(apart, TIN, 1, seconds=9.0)
+    assert cancelled(apart, 1.0, GOLD) is None
 
 
 def test_only_what_is_less_important_gives_way() -> None:
     apart = guard(Isolation(preempt=True), workers=2)
     start(apart, GOLD, 0, seconds=9.0)
     start(apart, SILVER, 1, seconds=9.0)
-    assert apart.to_cancel([SILVER, TIN], 0.0) is None
+    assert cancelled(apart, 0.0, SILVER, TIN) is None
     assert apart.to_cancel([], 0.0) is None
 
 
 def test_nothing_gives_way_while_a_worker_is_free_or_about_to_be() -> None:
     apart = guard(Isolation(preempt=True), workers=2)
     start(apart, TIN, 0, seconds=9.0)
-    assert apart.to_cancel([GOLD], 0.0) is None
+    assert cancelled(apart, 0.0, GOLD) is None
     start(apart, TIN2, 1, seconds=9.0)
-    assert apart.to_cancel([GOLD], 0.0) is not None
-    assert apart.to_cancel([GOLD], 0.0) is None
+    assert cancelled(apart, 0.0, GOLD) is not None
+    assert cancelled(apart, 0.0, GOLD) is None
 
 
 def test_a_unit_does_not_give_way_twice_in_a_row() -> None:
     apart = guard(Isolation(preempt=True), workers=1)
     run = start(apart, TIN, 0, seconds=9.0)
-    assert apart.to_cancel([GOLD], 0.1) is run
+    assert cancelled(apart, 0.1, GOLD) is run
     apart.was_cancelled(run)
     run = start(apart, TIN, 0, seconds=9.0, began=1.0)
-    assert apart.to_cancel([GOLD], 1.1) is None
+    assert cancelled(apart, 1.1, GOLD) is None
     apart.ended(run, ())
     run = start(apart, TIN, 0, seconds=9.0, began=2.0)
-    assert apart.to_cancel([GOLD], 2.1) is run
+    assert cancelled(apart, 2.1, GOLD) is run
 
 
 def test_what_a_run_gave_way_to_goes_first_whatever_the_policy_prefers() -> None:

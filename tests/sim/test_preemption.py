@@ -15,9 +15,9 @@ from headgate.sim import Simulation, simulate
 from headgate.workload import Workload
 
 CLASSES = {"gold": 60.0, "silver": 10.0, "tin": 1.0}
-STREAMS = {"s": "poisson, rate=12", "l": "poisson, rate=6", "r": "poisson, rate=6"}
+STREAMS = {"a": "poisson, rate=1", "s": "poisson, rate=12", "l": "poisson, rate=6", "r": "poisson, rate=6"}
 QUERIES: dict[str, dict[str, Any]] = {
-    "alarm": {"operators": ["select, from=s, cost=10ms, selectivity=0.7"], "class": "gold"},
+    "alarm": {"operators": ["select, from=a, cost=10ms, selectivity=0.7"], "class": "gold"},
     "pattern": {"operators": ["select, from=s, cost=60ms, pass=[true, false, true]"], "class": "silver"},
     "windows": {"operators": ["select, from=s, cost=20ms", "aggregate, window=1s, cost=10ms"], "class": "tin"},
     "pairs": {
@@ -28,7 +28,7 @@ QUERIES: dict[str, dict[str, Any]] = {
 
 
 def plant(**head: Any) -> Workload:
-    settings = {"cores": 2, "train": "all", "run_overhead": "100ms", "classes": CLASSES, "duration": "8 s", **head}
+    settings = {"cores": 2, "train": "all", "run_overhead": "100ms", "classes": CLASSES, "duration": "12 s", **head}
     return workload(QUERIES, STREAMS, **settings)
 
 
@@ -96,7 +96,7 @@ def test_it_is_as_if_a_cancelled_run_had_never_begun() -> None:
 
     machine.execute, simulation._cancel = execute, cancel  # type: ignore[method-assign]
     simulation.run()
-    assert len(checked) > 10
+    assert len(checked) > 3
 
 
 def test_cancelled_runs_are_counted_with_their_time() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import inf
 
 from headgate.model import ClassId, OperatorId, Run, Unit, WorkerId
 from headgate.model.isolation import AUTO, Isolation
@@ -15,9 +16,10 @@ from headgate.plan.network import Network
 from headgate.stats.cost import CostModel
 
 QUIET = 5.0  # seconds after which a worker is kept no longer for a class to which nothing comes
-OVERHEADS = 8.0  # an automatic slice is so many times what a run costs before it touches a tuple
+OVERHEADS = 3.0  # an automatic slice is so many times what a run costs before it touches a tuple
+APART_OVERHEADS = 10.0  # while a worker is kept for the highest class: then runs of others are in nobody's way
 AT_LEAST = 3.0  # and no run is cut below so many times its own fixed cost, or overhead would eat the machine
-GROWTH, LARGEST = 1.5, 4.0  # a slice grows while nothing more important waits, up to so many times
+GROWTH, LARGEST = 2.0, 8.0  # a slice grows while nothing more important waits, up to so many times
 CANCELLING = 0.1  # seconds from the decision to cancel a run until its worker is free (42 to 165 ms on Spark)
 ONCE = 1  # so often a unit's runs are cancelled in a row; then one of them ends for certain
 
@@ -35,6 +37,11 @@ class _Expected:
     freed: bool = False  # its worker does something else by now
     waited: bool = False  # something more important came meanwhile
 
+    def left(self, now: float) -> float:
+        """Seconds until it ends by the cost model; one that is over its time is thought to take a quarter longer."""
+        spent = now - self.run.began
+        return self.seconds - spent if spent < self.seconds else spent / 4
+
 
 class ClassGuard:
     """What isolation means for the classes of a network."""
@@ -48,6 +55,7 @@ class ClassGuard:
         self._under_way: dict[WorkerId, _Expected] = {} if former is None else former._under_way
         self._growth: dict[ClassId, float] = {}
         self._cancels: dict[Key, int] = {} if former is None else former._cancels  # in a row, by unit
+        self._arrived: dict[Key, float] = {} if former is None else former._arrived  # when units last became ready
         self._owed: list[float] = []  # priorities of cancelled runs whose workers have not gone to something above them
 
     def follow(self, network: Network) -> None:
@@ -117,12 +125,13 @@ class ClassGuard:
 
     # -- slices ------------------------------------------------------------------------------------------------
 
-    def seconds(self, unit: Unit, model: CostModel, overhead: float) -> float | None:
+    def seconds(self, unit: Unit, model: CostModel, overhead: float, now: float) -> float | None:
         """How long a run of a unit may take; None: as long as it likes."""
         wanted = self.isolation.slice
         if wanted is None or not self.lower(unit):
             return None
-        seconds = OVERHEADS * overhead if wanted == AUTO else float(wanted)
+        overheads = APART_OVERHEADS if self._kept(now) else OVERHEADS
+        seconds = overheads * overhead if wanted == AUTO else float(wanted)
         seconds *= self._growth.get(unit.payer, 1.0)
         if self._cancels.get(unit.calls):
             seconds /= 2
@@ -132,6 +141,7 @@ class ClassGuard:
 
     def came(self, unit: Unit, now: float) -> None:
         """A unit has become ready."""
+        self._arrived[unit.calls] = now
         priority = self._priority(unit)
         if priority == self._highest:
             self._came = now
@@ -183,36 +193,37 @@ class ClassGuard:
     def to_cancel(self, waiting: Iterable[Unit], now: float) -> Run | None:
         """The run that gives way to the most important of some units, if that is worth what it has done so far.
 
-        By the cost model a run still needs `left` seconds; to cancel it takes a moment, and the seconds that it has had
-        must be spent again. That is weighed by the priorities of both: it is cancelled if
+        By the cost model some worker will be free after `left` seconds; to cancel a run takes a moment, and the seconds
+        that it has had must be spent again. That is weighed by the priorities of both: it is cancelled if
 
             P(waiting) · (left − moment) > P(run) · (spent + moment)
+
+        Only units count whose tuples came after the run had begun: else the policy chose it although they waited.
         """
         busy = {worker: entry for worker, entry in self._under_way.items() if not entry.freed}
-        if not self.isolation.preempt or len(busy) < self.workers:
-            return None
-        best = max((self._priority(unit) for unit in waiting), default=0.0)
-        worth: list[tuple[float, WorkerId]] = []
+        if not self.isolation.preempt or len(busy) < self.workers or any(entry.cancelled for entry in busy.values()):
+            return None  # a worker is free, or will be in a moment
+        arrived = [(self._arrived.get(unit.calls, -inf), self._priority(unit)) for unit in waiting]
+        left = min(entry.left(now) for entry in busy.values())
+        worth: list[tuple[float, float, WorkerId]] = []
         for worker, entry in busy.items():
             unit = entry.run.units[0]
             own = self._priority(unit)
-            if entry.cancelled:
-                return None  # a worker will be free in a moment
+            best = max((priority for since, priority in arrived if since >= entry.run.began), default=0.0)
             if own >= best or not entry.returnable or self._cancels.get(unit.calls, 0) >= ONCE:
                 continue
-            gain = self._gain(best, own, entry, now)
+            gain = self._gain(best, own, left, now - entry.run.began)
             if gain > 0:
-                worth.append((gain, worker))
+                worth.append((gain, entry.left(now), worker))
         if not worth:
             return None
-        entry = self._under_way[max(worth)[1]]
+        entry = self._under_way[max(worth)[-1]]
         entry.cancelled = True
         return entry.run
 
-    def _gain(self, best: float, own: float, entry: _Expected, now: float) -> float:
+    def _gain(self, best: float, own: float, left: float, spent: float) -> float:
         """What is gained by cancelling a run, in seconds times priority."""
-        spent = now - entry.run.began
-        return best * (entry.seconds - spent - CANCELLING) - own * (spent + CANCELLING)
+        return best * (left - CANCELLING) - own * (spent + CANCELLING)
 
     def _priority(self, unit: Unit) -> float:
         return self._priorities.get(unit.payer, 0.0)

@@ -389,7 +389,7 @@ class Scheduler:
         """A train that fits the slice of its class; its tuples may have to be given back."""
         self._pin(state)
         model = self.stats.model(state.unit)
-        seconds = apart.seconds(state.unit, model, self.measured.run_overhead)
+        seconds = apart.seconds(state.unit, model, self.measured.run_overhead, self._view.now)
         if seconds is None or (train.fits is not None and train.fits <= seconds):
             return train
         return replace(train, fits=seconds)

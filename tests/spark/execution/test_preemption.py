@@ -17,7 +17,7 @@ SHORT = "SELECT id, w FROM b"
 @pytest.fixture(autouse=True)
 def _always_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known of costs at first, and the test shall not wait for that."""
-    monkeypatch.setattr(ClassGuard, "_gain", lambda guard, best, own, entry, now: 1.0)
+    monkeypatch.setattr(ClassGuard, "_gain", lambda guard, best, own, left, spent: 1.0)
 
 
 @pytest.mark.parametrize("policy", ["fcfs, preempt=class", "mbd, preempt=class, slice=auto"])

@@ -27,7 +27,7 @@ SETTINGS = MappingProxyType(
         "spark.sql.execution.arrow.localRelationThreshold": "0",
         # Adaptive execution and many partitions cost more than they save in jobs of a few thousand rows.
         "spark.sql.adaptive.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.shuffle.partitions": "1",
         "spark.sql.optimizer.singleTaskExecution.enabled": "true",
         # The default cache of 100 is too small for hundreds of queries, each with its own generated code.
         "spark.sql.codegen.cache.maxEntries": "4000",
