@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from random import Random
+from statistics import median
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +16,7 @@ from headgate.plan.network import Network
 from headgate.stats import Measured
 from headgate.stats.run_costs import CROWDED, FIRST, Observed, RunCosts, fit
 
+FIXTURES = Path(__file__).with_name("fixtures")
 JOB, TAKEN, RESULT = 0.06, 2e-5, 1e-4  # seconds of a job, and per tuple taken and result
 
 
@@ -169,3 +173,24 @@ def test_costs_of_units_that_left_the_network_are_dropped() -> None:
     left = whole.remove("b")
     measured.follow(left)
     assert list(measured.run_costs.units) == [(number,) for number in left.nodes]
+
+
+# -- runs on Spark -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [1, 20])
+def test_the_plant_s_runs_are_predicted_within_a_quarter(rate: int) -> None:
+    """Runs of examples/plant.toml at 1 and 20 times its rates, recorded on two cores: the first minute of a cold Spark.
+
+    A line has the time of the run's end, its unit, tuples taken, jobs, tuples read, results, seconds, other runs beside.
+    """
+    costs, errors = RunCosts(), []
+    for line in (FIXTURES / f"plant-{rate}.jsonl").read_text().splitlines():
+        at, unit, taken, jobs, read, results, seconds, others = json.loads(line)
+        model = costs.model(unit, others)
+        predicted = None if model is None else model.seconds(taken)
+        if predicted is not None and at > 30.0:
+            errors.append(abs(predicted - seconds) / seconds)
+        costs.observe(unit, taken, Work(jobs, read, results), seconds, others, predicted)
+    assert len(errors) > 100
+    assert median(errors) < 0.25
