@@ -182,7 +182,7 @@ def test_costs_of_units_that_left_the_network_are_dropped() -> None:
 def test_the_plant_s_runs_are_predicted_within_a_quarter(rate: int) -> None:
     """Runs of examples/plant.toml at 1 and 20 times its rates, recorded on two cores: the first minute of a cold Spark.
 
-    A line has the time of the run's end, its unit, tuples taken, jobs, tuples read, results, seconds, other runs beside.
+    A line has the time of its end, its unit, tuples taken, jobs, tuples read, results, seconds, and other runs beside.
     """
     costs, errors = RunCosts(), []
     for line in (FIXTURES / f"plant-{rate}.jsonl").read_text().splitlines():
