@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo picture quick test long check format fuzz chaos kill reopen soak versus benchmark clean
+.PHONY: help setup java demo picture quick test long check format fuzz chaos kill reopen soak versus isolation benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -23,7 +23,7 @@ $(STAMP): requirements.lock pyproject.toml
 java:
 	@sh tools/ensure-java.sh
 
-demo: setup  ## 24 SQL queries in three classes on embedded Spark, under two policies; about a minute and a half
+demo: setup  ## 23 SQL queries in three classes on embedded Spark, then at a rate that saturates it; about two minutes
 	@mkdir -p out
 	@$(BIN)/python examples/demo.py 2> out/demo.log || { tail -n 20 out/demo.log >&2; exit 1; }
 
@@ -74,6 +74,10 @@ soak: setup  ## Half an hour of queries coming and going on Spark; prints and dr
 
 versus: setup  ## Headgate against Structured Streaming on the same queries and feed (half an hour; ratios, not tests)
 	@$(BIN)/python benchmarks/many_queries.py
+
+isolation: setup  ## Whether the critical class stays quick beside the others, at 1 to 50 times the plant's rates (20 minutes)
+	@mkdir -p out
+	@$(BIN)/python benchmarks/isolation.py --json out/isolation.json --plot out/isolation.png 2> out/isolation.log
 
 benchmark: setup  ## Measure the simulator, the decisions and refresh plans (minutes; ratios, not tests)
 	@$(BIN)/python benchmarks/simulator.py
