@@ -75,7 +75,14 @@ _QUERIES = {
     "filtered join": f"SELECT x.id, y.id AS other {_NEAR} WHERE x.id = 2 AND y.id = 3",
     "counted join": f"SELECT window.start AS t, count(*) AS n {_JOIN} GROUP BY window(x.ts, '4 seconds')",
 }
-POLICIES = ("random, train=90", "random, level=operator, train=90", "hnr", "random, level=operator", "path-capacity")
+POLICIES = (
+    "random, train=90",
+    "random, level=operator, train=90",
+    "hnr",
+    "random, level=operator",
+    "path-capacity",
+    "express",
+)
 FUSES = ("class", "all", "off")
 FEW = ("filter", "quotient", "having", "failing sum")  # where there is little time; the first two make a group
 _ALIVE = "(SELECT * FROM a WHERE v IS NULL OR v <> 0)"

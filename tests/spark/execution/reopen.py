@@ -37,7 +37,7 @@ from headgate.spark.sinks import files as file_sinks
 SINKS = ("parquet", "jsonl", "callback", "table", "parquet, behind=0", "memory, rows=50", "blackhole")
 IN_FILES = ("parquet", "jsonl", "parquet, behind=0")
 QUERIES = 50
-POLICIES = ("hnr, level=operator", "mbd, inversion=dsp", "bsd, clusters=3", "random, train=90", "rr")
+POLICIES = ("hnr, level=operator", "mbd, inversion=dsp", "bsd, clusters=3", "random, train=90", "rr", "express")
 
 
 def cases() -> list[tuple[Case, str]]:
