@@ -36,6 +36,7 @@ BEYOND = 4.0  # so many times the largest train lately is as far as costs are be
 FIRST = 5000.0  # tuples of a run about whose cost nothing is known yet, where runs are to be short
 _PARTS = range(4)
 _ROUNDS, _SWEEPS, _STILL = 3, 25, 1e-4
+_NOTHING = 1e-12  # of a feature per second: nothing is explained by that
 
 Vector = tuple[float, float, float, float]  # jobs, tuples taken, tuples read, results; or a coefficient of each
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
@@ -57,7 +58,7 @@ def fit(runs: Sequence[Observed], prior: Vector | None = None, age: float = AGE)
     """
     rows: Matrix = np.array([run.features for run in runs]) / np.array([[run.seconds] for run in runs])
     scale = rows.max(axis=0)
-    scale[scale == 0] = 1.0
+    scale[scale < _NOTHING] = 1.0
     rows /= scale  # so that every row, times the coefficients, should come to 1
     ages: Matrix = np.power(age, np.arange(len(runs), dtype=np.float64)[::-1])
     known = None if prior is None else [prior[part] * float(scale[part]) for part in _PARTS]
@@ -77,7 +78,7 @@ def spread(runs: Sequence[Observed], coefficients: Vector, age: float = AGE) -> 
     errors = 1.0 - rows @ coefficients
     variance = float(np.average(errors * errors, weights=ages))
     scale = np.sqrt((rows * rows * ages[:, None]).sum(axis=0))
-    scale[scale == 0] = 1.0
+    scale[scale < _NOTHING] = 1.0
     scaled = rows / scale
     inverse = np.linalg.pinv((scaled * ages[:, None]).T @ scaled + PRIOR / len(runs) * np.eye(4))
     jobs, taken, read, results = np.sqrt(variance * np.diag(inverse)) / scale

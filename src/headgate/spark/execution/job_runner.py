@@ -61,7 +61,7 @@ class JobRunner:
                 self._thread.pool = pool
             yield
         finally:
-            del self._runs[label]
+            self._runs.pop(label, None)  # those that join fragments have one label: they are never cancelled by it
 
     def run(self, group: str, description: str, evaluate: Callable[[], Value], label: str = "") -> tuple[Value, Ran]:
         """The result and what Spark did for it. After a failure that may be temporary, tries a second time.
