@@ -8,9 +8,9 @@ import pytest
 from tests.core.builders import arrive, finish, must_run, network, query, scheduler
 
 from headgate.core import PolicyChanged, Scheduler
-from headgate.core.class_guard import AT_LEAST, GROWTH, LARGEST, OVERHEADS, QUIET, ClassGuard
+from headgate.core.class_guard import AT_LEAST, GROWTH, LARGEST, OVERHEADS, OVERHEADS_BESIDE_KEPT, QUIET, ClassGuard
 from headgate.model import Idle, Level, Outcome, Run, Unit
-from headgate.model.isolation import APART, Isolation
+from headgate.model.isolation import Isolation
 from headgate.policies.contract import View
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line
@@ -83,7 +83,7 @@ def test_an_automatic_keep_is_lifted_when_nothing_comes_to_the_highest_class() -
     assert not apart.is_full(0.0)  # nothing has come yet
     apart.came(GOLD, 1.0)
     assert apart.is_full(1.0)
-    assert apart.lifted(1.0) == 1.0 + QUIET
+    assert apart.lifted() == 1.0 + QUIET
     assert apart.is_full(0.9 + QUIET)
     assert not apart.is_full(1.0 + QUIET)
 
@@ -106,7 +106,12 @@ def test_slices_are_for_lower_classes_only() -> None:
 
 
 def test_an_automatic_slice_is_some_run_overheads() -> None:
-    assert guard(APART).seconds(TIN, CHEAP, 0.05, 0.0) == pytest.approx(OVERHEADS * 0.05)
+    assert guard(Isolation(slice="auto")).seconds(TIN, CHEAP, 0.05, 0.0) == pytest.approx(OVERHEADS * 0.05)
+
+
+def test_it_is_longer_while_a_worker_is_kept_for_the_highest_class() -> None:
+    apart = guard(Isolation(slice="auto", keep=1))
+    assert apart.seconds(TIN, CHEAP, 0.05, 0.0) == pytest.approx(OVERHEADS_BESIDE_KEPT * 0.05)
 
 
 def test_no_slice_is_shorter_than_some_fixed_costs_of_the_run() -> None:

@@ -17,7 +17,7 @@ from headgate.stats.cost import CostModel
 
 QUIET = 5.0  # seconds after which a worker is kept no longer for a class to which nothing comes
 OVERHEADS = 3.0  # an automatic slice is so many times what a run costs before it touches a tuple
-APART_OVERHEADS = 10.0  # while a worker is kept for the highest class: then runs of others are in nobody's way
+OVERHEADS_BESIDE_KEPT = 10.0  # while a worker is kept for the highest class: then runs of others are in nobody's way
 AT_LEAST = 3.0  # and no run is cut below so many times its own fixed cost, or overhead would eat the machine
 GROWTH, LARGEST = 2.0, 8.0  # a slice grows while nothing more important waits, up to so many times
 CANCELLING = 0.1  # seconds from the decision to cancel a run until its worker is free (42 to 165 ms on Spark)
@@ -44,13 +44,12 @@ class _Expected:
 
 
 class ClassGuard:
-    """What isolation means for the classes of a network."""
+    """Knows the classes of a network and the runs under way, and applies the settings `slice`, `keep` and `preempt`."""
 
     def __init__(self, isolation: Isolation, workers: int, former: ClassGuard | None = None) -> None:
         self.isolation, self.workers = isolation, workers
         self._priorities: dict[ClassId, float] = {}
         self._highest = 0.0
-        self._lower_exist = False
         self._came: float = -QUIET if former is None else former._came  # when the highest class last had work
         self._under_way: dict[WorkerId, _Expected] = {} if former is None else former._under_way
         self._growth: dict[ClassId, float] = {}
@@ -63,12 +62,6 @@ class ClassGuard:
         used = {query.query_class for query in network.queries.values()}
         self._priorities = {name: network.classes[name].priority for name in used}
         self._highest = max(self._priorities.values(), default=0.0)
-        self._lower_exist = any(priority < self._highest for priority in self._priorities.values())
-
-    @property
-    def active(self) -> bool:
-        """Whether there is anything to keep apart."""
-        return self._lower_exist and self.isolation.active
 
     @property
     def busy(self) -> bool:
@@ -112,9 +105,9 @@ class ClassGuard:
         lower = sum(self.lower(entry.run.units[0]) for entry in self._under_way.values() if not entry.freed)
         return lower >= self.workers - kept
 
-    def lifted(self, now: float) -> float:
+    def lifted(self) -> float:
         """When workers are kept no longer, if nothing comes to the highest class until then."""
-        return self._came + QUIET if self.isolation.keep == AUTO else float("inf")
+        return self._came + QUIET if self.isolation.keep == AUTO else inf
 
     def _kept(self, now: float) -> int:
         keep = self.isolation.keep
@@ -130,7 +123,7 @@ class ClassGuard:
         wanted = self.isolation.slice
         if wanted is None or not self.lower(unit):
             return None
-        overheads = APART_OVERHEADS if self._kept(now) else OVERHEADS
+        overheads = OVERHEADS_BESIDE_KEPT if self._kept(now) else OVERHEADS
         seconds = overheads * overhead if wanted == AUTO else float(wanted)
         seconds *= self._growth.get(unit.payer, 1.0)
         if self._cancels.get(unit.calls):
@@ -152,6 +145,7 @@ class ClassGuard:
                     entry.waited = True
 
     def started(self, run: Run, seconds: float) -> None:
+        """A run has begun that will take so many seconds by the cost model."""
         self._under_way[run.worker] = _Expected(run, seconds, self.isolation.preempt)
         if self._owed and self._priority(run.units[0]) > self._owed[-1]:
             self._owed.pop()
@@ -177,10 +171,12 @@ class ClassGuard:
             self._growth[unit.payer] = min(LARGEST, GROWTH * self._growth.get(unit.payer, 1.0))
 
     def freed(self, run: Run) -> None:
+        """A run's worker is free again, while its results are being stored: it takes no room any more."""
         if run.worker in self._under_way:
             self._under_way[run.worker].freed = True
 
     def was_cancelled(self, run: Run) -> None:
+        """A run has given way: its worker goes to something more important first."""
         entry = self._under_way.pop(run.worker, None)
         if entry is not None:
             calls = run.units[0].calls

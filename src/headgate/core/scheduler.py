@@ -202,7 +202,7 @@ class Scheduler:
             if self._hiding and self._apart is not None:
                 if self._apart.renounce():
                     return Scheduler.next(self, worker, now)
-                return Idle(min(choice.until, self._apart.lifted(now)))
+                return Idle(min(choice.until, self._apart.lifted()))
             return choice
         self.decisions += 1
         if self.explaining:

@@ -24,7 +24,3 @@ class Isolation:
     @property
     def active(self) -> bool:
         return self.slice is not None or self.preempt or self.keep != 0
-
-
-APART = Isolation(slice=AUTO, preempt=True, keep=AUTO)
-TOGETHER = Isolation()

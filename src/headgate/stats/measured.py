@@ -11,7 +11,6 @@ from headgate.stats.average import ExponentialAverage, ExponentialLine
 from headgate.stats.cost import CostModel
 from headgate.stats.run_costs import RunCosts
 
-Key = tuple[OperatorId, ...]  # a unit, by its operators: it keeps them when it gets another number
 WARM = 30  # runs until a cost on a machine that warms up can be relied on: the first has a weight of 2 % then
 
 
@@ -40,7 +39,9 @@ class Measured:
     run_overhead: float = 0.0
     train: float = 1.0
     fits_overhead: bool = False
-    run_costs: RunCosts = field(default_factory=RunCosts, compare=False)  # of units, by their operators
+    run_costs: RunCosts = field(
+        default_factory=RunCosts, compare=False
+    )  # of units, by their operators: numbers of units change
     _costs: dict[OperatorId, ExponentialLine] = field(default_factory=dict)
     _shares: dict[OperatorId, tuple[ExponentialAverage, ExponentialAverage]] = field(default_factory=dict)
     _selectivities: dict[OperatorId, ExponentialAverage] = field(default_factory=dict)

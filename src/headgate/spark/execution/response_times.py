@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +14,10 @@ import pyarrow as pa
 from headgate.plan.places import Place
 from headgate.spark.compile.leaf_rows import Leaf
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES
+from headgate.spark.machine.recent_results import Floats
 from headgate.spark.store.log.stream_log import StreamLog
 
 SAMPLE = 1000  # arrivals at most that are given for a large result
-
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def arrivals_of(rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> Floats:

@@ -25,8 +25,9 @@ SETTINGS = MappingProxyType(
     {
         # Otherwise Spark would filter a small Arrow table on the driver while it plans, and start no job.
         "spark.sql.execution.arrow.localRelationThreshold": "0",
-        # Adaptive execution and many partitions cost more than they save in jobs of a few thousand rows.
+        # Adaptive execution costs more than it saves in jobs of a few thousand rows.
         "spark.sql.adaptive.enabled": "false",
+        # One task behind a shuffle, however large, leaves the other cores to more important jobs.
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.optimizer.singleTaskExecution.enabled": "true",
         # The default cache of 100 is too small for hundreds of queries, each with its own generated code.

@@ -10,7 +10,7 @@ from headgate.stats.run_costs import FittedCost
 
 
 @dataclass(frozen=True, slots=True)
-class UnitCost:
+class FittedUnit:
     """The fitted costs of a unit, which is a query, a group of queries, or a part of a query."""
 
     name: str
@@ -24,7 +24,7 @@ class CostView:
 
     policy: str
     queries: Mapping[str, tuple[float, float]]  # seconds per tuple, and per run beyond what every run costs
-    units: tuple[UnitCost, ...]
+    units: tuple[FittedUnit, ...]
     run_overhead: float  # seconds of a job, whatever it does
     crowding: float  # how much slower a run is beside another one
     error: float | None  # the median error of predicted run times, relative to what was measured
@@ -46,7 +46,7 @@ def cost_view(scheduler: Scheduler) -> CostView:
             for name, numbers in network.operators.items()
         },
         units=tuple(
-            UnitCost(str(unit), unit.payer, fitted)
+            FittedUnit(str(unit), unit.payer, fitted)
             for unit in scheduler.units
             if (fitted := costs.fitted(unit.calls)) is not None
         ),
