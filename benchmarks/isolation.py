@@ -305,6 +305,7 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=[DEFAULT, "mbd, inversion=dsp", "rr", "fcfs"])
     parser.add_argument("--seconds", type=float, default=25.0)
     parser.add_argument("--warm-up", type=float, default=12.0)
+    parser.add_argument("--compiling", type=float, default=90.0, help="seconds before the first case")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--no-streaming", action="store_true", help="leave out Structured Streaming")
     parser.add_argument("--json", type=Path, help="write everything there")
@@ -315,7 +316,8 @@ def main() -> None:
     found: dict[float, dict[str, Outcome]] = {}
     spark = builder("local[*]", "isolation").config("spark.log.level", "ERROR").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    measured(spark, Case(20, options.policies[0], workers=options.workers), 0.0, options.warm_up)  # Java compiles
+    # Java compiles what is used often, and takes its time: without this the first cases would be several times slower.
+    measured(spark, Case(20, options.policies[0], workers=options.workers), 0.0, options.compiling)
     for rate in options.rates:
         cases = {ALONE: Case(rate, options.policies[0], alone=True, workers=options.workers)}
         cases |= {policy: Case(rate, policy, workers=options.workers) for policy in options.policies}

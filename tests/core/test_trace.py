@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -205,8 +205,8 @@ def test_a_decision_is_explained_as_recorded_and_by_replay(policy: str, name: st
     whys = recorded_whys(lines)
     assert len(whys) == records.decisions
     for number in (1, 2, 17, records.decisions):
-        assert explain_decision(lines, number) == whys[number - 1]
-        assert asdict(explain_decision(stripped(lines), number)) == asdict(whys[number - 1])
+        for trace in (lines, stripped(lines)):
+            assert replace(explain_decision(trace, number), waiting=()) == whys[number - 1]
 
 
 def test_a_trace_without_explanations_repeats_too(lines: list[str]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from headgate.core.queues import Log, TupleQueue
+from headgate.model import Take
 from headgate.plan.network import Edge, Network
 from headgate.stats import Measured
 
@@ -29,6 +30,27 @@ class NetworkQueues:
         for number, edge in network.edges.items():
             if number not in self.queues:
                 self.queues[number] = self._open(edge, measured, backlog.get(number, ()))
+
+    def give_back(self, takes: Sequence[Take]) -> list[TupleQueue]:
+        """Let the tuples that a run took wait again; returns the queues that got some."""
+        given = []
+        for number, first, behind in reversed(takes):
+            queue = self.queues.get(number)
+            if queue is None or queue.pinned is None or queue.position != behind:
+                continue  # its query was removed meanwhile, and perhaps added again
+            queue.give_back(first)
+            for state in queue.states:
+                if queue is not state.queue:
+                    state.queue = None
+            given.append(queue)
+        self.unpin(takes)
+        return given
+
+    def unpin(self, takes: Iterable[Take]) -> None:
+        """Forget where a run took tuples: they cannot be given back any more."""
+        for number, _, _ in takes:
+            if (queue := self.queues.get(number)) is not None:
+                queue.pinned = None
 
     def _open(self, edge: Edge, measured: Measured, backlog: Chunks) -> TupleQueue:
         """A queue at the end of its stream's log, or in a log of its own if it has a backlog."""

@@ -93,7 +93,7 @@ class Log:
 class TupleQueue:
     """A position in a log before an operator, and the tuples that wait beyond it."""
 
-    __slots__ = ("chunk", "head", "id", "log", "marks", "pinned", "position", "states", "upto")
+    __slots__ = ("chunk", "head", "id", "log", "marks", "pinned", "position", "released", "states", "upto")
 
     def __init__(self, number: QueueId, log: Log) -> None:
         self.id = number
@@ -104,6 +104,7 @@ class TupleQueue:
         self.head = _NONE
         self.marks: list[int] = []  # offsets up to which held tuples were released: windows close there
         self.pinned: int | None = None  # the chunk to which a run under way may give tuples back
+        self.released: float | None = None  # when held tuples were last released
         self.states: list[UnitState] = []
         log.queues.append(self)
         log.asleep.append(self)
@@ -165,6 +166,11 @@ class TupleQueue:
         del self.marks[: bisect_right(self.marks, self.position)]
         place = bisect_right(self.marks, self.position + count)
         return (self.marks[max(0, place - 1)] if self.marks else self.limit) - self.position
+
+    def pin(self) -> None:
+        """Keep what is taken from now on, so that it can be given back."""
+        if self.head != _NONE:
+            self.pinned = self.chunk
 
     def give_back(self, first: int) -> None:
         """Move back to an offset in the chunk that was pinned before the tuples beyond it were taken."""

@@ -34,7 +34,7 @@ from headgate.model import (
     Outcome,
     Produced,
     Run,
-    Take,
+    Taken,
     Train,
     Unit,
     UnitId,
@@ -91,6 +91,7 @@ class Scheduler:
         self.stats = Stats(network, self.measured)
         self.explaining = False  # compute `why` at every decision
         self.why: Why | None = None
+        self.taken: Taken | None = None  # what the newest run took; only while explaining
         self.running: dict[WorkerId, Run] = {}
         self.decisions = 0
         self.runs = 0
@@ -137,6 +138,8 @@ class Scheduler:
         queue = self._queues[event.queue]
         if self._grown is not None:
             self._grown(self._view, (queue.id,))
+        if event.upto > (queue.upto or 0):
+            queue.released = now
         if queue.hold_beyond(event.upto):
             for state in queue.states:
                 if queue is not state.queue:
@@ -227,7 +230,7 @@ class Scheduler:
         for queue_number, chunks in produced:
             self._append(queue_number, chunks)
         if self._apart is not None:
-            self._unpin(run)
+            self._network_queues.unpin(run.takes)
             self._apart.ended(run, self._ready.values())
         self._unblock(worker, units[0])
         if self.learn:
@@ -254,17 +257,9 @@ class Scheduler:
         del self.running[run.worker]
         if self._wants_finished and run.worker not in self._stale:
             self.policy.finished(self._view, run, outcome)
-        for number, first, behind in reversed(run.takes):
-            queue = self._queues.get(number)
-            if queue is None or queue.pinned is None or queue.position != behind:
-                continue  # its query was removed meanwhile, and perhaps added again
-            queue.give_back(first)
-            for state in queue.states:
-                if queue is not state.queue:
-                    state.queue = None
+        for queue in self._network_queues.give_back(run.takes):
             if self._grown is not None:
-                self._grown(self._view, (number,))
-        self._unpin(run)
+                self._grown(self._view, (queue.id,))
         self._predicted.pop(run.worker, None)
         if self._apart is not None:
             self._apart.was_cancelled(run)
@@ -282,6 +277,15 @@ class Scheduler:
                 if (queue.head if queue is not None else state.oldest) != _NONE:
                     unit = self._ready[state.id] = state.unit
                     self._notify_ready(self._view, unit)
+
+    @property
+    def wants_answers(self) -> bool:
+        """Whether response times are to be told (`Outcome.answered`)."""
+        return self.policy.wants_answers
+
+    def predicted(self, worker: WorkerId) -> float | None:
+        """How many seconds the run under way on a worker takes by the cost model, if that is known."""
+        return self._predicted.get(worker, (0, None))[1]
 
     def is_lower(self, unit: Unit) -> bool:
         """Whether a unit belongs to a class below the highest one, and classes are to be kept apart."""
@@ -314,9 +318,12 @@ class Scheduler:
         queue, train = state.queue, choice.train or self.train
         if self._apart is not None:
             train = self._cut(self._apart, state, train)
+        if self.explaining:
+            self.taken = state.taken()
+        pins = self._apart is not None and self._pin((state,))
         takes = (queue.take_one(),) if queue is not None and train.at_most == 1 else state.takes(train)
-        if self._apart is not None:
-            self._unpin_untaken(state, takes)
+        if pins:
+            state.unpin_all_but(takes)
         ready = self._ready
         for held in state.blocks:
             held.blocked += 1
@@ -334,13 +341,15 @@ class Scheduler:
         """Start several units as one run."""
         states = [self._states[unit.id] for unit in choice.units]
         train = choice.train or self.train
-        if self._apart is not None:
-            for state in states:
-                self._pin(state)
+        if self.explaining:
+            parts = [state.taken() for state in states]
+            released = [part.released for part in parts if part.released is not None]
+            self.taken = Taken(min(part.oldest for part in parts), max(released, default=None))
+        pins = self._pin(states)
         takes = tuple(take for state in states for take in state.takes(train))
-        if self._apart is not None:
+        if pins:
             for state in states:
-                self._unpin_untaken(state, takes)
+                state.unpin_all_but(takes)
         calls = tuple(dict.fromkeys(call for unit in choice.units for call in unit.calls))
         holding = tuple({id(held): held for state in states for held in state.blocks}.values())
         for held in holding:
@@ -386,32 +395,20 @@ class Scheduler:
         return self._view
 
     def _cut(self, apart: ClassGuard, state: UnitState, train: Train) -> Train:
-        """A train that fits the slice of its class; its tuples may have to be given back."""
-        self._pin(state)
+        """A train that fits the slice of its class."""
         model = self.stats.model(state.unit)
         seconds = apart.seconds(state.unit, model, self.measured.run_overhead, self._view.now)
         if seconds is None or (train.fits is not None and train.fits <= seconds):
             return train
         return replace(train, fits=seconds)
 
-    def _pin(self, state: UnitState) -> None:
-        if self.policy.isolation.preempt:
-            for queue in state.queues:
-                if queue.head != _NONE:
-                    queue.pinned = queue.chunk
-
-    def _unpin_untaken(self, state: UnitState, takes: Iterable[Take]) -> None:
-        """Let go of queues from which a run takes nothing, as the tuples of another input are older."""
-        if self.policy.isolation.preempt and len(state.queues) > 1:
-            taken = {number for number, _, _ in takes}
-            for queue in state.queues:
-                if queue.id not in taken:
-                    queue.pinned = None
-
-    def _unpin(self, run: Run) -> None:
-        for number, _, _ in run.takes:
-            if (queue := self._queues.get(number)) is not None:
-                queue.pinned = None
+    def _pin(self, states: Iterable[UnitState]) -> bool:
+        """Keep what a run takes until it has ended, if runs may be cancelled; says whether they may."""
+        pins = self._apart is not None and self.policy.isolation.preempt
+        if pins:
+            for state in states:
+                state.pin()
+        return pins
 
     # -- what is ready -----------------------------------------------------------------------------------------
 

@@ -53,6 +53,10 @@ class RecordingScheduler(Scheduler):
         self._write = write
         self._line(header(self))
 
+    @property
+    def wants_answers(self) -> bool:
+        return True  # a trace tells when results came, whatever the policy decides by
+
     def event(self, event: Event, now: float) -> None:
         super().event(event, now)
         self._line({"now": now, "event": type(event).__name__, **_event_fields(event)})
@@ -62,7 +66,8 @@ class RecordingScheduler(Scheduler):
         answer = super().next(worker, now)
         line: dict[str, Any] = {"now": now, "next": worker, **_answer(answer)}
         if self.why is not None:
-            line["why"] = {key: value for key, value in asdict(self.why).items() if value}
+            told = asdict(replace(self.why, waiting=()))  # a replay tells who else waited: that would be long
+            line["why"] = {key: value for key, value in told.items() if value}
         self._line(line)
         return answer
 
@@ -132,14 +137,15 @@ def replay_trace(lines: Iterable[str], policies: Sequence[str] = ()) -> TraceRep
 
     `policies` are loaded policies of files that may stand for those the trace names, by file name and class.
     """
-    calls, differences = 0, []
-    trace_calls = _TraceCalls(lines, policies)
+    calls = 0
+    trace_calls = TraceCalls(lines, policies)
+    differences = trace_calls.differences
     try:
         for calls, (line, answer) in enumerate(trace_calls.answers(), 1):  # noqa: B007
             if answer is not None:
                 recorded = {key: line[key] for key in ("run", "idle") if key in line}
                 if (replayed := _answer(answer)) != recorded:
-                    differences.append(f"line {trace_calls.number}: recorded {recorded}, replayed {replayed}")
+                    trace_calls.differs(f"recorded {recorded}, replayed {replayed}")
     except HeadgateError as error:
         if not differences:
             raise
@@ -149,29 +155,28 @@ def replay_trace(lines: Iterable[str], policies: Sequence[str] = ()) -> TraceRep
 
 
 def explain_decision(lines: Iterable[str], number: int, policies: Sequence[str] = ()) -> Why:
-    """Why the decision of that number (from 1) was made: as recorded, else by replay up to it."""
-    trace_calls = _TraceCalls(lines, policies)
+    """Why the decision of that number (from 1) was made, by replay up to it."""
+    trace_calls = TraceCalls(lines, policies)
     scheduler = trace_calls.scheduler
     scheduler.explaining = True
-    for line, answer in trace_calls.answers():
-        if isinstance(answer, Run) and scheduler.decisions == number:
-            if "why" in line:
-                return Why(**line["why"])
-            if scheduler.why is not None:
-                return scheduler.why
+    for _, answer in trace_calls.answers():
+        if isinstance(answer, Run) and scheduler.decisions == number and scheduler.why is not None:
+            return scheduler.why
     raise HeadgateError(f"there is no decision {number}", hint=f"the trace has {scheduler.decisions}, counted from 1")
 
 
-class _TraceCalls:
+class TraceCalls:
     """Feeds the calls of a trace to a fresh scheduler."""
 
     def __init__(self, lines: Iterable[str], policies: Sequence[str]) -> None:
         self._lines = iter(lines)
         self._policies = policies
         self.number = 0
+        self.differences: list[str] = []
         first = self._read()
         if first is None or first.get("trace") != VERSION:
             raise HeadgateError("this is not a trace of this version", hint="record one with --record t.jsonl")
+        self.header = first
         try:
             self.scheduler = _scheduler({**first, "policy": _replayable(first["policy"], policies)})
         except _DAMAGE_ERRORS as error:
@@ -187,6 +192,13 @@ class _TraceCalls:
             except HeadgateError as error:
                 raise error.at(f"line {self.number}") from None
 
+    def state(self) -> dict[str, Any]:
+        """The header of a trace that would begin now."""
+        return header(self.scheduler)
+
+    def differs(self, how: str) -> None:
+        self.differences.append(f"line {self.number}: {how}")
+
     def _damaged(self, message: str) -> HeadgateError:
         return HeadgateError(message, where=f"line {self.number}", hint="the trace is damaged: record it again")
 
@@ -199,7 +211,8 @@ class _TraceCalls:
         elif "to_cancel" in line:
             run = scheduler.to_cancel(now)
             if run is None or run.id != line["to_cancel"]:
-                raise HeadgateError(f"run {line['to_cancel']} was cancelled, but is not in the replay")
+                replayed = "none" if run is None else f"run {run.id}"
+                self.differs(f"recorded that run {line['to_cancel']} is to be cancelled, replayed {replayed}")
         elif "cancelled" in line:
             scheduler.cancelled(_outcome(line, line["cancelled"], scheduler), now)
         elif "freed" in line:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from headgate.model import OperatorId, Queue, QueueId, Run, Take, Train, Unit, UnitId, WorkerId
+from headgate.model import OperatorId, Queue, QueueId, Run, Take, Taken, Train, Unit, UnitId, WorkerId
 from headgate.stats import Stats
 
 if TYPE_CHECKING:
     from headgate.core.queues import TupleQueue
+
+_NONE = float("inf")
 
 
 class UnitState:
@@ -70,6 +72,25 @@ class UnitState:
             left -= behind - first
             taken[queue.id] = (queue.id, taken[queue.id][1] if queue.id in taken else first, behind)
         return list(taken.values())
+
+    def taken(self) -> Taken:
+        """When the tuples came that a run would take now."""
+        waiting = [queue for queue in self.queues if queue.head != _NONE]
+        released = [queue.released for queue in waiting if queue.upto is not None and queue.released is not None]
+        return Taken(min((queue.head for queue in waiting), default=0.0), max(released, default=None))
+
+    def pin(self) -> None:
+        """Keep the tuples that a run takes now: it may be cancelled, and then give them back."""
+        for queue in self.queues:
+            queue.pin()
+
+    def unpin_all_but(self, takes: Iterable[Take]) -> None:
+        """Let go of queues from which the run takes nothing, as the tuples of another input are older."""
+        if len(self.queues) > 1:
+            taken = {number for number, _, _ in takes}
+            for queue in self.queues:
+                if queue.id not in taken:
+                    queue.pinned = None
 
     def _count(self, train: Train, waiting: int, queue: TupleQueue | None = None) -> int:
         count = train.size(waiting)

@@ -40,15 +40,18 @@ from headgate.model.schedule import (
     QueueId,
     Run,
     Take,
+    Taken,
     Train,
     Unit,
     UnitId,
+    WaitingUnit,
     Why,
     Work,
     WorkerId,
 )
 from headgate.model.spec import Spec, Value, seconds
 from headgate.model.stream import EventTime, Stream, Table
+from headgate.model.target import Target
 from headgate.model.window import Window
 
 __all__ = [
@@ -91,11 +94,14 @@ __all__ = [
     "Table",
     "TableJoin",
     "Take",
+    "Taken",
+    "Target",
     "Train",
     "Union",
     "Unit",
     "UnitId",
     "Value",
+    "WaitingUnit",
     "Why",
     "Window",
     "Work",

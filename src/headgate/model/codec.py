@@ -6,11 +6,11 @@ from dataclasses import MISSING, fields, is_dataclass
 from math import inf
 from typing import Any
 
-from headgate.model import operator, qos, query, schedule, stream, window
+from headgate.model import operator, qos, query, schedule, stream, target, window
 
 _CLASSES: dict[str, type] = {
     member.__name__: member
-    for module in (operator, qos, query, schedule, stream, window)
+    for module in (operator, qos, query, schedule, stream, target, window)
     for member in vars(module).values()
     if isinstance(member, type) and is_dataclass(member)
 }

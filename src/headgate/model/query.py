@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from headgate.model.operator import Operator
 from headgate.model.qos import QoS
+from headgate.model.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,7 @@ class QueryClass:
     name: str
     priority: float = 1.0
     lag: str | None = None  # for its queries that say nothing of theirs
+    target: Target | None = None  # likewise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +38,4 @@ class Query:
     since: str = "now"
     once: bool = False
     lag: str | None = None  # "skip, tuples=100000"
+    target: Target | None = None  # how soon its results are wanted

@@ -177,6 +177,13 @@ class Work(NamedTuple):
     results: float
 
 
+class Taken(NamedTuple):
+    """When the tuples of a run came."""
+
+    oldest: float  # arrival of the oldest one
+    released: float | None = None  # when the newest of them could be taken, if a window held them until then
+
+
 class Outcome(NamedTuple):
     """What became of a run; `answered` is told only to policies that want it."""
 
@@ -190,8 +197,20 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingUnit:
+    """A unit that was ready at a decision, and was not chosen."""
+
+    unit: str
+    query_class: ClassId
+    queries: tuple[QueryId, ...]
+    tuples: int
+    oldest: float  # arrival of its oldest tuple
+    numbers: dict[str, float] = field(default_factory=dict)  # by which the policy compares it
+
+
+@dataclass(frozen=True, slots=True)
 class Why:
-    """A decision in numbers: the winner's and the runner-up's."""
+    """A decision in numbers: the winner's and the runner-up's, and others that waited (not all, if they are many)."""
 
     policy: str
     rule: str
@@ -199,6 +218,8 @@ class Why:
     numbers: dict[str, float] = field(default_factory=dict)
     runner_up: str | None = None
     runner_up_numbers: dict[str, float] = field(default_factory=dict)
+    reason: str = ""  # in words, where numbers do not say it: whose turn it was, and whose is next
+    waiting: tuple[WaitingUnit, ...] = ()
 
     def __str__(self) -> str:
         def shown(name: str, numbers: dict[str, float]) -> str:

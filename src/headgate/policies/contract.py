@@ -11,17 +11,34 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
-from headgate.model import Choice, Idle, Level, Outcome, Queue, QueueId, Run, Spec, Train, Unit, UnitId, Why, WorkerId
+from headgate.model import (
+    Choice,
+    Idle,
+    Level,
+    Outcome,
+    Queue,
+    QueueId,
+    Run,
+    Spec,
+    Train,
+    Unit,
+    UnitId,
+    WaitingUnit,
+    Why,
+    WorkerId,
+)
 from headgate.model.isolation import Isolation
 from headgate.plan.network import Network
 from headgate.policies.settings import ISOLATION, TRAIN, Setting, level_setting, read_isolation, read_train
 from headgate.stats import Stats
 
+MOST_TOLD = 8  # units that a decision tells of, beside the one that was chosen
 Cut = Callable[[Level], Sequence[Unit]]  # the units of a level
 
 
@@ -172,7 +189,8 @@ class Policy(ABC):
     def explain(self, view: View, choice: Choice) -> Why:
         """The decision in numbers; to be asked before the decision is carried out."""
         winner = choice.units[0]
-        second = self.runner_up(view, {unit.id for unit in choice.units})
+        chosen = {unit.id for unit in choice.units}
+        second = self.runner_up(view, chosen)
         return Why(
             str(self),
             self.rule,
@@ -180,7 +198,16 @@ class Policy(ABC):
             self.numbers(view, winner),
             str(second) if second else None,
             self.numbers(view, second) if second else {},
+            waiting=tuple(self._waiting(view, chosen, second)),
         )
+
+    def _waiting(self, view: View, chosen: Collection[UnitId], second: Unit | None) -> Iterator[WaitingUnit]:
+        """Units that were ready and not chosen, the runner-up and those that have waited longest first."""
+        others = [unit for number, unit in view.ready.items() if number not in chosen]
+        for unit in nsmallest(MOST_TOLD, others, key=lambda unit: (unit is not second, view.oldest(unit))):
+            yield WaitingUnit(
+                str(unit), unit.payer, unit.queries, view.waiting(unit), view.oldest(unit), self.numbers(view, unit)
+            )
 
 
 def _number(stats: Stats, need: str, unit: Unit) -> float | None:

@@ -80,7 +80,14 @@ class Guarded(Policy):
         return choice
 
     def explain(self, view: View, choice: Choice) -> Why:
-        return self._guard(self.inner.explain, Why(str(self), "", str(choice.units[0])), view, choice)
+        try:
+            return self.inner.explain(view, choice)
+        except Exception as error:  # it has decided, and that is what counts
+            return self._unexplained(error, choice)
+
+    def _unexplained(self, error: Exception, choice: Choice) -> Why:
+        reason = f"the policy could not explain: {failure_text(error, type(self.inner))}"
+        return Why(str(self), "", str(choice.units[0]), reason=reason)
 
     def report(self) -> str:
         """The policy's error, with the place in its code."""
@@ -105,6 +112,9 @@ class Guarded(Policy):
 
 class Checked(Guarded):
     """Forwards every call to another policy; what it raises becomes one line with the place in the policy's code."""
+
+    def _unexplained(self, error: Exception, choice: Choice) -> Why:
+        return self._failed(error, None)  # type: ignore[no-any-return]
 
     def _failed(self, error: Exception, otherwise: Any) -> Any:
         raise HeadgateError(self._failure(error), hint="correct the policy") from error

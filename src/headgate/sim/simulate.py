@@ -272,7 +272,7 @@ class Simulation:
         """Adapt to a network or policy that may have changed."""
         network = self.scheduler.network
         self.machine.follow(network)
-        self.machine.tells_answers = self.scheduler.policy.wants_answers
+        self.machine.tells_answers = self.scheduler.wants_answers
         self._preempts = self.scheduler.policy.isolation.preempt
         queues = [edge.stream for edge in network.edges.values()]
         self._readers = {name: (queues.count(name), stream.bytes) for name, stream in network.streams.items()}

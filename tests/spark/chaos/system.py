@@ -30,9 +30,8 @@ from headgate.spark.execution.recovery import complete
 from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
-from headgate.spark.machine.context import Notice, Out
+from headgate.spark.machine.context import Note, Out
 from headgate.spark.machine.interfaces import key
-from headgate.spark.machine.lifecycle import Transition
 from headgate.spark.machine.tasks import (
     BACKGROUND,
     COMMIT,
@@ -73,7 +72,7 @@ class System:
         self.mailbox: deque[m.Message] = deque()
         self.lanes: dict[str, deque[Task]] = {}
         self.replies: list[Reply] = []
-        self.notes: list[Transition | Notice] = []
+        self.notes: list[Note] = []
         self.layouts: dict[str, Layout] = {}  # the newest form of each query, for the oracle
         self.owing: set[str] = set()  # queries with committed rows that could not be put inside
         self.spark_is_gone = False

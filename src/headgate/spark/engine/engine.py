@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from headgate.history.ring import HistoryRing
 from headgate.model import (
     HeadgateError,
     Operator,
@@ -114,7 +115,7 @@ class Engine:
             raise
         self.ingest = StreamIngest(self.directory, self.now)
         self.sinks = OpenSinks(self.directory, self._table_call)
-        self._recorder = Recorder(Journal(self.directory.journal), record)
+        self._recorder = Recorder(Journal(self.directory.journal), HistoryRing(self.directory.history), record)
         self._evaluator = self._new_evaluator()
         scheduler = new_scheduler(
             self.settings.policy,

@@ -11,8 +11,7 @@ from math import inf
 from typing import Any
 
 from headgate.model import HeadgateError, closed
-from headgate.spark.machine.context import Notice
-from headgate.spark.machine.lifecycle import Transition
+from headgate.spark.machine.context import Note, Out
 from headgate.spark.machine.machine import Machine
 from headgate.spark.machine.messages import Answer, CancelWait, Command, Message, TimePassed
 from headgate.spark.machine.tasks import (
@@ -76,7 +75,7 @@ class Owner:
         perform: Callable[[Task], Any],
         write: Callable[[Sequence[WriteCommit]], Sequence[Any]],
         now: Callable[[], float],
-        note: Callable[[Transition | Notice], None],
+        note: Callable[[Note], None],
         workers: int,
         group: int,
     ) -> None:
@@ -157,7 +156,7 @@ class Owner:
         except queue.Empty:
             return TimePassed()
 
-    def _send(self, output: Task | Reply | Transition | Notice) -> None:
+    def _send(self, output: Out) -> None:
         if isinstance(output, Reply):
             future = self._futures.pop(output.ticket, None)
             if future is None:

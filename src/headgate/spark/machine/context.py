@@ -10,6 +10,7 @@ from itertools import count
 from math import inf
 from typing import Any
 
+from headgate.history.records import Record
 from headgate.model import unknown
 from headgate.spark.machine.interfaces import RememberedQuery
 from headgate.spark.machine.lifecycle import TRANSITIONS, Life, QueryState, Transition
@@ -29,7 +30,8 @@ class Notice:
     fields: Mapping[str, object]
 
 
-Out = Task | Reply | Transition | Notice
+Note = Transition | Notice | Record  # what the recorder writes
+Out = Task | Reply | Note
 
 
 class MachineContext:
@@ -83,6 +85,10 @@ class MachineContext:
     def log(self, level: str, text: str, **fields: object) -> None:
         """Write an entry to the program's log."""
         self._out.append(Notice(level, text, fields))
+
+    def record(self, record: Record) -> None:
+        """Add a record to the history."""
+        self._out.append(record)
 
     def take_output(self) -> list[Out]:
         """Remove and return the output collected since the last call."""

@@ -22,7 +22,8 @@ class Delivery:
 
     def __init__(self, context: MachineContext) -> None:
         self.outboxes: dict[int, Outbox] = {}
-        self.suspend: Callable[[Life, str], None]  # set by the machine, as are the next two
+        self.note_delivery: Callable[[str, int], None]  # set by the machine, as are the next three
+        self.suspend: Callable[[Life, str], None]
         self.wait_for_sink: Callable[[Life], None]  # stop running a query whose outbox is full
         self.go_on: Callable[[Life], None]
         self._letters: dict[str, Outbox] = {}
@@ -95,6 +96,8 @@ class Delivery:
 
     def _delivered(self, outbox: Outbox, answer: Answer) -> None:
         if answer.error is None:
+            if outbox.sink != LETTERS:
+                self.note_delivery(outbox.query, outbox.newest_in_delivery)
             outbox.delivered()
             self.pump(outbox)
             life = self._life(outbox)

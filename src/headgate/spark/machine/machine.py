@@ -24,6 +24,7 @@ from headgate.spark.machine.maintenance import Maintenance
 from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.repositioning import Repositioning
+from headgate.spark.machine.run_history import RunHistory
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.shutdown import Shutdown
@@ -52,7 +53,8 @@ class Machine:
         self.scheduling = Scheduling(self.context, scheduler, facts)
         self.delivery = Delivery(self.context)
         self.context.newest_commit = commits
-        self.runs = Runs(self.context, self.scheduling, self.delivery, workers)
+        self.history = RunHistory(self.scheduling, self.context.record)
+        self.runs = Runs(self.context, self.scheduling, self.delivery, self.history, workers)
         self.preparation = Preparation(self.context, self.scheduling, self.runs, facts)
         self.lag_limits = LagLimits(self.context, self.scheduling)
         self.maintenance = Maintenance(self.context, self.runs, self.delivery, self.preparation)
@@ -83,6 +85,7 @@ class Machine:
         """Set the calls from parts to those that are built after them."""
         self.runs.prepare = lambda life: self.preparation.prepare(life, "tries again")
         self.delivery.suspend = self.runs.suspend
+        self.delivery.note_delivery = self.history.delivered
         self.delivery.wait_for_sink = self._wait_for_sink
         self.delivery.go_on = self._go_on
         self.declarations.table_declared = self.starting.table_declared
@@ -144,6 +147,7 @@ class Machine:
 
     def _appended(self, message: m.Appended) -> None:
         self.scheduling.appended(message.stream, message.end, message.chunks)
+        self.history.arrived(message.stream, message.chunks)
         for life in self.lag_limits.must_skip(message.stream):
             if life.settled and not life.deferred:  # otherwise the next append asks again
                 self.repositioning.skip(life)

@@ -60,6 +60,11 @@ class Outbox:
             self.size -= self.waiting.popleft()[2]
         self.in_delivery = 0
 
+    @property
+    def newest_in_delivery(self) -> int:
+        """The newest commit whose results the sink is taking."""
+        return self.waiting[self.in_delivery - 1][0]
+
     def refused(self, error: str) -> None:
         self.in_delivery = 0
         self.error = error

@@ -17,6 +17,7 @@ from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.interfaces import key, keyed
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
+from headgate.spark.machine.run_history import RunHistory
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import (
     HIGHEST_POOL,
@@ -45,7 +46,14 @@ FIRST_WAIT = 0.1  # seconds before the first repetition; each further one waits 
 class Runs:
     """The active runs. A worker is free again as soon as it has handed over its results, before they are committed."""
 
-    def __init__(self, context: MachineContext, scheduling: Scheduling, delivery: Delivery, workers: int) -> None:
+    def __init__(
+        self,
+        context: MachineContext,
+        scheduling: Scheduling,
+        delivery: Delivery,
+        history: RunHistory,
+        workers: int,
+    ) -> None:
         self.workers = workers
         self.runs = 0  # committed so far
         self.jobs = 0  # that Spark has run for them
@@ -62,7 +70,7 @@ class Runs:
         self._free = workers
         self._ask_again_at = inf  # when the policy wants to be asked again, even without a message
         self._tasks: deque[tuple[Task, Then]] = deque()  # that wait for a worker
-        self._context, self._scheduling, self._delivery = context, scheduling, delivery
+        self._context, self._scheduling, self._delivery, self._history = context, scheduling, delivery, history
 
     # -- workers -----------------------------------------------------------------------------------------------
 
@@ -102,6 +110,7 @@ class Runs:
                 self._ask_again_at = run.until
                 self._context.call_at(run.until, self._ask_again)
             return False
+        self._history.began(run)
         active_run = self.active_runs[slot] = ActiveRun.of(run, self._context.lives)
         for life in active_run.members:
             life.under_way += 1
@@ -208,6 +217,7 @@ class Runs:
             life.report({failure.key for failure in result.failures})
             life.failures = 0
             active_run.response_times[life.name] = self.add_result(life, result, written)
+            self._history.committed(active_run, result, written)
             if (name := result.portion.fragment.feeds_name) is not None and result.intermediate is not None:
                 if name in written.unappended:
                     life.unappended.append((name, *written.unappended[name]))
@@ -236,7 +246,7 @@ class Runs:
         tally.recent.add(written.at, times)
         if result.output is not None:
             self._delivery.put(life, written.number, result.output, result.size)
-        if not self._scheduling.scheduler.policy.wants_answers:
+        if not self._scheduling.scheduler.wants_answers:
             return ()
         return tuple(times[:: 1 + times.size // ANSWERS].tolist())  # policies look at averages
 
@@ -254,6 +264,7 @@ class Runs:
         del self.active_runs[active_run.run.worker]
         outcome = Outcome(active_run.run, active_run.seconds, _GAVE_WAY)
         self._scheduling.scheduler.cancelled(outcome, self._context.now)
+        self._history.ended(active_run, outcome, cancelled=True)
         self._log(active_run.run, len(active_run.members), outcome)
         self._leave_members(active_run, outcome)
 
@@ -263,9 +274,10 @@ class Runs:
         self.run_seconds += active_run.seconds
         outcome = Outcome(active_run.run, self._context.now - active_run.run.began, error)
         if error is None:
-            outcome = active_run.outcome(scheduler.measured.fixed(active_run.run), scheduler.policy.wants_answers)
+            outcome = active_run.outcome(scheduler.measured.fixed(active_run.run), scheduler.wants_answers)
         del self.active_runs[active_run.run.worker]
         scheduler.finished(outcome, self._context.now)
+        self._history.ended(active_run, outcome)
         self._log(active_run.run, len(active_run.members), outcome)
         self._leave_members(active_run, outcome)
 

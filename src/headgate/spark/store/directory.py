@@ -10,6 +10,7 @@
     results/QUERY/      files with the results of a query (see `sinks.result_files`)
     checkpoints/NAME/   Spark's checkpoint of a stream that is fed by Structured Streaming
     journal/            how the states of queries have changed (see `journal`)
+    history/            decisions and runs of the last ten minutes (see `headgate.history.ring`)
     costs.json          the measured costs of queries, for people to read
     spark.log           the log of Spark, if the engine has started it; spark.log.1 has the lines before
 
@@ -45,7 +46,7 @@ from headgate.spark.store.kill_points import at
 VERSION_FILE, LOCK = "headgate.json", "lock"
 VERSION = 3
 FORMER = (1, 2)  # versions that can be read too; opening such a directory writes its catalog and the new version
-# Older directories have no folder `journal`: it is created when the journal is written.
+# Older directories have no folders `journal` and `history`: they are created when they are written.
 FOLDERS = (
     "streams",
     "deadletters",
@@ -54,6 +55,7 @@ FOLDERS = (
     "waiting",
     "results",
     "journal",
+    "history",
 )
 # May be there before the version is written, as Spark starts first, or if writing it was interrupted.
 FILES = (LOCK, "spark.log", "spark.log.1", VERSION_FILE + TEMPORARY)
@@ -112,6 +114,10 @@ class DataDirectory:
     @property
     def journal(self) -> Path:
         return self.path / "journal"
+
+    @property
+    def history(self) -> Path:
+        return self.path / "history"
 
     @property
     def spark_log(self) -> Path:

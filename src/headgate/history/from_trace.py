@@ -1,0 +1,80 @@
+"""A trace as a history: its calls are repeated, and what the scheduler does is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from headgate.core.scheduler import Scheduler
+from headgate.core.trace import TraceCalls
+from headgate.history.history import History
+from headgate.history.records import Answer, Arrivals, Record, RunRecord, Setting
+from headgate.model import Run
+
+
+def history_of_trace(lines: Iterable[str], policies: Sequence[str] = ()) -> History:
+    """The history that a trace tells; `policies` as in `core.trace.replay_trace`."""
+    return History.of(_records(lines, policies))
+
+
+def _records(lines: Iterable[str], policies: Sequence[str]) -> Iterator[Record]:
+    calls = TraceCalls(lines, policies)
+    scheduler = calls.scheduler
+    scheduler.explaining = True
+    yield Setting(0.0, 0.0, calls.header)
+    under_way: dict[int, dict[str, Any]] = {}
+    freed: dict[int, float] = {}
+    for line, answer in calls.answers():
+        now = line["now"]
+        if isinstance(answer, Run):
+            under_way[answer.id] = _begun(scheduler, answer)
+        elif "finished" in line or "cancelled" in line:
+            number: int = line["finished"] if "finished" in line else line["cancelled"]
+            yield _ended(line, under_way.pop(number), freed.pop(number, now), now)
+        elif "freed" in line:
+            freed[line["freed"]] = now
+        elif line.get("event") == "Arrived":
+            yield Arrivals(now, line["stream"], ((line["arrival"], line["tuples"]),))
+        elif "event" in line and line["event"] not in ("Frontier", "StatisticsChanged"):
+            yield Setting(now, 0.0, calls.state())
+
+
+def _begun(scheduler: Scheduler, run: Run) -> dict[str, Any]:
+    unit, taken = run.units[0], scheduler.taken
+    assert taken is not None, "the scheduler explains"
+    return {
+        "id": run.id,
+        "worker": run.worker,
+        "unit": " and ".join(map(str, run.units)),
+        "query_class": unit.payer,
+        "queries": tuple(dict.fromkeys(query for unit in run.units for query in unit.queries)),
+        "tuples": run.tuples,
+        "oldest": taken.oldest,
+        "began": run.began,
+        "predicted": scheduler.predicted(run.worker),
+        "takes": run.takes,
+        "released": taken.released,
+        "decision": scheduler.decisions,
+        "why": scheduler.why,
+    }
+
+
+def _ended(line: dict[str, Any], begun: dict[str, Any], evaluated: float, now: float) -> RunRecord:
+    release = begun.pop("released")
+    answers = {
+        query: Answer(len(times), now - sum(times) / len(times), now - max(times), release)
+        for query, times in line.get("answered", ())
+        if times
+    }
+    jobs, read, _ = line.get("work", (0.0, 0.0, 0.0))
+    return RunRecord(
+        **begun,
+        evaluated=min(evaluated, now),
+        ended=now,
+        jobs=jobs,
+        read=read,
+        answers=answers,
+        cancelled="cancelled" in line,
+        error=line.get("error"),
+        operators=tuple((operator, taken, out) for operator, taken, out, *_ in line.get("operators", ())),
+    )

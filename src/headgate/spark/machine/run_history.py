@@ -1,0 +1,121 @@
+"""Writes down what the scheduler decides and what becomes of it: the history that `headgate why` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from headgate.core.trace import header
+from headgate.history.records import Answer, Arrivals, Delivery, Record, RunRecord, Setting
+from headgate.model import Outcome, Run, Taken, Why
+from headgate.spark.machine.active_run import ActiveRun
+from headgate.spark.machine.scheduling import Scheduling
+from headgate.spark.machine.tasks import PortionResult, WrittenCommit
+
+EVERY = 1.0  # seconds whose arrivals are written down together at most
+PER_QUERY = 0.01  # seconds more between two settings, whose size grows with the queries
+
+
+class RunHistory:
+    """Turns runs, arrivals and deliveries into records, which `write` gets."""
+
+    def __init__(self, scheduling: Scheduling, write: Callable[[Record], None]) -> None:
+        self._scheduling, self._context, self._write = scheduling, scheduling.context, write
+        self._scheduler = scheduling.scheduler
+        self._scheduler.explaining = True
+        self._origin: float | None = None
+        self._network: Any = None  # that the last setting was of
+        self._policy = ""
+        self._next_setting = 0.0
+        self._begun: dict[int, tuple[int, Taken | None, Why | None, float | None]] = {}
+        self._answers: dict[int, dict[str, Answer]] = {}
+        self._commits: dict[int, int] = {}
+        self._chunks: dict[str, list[tuple[float, int]]] = {}
+        self._flushed = 0.0
+
+    # -- runs --------------------------------------------------------------------------------------------------
+
+    def began(self, run: Run) -> None:
+        """The scheduler has started a run."""
+        scheduler = self._scheduler
+        self._note_setting()
+        self._begun[run.id] = scheduler.decisions, scheduler.taken, scheduler.why, scheduler.predicted(run.worker)
+
+    def committed(self, active_run: ActiveRun, result: PortionResult, written: WrittenCommit) -> None:
+        """A step of a run was committed."""
+        number = active_run.run.id
+        self._commits[number] = written.number
+        if not result.count or result.portion.fragment.feeds_name is not None:
+            return
+        arrivals = np.asarray(result.arrivals, dtype=float)
+        if not arrivals.size:
+            return
+        _, taken, _, _ = self._begun.get(number, (0, None, None, None))
+        self._answers.setdefault(number, {})[result.portion.name] = Answer(
+            result.count, float(arrivals.mean()), float(arrivals.min()), None if taken is None else taken.released
+        )
+
+    def ended(self, active_run: ActiveRun, outcome: Outcome, cancelled: bool = False) -> None:
+        """A run is over."""
+        run = active_run.run
+        decision, taken, why, predicted = self._begun.pop(run.id, (0, None, None, None))
+        self._write(
+            RunRecord(
+                id=run.id,
+                worker=run.worker,
+                unit=" and ".join(map(str, run.units)),
+                query_class=run.units[0].payer,
+                queries=tuple(life.name for life in active_run.members),
+                tuples=run.tuples,
+                oldest=run.began if taken is None else taken.oldest,
+                began=run.began,
+                evaluated=min(run.began + active_run.seconds, self._context.now),
+                ended=self._context.now,
+                predicted=predicted,
+                jobs=0.0 if outcome.work is None else outcome.work.jobs,
+                read=0.0 if outcome.work is None else outcome.work.read,
+                answers=self._answers.pop(run.id, {}),
+                commit=self._commits.pop(run.id, None),
+                cancelled=cancelled,
+                error=outcome.error,
+                takes=run.takes,
+                operators=tuple((done.operator, done.tuples_in, done.tuples_out) for done in outcome.operators),
+                decision=decision,
+                why=why,
+            )
+        )
+        self._flush()
+
+    # -- tuples and results ------------------------------------------------------------------------------------
+
+    def arrived(self, stream: str, chunks: Any) -> None:
+        """Tuples have come to a stream."""
+        self._chunks.setdefault(stream, []).extend((arrival, count) for arrival, count in chunks)
+        if self._context.now >= self._flushed + EVERY:
+            self._flush()
+
+    def delivered(self, query: str, commit: int) -> None:
+        """A sink has taken a query's results."""
+        self._note_setting()
+        self._write(Delivery(self._context.now, query, commit))
+
+    def _flush(self) -> None:
+        self._note_setting()
+        self._flushed = self._context.now
+        for stream, chunks in self._chunks.items():
+            self._write(Arrivals(self._flushed, stream, tuple(chunks)))
+        self._chunks = {}
+
+    def _note_setting(self) -> None:
+        """Write down what is scheduled, if that has changed."""
+        scheduler = self._scheduler
+        now, policy = self._context.now, f"{scheduler.policy}, fuse {scheduler.fuse.value}"
+        if now < self._next_setting or (scheduler.network is self._network and policy == self._policy):
+            return
+        self._network, self._policy = scheduler.network, policy
+        self._next_setting = now + EVERY + PER_QUERY * len(scheduler.network.queries)
+        if self._origin is None:
+            self._origin = now
+        self._write(Setting(now, self._origin, header(scheduler)))
