@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import tempfile
 import threading
 import time
@@ -37,6 +36,7 @@ from headgate.spark.machine.views import Overview
 from headgate.spark.session import Session
 from headgate.spark.workload import open_workload
 from headgate.workload import Workload, read_workload
+from headgate.workload.rates import faster
 
 PLANT = Path(__file__).parents[1] / "examples" / "plant.toml"
 LEFT_OUT = ("alarm-in-heat",)  # it gives results by the thousand at these rates, and is none of the others' business
@@ -90,22 +90,12 @@ class Outcome:
 def plant(rate: float, alone: bool = False) -> Workload:
     """The plant at so many times its rates."""
     workload = read_workload(PLANT)
-    streams = tuple(replace(stream, source=faster(str(stream.source), rate)) for stream in workload.streams)
     queries = tuple(
         query
         for query in workload.queries
         if query.name not in LEFT_OUT and (query.query_class == HIGHEST or not alone)
     )
-    return replace(workload, streams=streams, queries=queries)
-
-
-def faster(source: str, rate: float) -> str:
-    """A made-up source at so many times its rate.
-
-    >>> faster("poisson, rate=400, a=[0, 1]", 20)
-    'poisson, rate=8000, a=[0, 1]'
-    """
-    return re.sub(r"rate=([\d.]+)", lambda match: f"rate={float(match[1]) * rate:g}", source)
+    return faster(replace(workload, queries=queries), rate)
 
 
 def measured(spark: SparkSession, case: Case, warm_up: float, seconds: float) -> Outcome:
@@ -275,7 +265,7 @@ def ratios(rate: float, found: Mapping[str, Outcome]) -> list[str]:
 def draw(found: Mapping[float, Mapping[str, Outcome]], path: Path) -> None:
     """The p95 of each class by rate, a line for each policy."""
     mpl.use("Agg")
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), sharey=True, layout="constrained")
     for axis, name in zip(axes, POOL_WEIGHTS, strict=True):
         for case in dict.fromkeys(case for cases in found.values() for case in cases):
             points = [
@@ -293,7 +283,7 @@ def draw(found: Mapping[float, Mapping[str, Outcome]], path: Path) -> None:
         axis.set_title(name, fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("p95 of response time, seconds")
-    axes[0].legend(fontsize=7, frameon=False)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
 

@@ -7,7 +7,6 @@ queries of a class share jobs, and the critical class is kept apart from the oth
 from __future__ import annotations
 
 import argparse
-import re
 import tempfile
 import time
 from dataclasses import replace
@@ -21,6 +20,7 @@ from headgate.spark.jvm.settings import builder
 from headgate.spark.session import Session
 from headgate.spark.workload import open_workload
 from headgate.workload import Workload, read_workload
+from headgate.workload.rates import faster
 
 
 class Part(NamedTuple):
@@ -54,16 +54,9 @@ def main() -> None:
     show(before, after)
 
 
-def faster(workload: Workload, times: int) -> Workload:
-    """The workload at so many times its rates."""
-
-    def source(text: str) -> str:
-        return re.sub(r"rate=([\d.]+)", lambda match: f"rate={float(match[1]) * times:g}", text)
-
-    streams = tuple(replace(stream, source=source(str(stream.source))) for stream in workload.streams)
-    return replace(
-        workload, streams=streams, queries=tuple(query for query in workload.queries if query.name != LEFT_OUT)
-    )
+def without(workload: Workload, name: str) -> Workload:
+    """The workload without a query."""
+    return replace(workload, queries=tuple(query for query in workload.queries if query.name != name))
 
 
 class Half(NamedTuple):
@@ -81,7 +74,11 @@ def half(spark: SparkSession, workload: Workload, part: Part, seconds: float) ->
     with (
         tempfile.TemporaryDirectory(prefix="headgate-demo-") as folder,
         open_workload(
-            faster(workload, part.rate), spark=spark, directory=f"{folder}/data", policy=part.policy, fuse=part.fuse
+            faster(without(workload, LEFT_OUT), part.rate),
+            spark=spark,
+            directory=f"{folder}/data",
+            policy=part.policy,
+            fuse=part.fuse,
         ) as session,
     ):
         time.sleep(WARM_UP)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from math import inf
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -257,3 +258,18 @@ def test_a_group_has_one_job_for_a_large_train_of_which_nothing_is_sealed(
     assert session.drain(PATIENCE)
     assert session.status().spark_jobs == 1
     assert [sorted(query.read()["id"].to_pylist()) for query in queries] == [[*range(n, 100, 5)] for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "span", "rows"),
+    [
+        (0, 100, ALWAYS, 100),  # all of the segment
+        (40, 100, ALWAYS, 60),  # what was taken before is not read again
+        (0, 10, ALWAYS, 10),  # a short train out of a long segment
+        (0, 100, Span(0, 500), 50),  # a window that covers half of its time
+        (50, 100, Span(900, 2000), 5),
+    ],
+)
+def test_how_many_rows_of_a_segment_are_wanted(first: int, last: int, span: Span, rows: float) -> None:
+    segment: Any = SimpleNamespace(first=0, end=100, low=0, high=1000)
+    assert sealed._wanted(segment, first, last, span) == rows

@@ -67,6 +67,8 @@ def _policies(chosen: frozenset[str], qos: bool) -> list[str]:
             if level in FINE and not chosen >= {"pieces"}:
                 continue
             found += [f"{name}, level={level}"] * 3 + [f"{name}, level={level}, train={size}" for size in ("0.5", "15")]
+            if "slice" not in {setting.name for setting in policy.settings}:
+                found.append(f"{name}, level={level}, slice=auto, preempt=class")
     return found
 
 

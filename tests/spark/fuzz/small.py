@@ -12,17 +12,21 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
+from headgate.core.class_guard import ClassGuard
+
 PREFIX = "headgate.spark"
 OFTEN = {"CHECKPOINT": 3, "SEAL_APPENDS": 2, "FAN": 2, "memory_budget": 2_000, "seal_rows": 8, "REMEMBERED": 3}
 EXECUTORS = {"LARGE": 3, "VAST": 9, "_FEW": 1, "MANY": 5, "FEW": 2, "SMALL": 4, "BATCH": 3}
-NAMES = (*OFTEN, *EXECUTORS)
+GIVES_WAY = "gives way"  # every run that may be cancelled for something more important is, whatever that is worth
+NAMES = (*OFTEN, *EXECUTORS, GIVES_WAY)
 
 
 def draw_small(random: Random, executors: bool) -> dict[str, int]:
     """As they are, or small; those for executors too, now and then."""
+    gives_way = {GIVES_WAY: 1} if random.random() < 0.4 else {}
     if random.random() < 0.2:
-        return {}
-    return {**OFTEN, **EXECUTORS} if executors and random.random() < 0.3 else dict(OFTEN)
+        return gives_way
+    return gives_way | ({**OFTEN, **EXECUTORS} if executors and random.random() < 0.3 else OFTEN)
 
 
 @contextmanager
@@ -35,6 +39,9 @@ def made_small(settings: Mapping[str, int]) -> Iterator[None]:
                 undo.append((module, name, getattr(module, name)))
                 setattr(module, name, value)
     undo += _defaults(settings)
+    if settings.get(GIVES_WAY):
+        undo.append((ClassGuard, "_gain", ClassGuard._gain))
+        setattr(ClassGuard, "_gain", lambda guard, best, own, left, spent: 1.0)  # noqa: B010 - mypy minds a method
     try:
         yield
     finally:
