@@ -15,13 +15,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+from pyspark.errors.exceptions.captured import unwrap_spark_exception
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
-from pyspark.sql.pandas.serializers import ArrowStreamSerializer
+from pyspark.sql.pandas.serializers import ArrowCollectSerializer, ArrowStreamSerializer
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
+from pyspark.util import _load_from_socket
 
 from headgate.spark.compile.rows_read import add_rows
 
@@ -95,9 +97,19 @@ def ship(spark: SparkSession, table: pa.Table, rows: int) -> DataFrame:
 
 
 def collect(frame: DataFrame) -> pa.Table:
-    """`DataFrame.toArrow` without asking Spark for the types: the caller casts to those that it wants."""
+    """`DataFrame.toArrow` without asking Spark for the types: the caller casts to those that it wants.
+
+    It does what `DataFrame._collect_as_arrow` does, but does not tell Spark which line of Python has called it.
+    """
     private: Any = frame
-    return pa.Table.from_batches(private._collect_as_arrow(empty_list_if_zero_records=False))
+    address, secret, server = private._jdf.collectAsArrowToPython()
+    try:
+        with _load_from_socket((address, secret), ArrowCollectSerializer()) as received:
+            batches = list(received)
+    finally:
+        with unwrap_spark_exception():
+            server.getResult()  # raises what has failed in Java meanwhile
+    return pa.Table.from_batches(batches) if batches else to_arrow_schema(frame.schema, timezone="UTC").empty_table()
 
 
 @lru_cache(maxsize=1000)

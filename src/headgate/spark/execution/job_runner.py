@@ -38,7 +38,7 @@ class JobRunner:
         self.jobs = 0  # Spark jobs run so far
         self.java = Java(ours=ours)
         self._counting = threading.Lock()
-        self._context = spark.sparkContext
+        self._set_context(spark.sparkContext)
         self._own = uuid.uuid4().hex[:8]  # Spark may outlive us, and remembers which job groups were cancelled
         self._groups: dict[str, str] = {}  # job groups under way, with the run that each belongs to
         self._runs: dict[str, bool] = {}  # runs under way, and whether they were cancelled
@@ -48,8 +48,13 @@ class JobRunner:
     def use(self, spark: SparkSession) -> None:
         """Use another Spark from now on."""
         self.java = Java(ours=self.java.ours)
-        self._context = spark.sparkContext
+        self._set_context(spark.sparkContext)
         self._thread = threading.local()
+
+    def _set_context(self, context: Any) -> None:
+        self._context: SparkContext = context
+        # Java's own: Python's gives a list, for which it asks the JVM twice for every job.
+        self._tracker = context._jsc.statusTracker()
 
     @contextmanager
     def running(self, label: str, pool: str = "") -> Iterator[None]:
@@ -145,7 +150,7 @@ class JobRunner:
             result = self._limited(context, group, evaluate, self.limit if limit is None else limit)
         finally:
             self._groups.pop(group, None)
-        return result, len(context.statusTracker().getJobIdsForGroup(group))
+        return result, len(self._tracker.getJobIdsForGroup(group))
 
     def _limited(self, context: SparkContext, group: str, evaluate: Callable[[], Value], seconds: float) -> Value:
         expired = threading.Event()
