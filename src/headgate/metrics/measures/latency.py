@@ -1,8 +1,9 @@
 """Response times lately: over the last 10 s, minute and ten minutes.
 
 Drivers keep the newest results one by one (`spark.machine.recent_results`). What is dropped from there before ten
-minutes are over is counted in classes of response times, 5 % wide, so that a query of any rate takes bounded memory:
-counts and means stay exact, and percentiles are exact or at most 2.5 % off.
+minutes are over is counted in buckets of response times, 5 % wide, so that a query takes bounded memory whatever its
+rate: means stay exact, percentiles are at most 2.5 % off, and the window begins up to a second late, that of ten
+minutes up to 10 s.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 WINDOWS = {"last_10_s": 10.0, "last_minute": 60.0, "last_10_minutes": 600.0}
-LONGEST = max(WINDOWS.values())
-SLICE = 10.0  # seconds whose dropped results are counted together
 _PERCENTILES = (50, 95, 99)
+_FINE, _COARSE = 1.0, 10.0  # seconds whose dropped results are counted together: in the last minute, and before
+_MANY = 4096  # dropped results to count at once, since counting a few takes as long
 _SHORTEST = 1e-4  # seconds; what takes less is counted as this
-_STEP = 1.05
-_CLASSES = 420  # up to a day
+_STEP = 1.05  # from one bucket to the next
+_BUCKETS = 420  # up to 21 hours
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,10 @@ class Latency:
 
 
 class Slice(NamedTuple):
-    """Results that were dropped: those of one stretch of time by how long they took."""
+    """The dropped results of one stretch of time, by how long they took."""
 
     began: float
-    counts: Counts
+    counts: Counts  # by bucket
     total: float  # seconds that they took together
 
 
@@ -48,34 +49,55 @@ class DroppedResults:
     """Counts results that are no longer kept one by one, as long as they belong to the last ten minutes.
 
     >>> dropped = DroppedResults()
-    >>> dropped.add(100.0, np.full(1000, 0.5))
+    >>> dropped.add(np.full(1000, 100.5), np.full(1000, 0.5))
     >>> latency = latencies(np.array([106.0]), np.array([0.5]), dropped.slices(107.0), now=107.0)["last_minute"]
     >>> latency.count, latency.mean
     (1001, 0.5)
     """
 
     def __init__(self) -> None:
-        self._slices: deque[Slice] = deque()
+        self._uncounted: list[tuple[Floats, Floats]] = []
+        self._size = 0
+        self._fine: deque[Slice] = deque()
+        self._coarse: deque[Slice] = deque()
 
-    def add(self, at: float, took: Floats) -> None:
-        """Results that came at a time, not before those added before."""
-        counts = np.bincount(_class_of(took), minlength=_CLASSES)
-        total = float(took.sum())
-        if self._slices and at < self._slices[-1].began + SLICE:
-            last = self._slices.pop()
-            self._slices.append(Slice(last.began, last.counts + counts, last.total + total))
-        else:
-            self._slices.append(Slice(at, counts, total))
-        self._forget(at)
+    def add(self, at: Floats, took: Floats) -> None:
+        """Results and when they came, none before those added before."""
+        self._uncounted.append((at, took))
+        self._size += at.size
+        if self._size >= _MANY:
+            self._count()
 
     def slices(self, now: float) -> tuple[Slice, ...]:
         """What belongs to the last ten minutes, the oldest first."""
+        self._count()
         self._forget(now)
-        return tuple(self._slices)
+        return (*self._coarse, *self._fine)
+
+    def _count(self) -> None:
+        if not self._size:
+            return
+        at, took = (np.concatenate(column) for column in zip(*self._uncounted, strict=True))
+        self._uncounted, self._size = [], 0
+        seconds, first = np.unique(np.floor(at / _FINE), return_index=True)
+        for second, times in zip(seconds.tolist(), np.split(took, first[1:]), strict=True):
+            part = Slice(second * _FINE, np.bincount(_bucket(times), minlength=_BUCKETS), float(times.sum()))
+            _append(self._fine, part, _FINE)
+        self._forget(float(at[-1]))
 
     def _forget(self, now: float) -> None:
-        while self._slices and self._slices[0].began < now - LONGEST:
-            self._slices.popleft()
+        while self._fine and self._fine[0].began < now - WINDOWS["last_minute"]:
+            _append(self._coarse, self._fine.popleft(), _COARSE)
+        while self._coarse and self._coarse[0].began < now - WINDOWS["last_10_minutes"]:
+            self._coarse.popleft()
+
+
+def _append(slices: deque[Slice], part: Slice, length: float) -> None:
+    """Add to the last slice if it is not over by then, else as a new one."""
+    if slices and part.began < slices[-1].began + length:
+        last = slices.pop()
+        part = Slice(last.began, last.counts + part.counts, last.total + part.total)
+    slices.append(part)
 
 
 def latencies(at: Floats, took: Floats, dropped: tuple[Slice, ...], now: float) -> dict[str, Latency]:
@@ -96,22 +118,15 @@ def _latency(took: Floats, dropped: list[Slice]) -> Latency:
         if not took.size:
             return Latency()
         return Latency(took.size, float(took.mean()), *map(float, np.percentile(took, _PERCENTILES)))
-    counts = np.bincount(_class_of(took), minlength=_CLASSES) + sum(part.counts for part in dropped)
+    counts = np.bincount(_bucket(took), minlength=_BUCKETS) + sum(part.counts for part in dropped)
     count = int(counts.sum())
     total = float(took.sum()) + sum(part.total for part in dropped)
     places = np.searchsorted(np.cumsum(counts), np.ceil(np.array(_PERCENTILES) / 100 * count), side="left")
-    return Latency(count, total / count, *map(float, _time_of(places)))
+    return Latency(count, total / count, *map(float, _SHORTEST * _STEP ** places.astype(np.float64)))
 
 
-def _class_of(took: Floats) -> Counts:
-    """The number of the class of each response time."""
-    with np.errstate(divide="ignore"):
-        numbers = np.rint(np.log(took / _SHORTEST) / np.log(_STEP))
-    found: Counts = np.clip(numbers, 0, _CLASSES - 1).astype(np.int64)
+def _bucket(took: Floats) -> Counts:
+    """The number of the bucket of each response time, whose middle is the time that it stands for."""
+    numbers = np.rint(np.log(np.maximum(took, _SHORTEST) / _SHORTEST) / np.log(_STEP))
+    found: Counts = np.minimum(numbers, _BUCKETS - 1).astype(np.int64)
     return found
-
-
-def _time_of(numbers: Counts) -> Floats:
-    """The response time in the middle of a class."""
-    times: Floats = _SHORTEST * _STEP ** numbers.astype(np.float64)
-    return times

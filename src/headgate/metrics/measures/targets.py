@@ -1,16 +1,17 @@
 """Whether targets are met: judged at every moment by the results of the last 10 s.
 
 A target wants p % of results within a limit. At a moment it is met if at least p % of the results of the last `WINDOW`
-seconds took no longer than the limit, and missed if not. Without results there it is neither, unless tuples are overdue:
-from the moment on at which one has waited for longer than the limit, the target is missed.
+seconds took no longer than the limit, and missed if not. Without results there it is neither, unless tuples are
+overdue: from the moment on at which one has waited for longer than the limit, the target is missed.
 
-Time counts, not results: the share of the time in which it was met is that of the moments at which it was met or missed.
+Time counts, not results: how much of the time it was met is judged over the moments at which it was met or missed.
 `TargetTracker` is told of results as they come; `over_run` judges a run that is over, and gives the same.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
@@ -83,6 +84,36 @@ class TargetStatus:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class TargetSummary:
+    """How several queries do by their targets: how many are met and missed now, and how much of the time they were.
+
+    `share` weighs every query by the time in which its target was met or missed. All None where no query has a target.
+    """
+
+    met: int | None = None
+    missed: int | None = None
+    share: float | None = None
+    missed_seconds: float | None = None
+
+
+def summarise(statuses: Iterable[TargetStatus]) -> TargetSummary:
+    """Several queries together.
+
+    >>> good = TargetStatus(Target(0.5), TargetState.MET, met=9.0)
+    >>> bad = TargetStatus(Target(0.5), TargetState.MISSED, met=2.0, missed=1.0)
+    >>> summarise([good, bad])
+    TargetSummary(met=1, missed=1, share=0.9166666666666666, missed_seconds=1.0)
+    """
+    found = list(statuses)
+    if not found:
+        return TargetSummary()
+    met, missed = sum(status.met for status in found), sum(status.missed for status in found)
+    states = Counter(status.state for status in found)
+    share = met / (met + missed) if met + missed > 0 else None
+    return TargetSummary(states[TargetState.MET], states[TargetState.MISSED], share, missed)
+
+
 def judged(count: int, late: int, target: Target) -> TargetState:
     """What so many results say, of which some were late.
 
@@ -153,7 +184,8 @@ class TargetTracker:
         self._advance(now)
         overdue = oldest_wait > self.target.limit + GRACE
         if overdue and self._state is TargetState.NO_RESULTS:
-            from_then = max(self._since or -inf, now - oldest_wait + self.target.limit)
+            due = now - oldest_wait + self.target.limit
+            from_then = due if self._since is None else max(self._since, due)
             missed = self._missed + now - from_then
             return TargetStatus(self.target, TargetState.MISSED, from_then, self._met, missed, oldest_wait)
         found = None if recent is None else reached(recent, self.target.percentile)
