@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.model import Given, HeadgateError, Join, Operator, Project, Query, QueryClass, Select, Source, Stream
+from headgate.model import (
+    Given,
+    HeadgateError,
+    Join,
+    Operator,
+    Project,
+    QoS,
+    Query,
+    QueryClass,
+    Select,
+    Source,
+    Stream,
+    Target,
+)
 from headgate.plan.network import Network
 from headgate.plan.sql import plan_sql
 
@@ -212,3 +225,29 @@ def test_classes_and_priorities_change() -> None:
 
 def test_among_equal_classes_the_first_by_name_pays() -> None:
     assert network(*POOL).prioritize("low", 9.0).payer(["a", "d"]) == "high"
+
+
+# -- targets -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("own", [None, Target(1.0)])
+@pytest.mark.parametrize("of_class", [None, Target(2.0, 99.0)])
+@pytest.mark.parametrize("qos", [None, QoS.of([(0, 1), (3, 1), (4, 0)])])
+def test_a_target_is_the_querys_or_its_classs_or_its_graphs(
+    own: Target | None, of_class: Target | None, qos: QoS | None
+) -> None:
+    query = Query(name="q", query_class="c", plan=select(), target=own, qos=qos)
+    found = Network.of([query], [STREAM], [QueryClass("c", target=of_class)])
+    assert found.target("q") == (own or of_class or (Target(3.0, 95.0) if qos else None))
+
+
+@pytest.mark.parametrize("points", [[(0, 1), (1, 0)], [(0, 1), (1, 1)]])
+def test_a_graph_that_falls_at_once_or_never_gives_no_target(points: list[tuple[float, float]]) -> None:
+    query = Query(name="q", query_class="high", plan=select(), qos=QoS.of(points))
+    assert network(query).target("q") is None
+
+
+def test_a_query_that_moves_has_the_target_of_its_new_class() -> None:
+    classes = [QueryClass("c", target=Target(2.0)), QueryClass("d", target=Target(5.0))]
+    found = Network.of([Query(name="q", query_class="c", plan=select())], [STREAM], classes)
+    assert found.move("q", "d").target("q") == Target(5.0)

@@ -28,6 +28,10 @@ TIMES: tuple[Any, ...] = (
     *(math.nan, -1, -0.5, -math.inf, "-1 s", "2", "2 parsecs", "soon", "", True, [], {}, b"1", object(), "nan"),
 )
 NUMBERS: tuple[Any, ...] = (0, -3, math.nan, math.inf, -math.inf, "50", None, True, [], 10**400, object())
+TARGETS: tuple[Any, ...] = (
+    *(math.nan, -1, 0, math.inf, True, [], {}, b"1", object(), "", "soon", "2", "0 s", "-1 s", "p0 1 s", "p101 1 s"),
+    *(0.02, "20 ms", "p50 30 ms ± 20 %"),  # less than a Spark job takes
+)
 ROWS: tuple[Any, ...] = (
     *(None, 3, True, "text", b"bytes", {"id": 1}, object(), [1, 2], [None], [{"id": 1}, 7], [[{"id": 1}]], ["x", ()]),
     *(
@@ -90,6 +94,7 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
     "class name": (lambda hg, bad: hg.create_class(bad, 1), NAMES),
     "class priority": (lambda hg, bad: hg.create_class("new", bad), NUMBERS),
     "class lag": (lambda hg, bad: hg.create_class("new", 1, lag=bad), (*TEXTS[1:], "skip", "skip, tuples=0")),
+    "class target": (lambda hg, bad: hg.create_class("new", 1, target=bad), TARGETS),
     "class again": (lambda hg, bad: hg.create_class("low", bad), (2, 0.5)),
     "query name": (lambda hg, bad: hg.query(bad, "SELECT id + 1 AS id FROM s"), (*NAMES, "probe")),
     "query sql": (
@@ -129,6 +134,8 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
         (("2 s", "1 s"), (1, 1), (1, "1 s")),
     ),
     "query lag": (lambda hg, bad: hg.query("new", COPY, lag=bad), (*TEXTS[1:], "wait, tuples=x")),
+    "query target": (lambda hg, bad: hg.query("new", COPY, target=bad), TARGETS),
+    "query target and qos": (lambda hg, bad: hg.query("new", COPY, target="1 s", qos=bad), ([[0, 1], [2, 1], [3, 0]],)),
     "query callback": (lambda hg, bad: hg.query("new", COPY, callback=bad), (3, "print", [])),
     "get": (lambda hg, bad: hg[bad], TEXTS),
     "append stream": (lambda hg, bad: hg.append(bad, [{"id": 1}]), (*TEXTS, "S", "t")),

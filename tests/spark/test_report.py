@@ -27,7 +27,7 @@ def view(
     for at, took in results:
         recent.add(BEGAN + at, np.array([took]))
     query = Query(name=name, query_class=classes[-1][1], plan=PLAN, sql="", **more)
-    counts = dict.fromkeys(("waiting", "runs", "jobs", "tuples_in", "tuples_out", "late"), 0)
+    counts: dict[str, Any] = dict.fromkeys(("waiting", "runs", "jobs", "tuples_in", "tuples_out", "late"), 0)
     return QueryView(
         query,
         None,

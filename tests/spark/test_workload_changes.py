@@ -137,6 +137,11 @@ CHANGES: dict[str, tuple[tuple[tuple[str, str], ...], list[str]]] = {
         (('sink = "jsonl"', 'sink = "jsonl"\nqos = [[0.0, 1.0], [2.0, 0.0]]'),),
         ["~ query all: qos none → (0.0 1.0, 2.0 0.0)"],
     ),
+    "targets": (
+        (('sink = "jsonl"', 'sink = "jsonl"\ntarget = "500ms"'),
+         ("priority = 10", 'priority = 10\ntarget = "p99 2 s"')),
+        ["~ class high: target 'p99 2 s'", "~ query all: target none → 'p95 500 ms'"],
+    ),
 }  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def check(
 
 
 def _problems(workload: Workload, file: Path, policies: list[str], engine: bool) -> list[HeadgateError]:
-    from headgate.sim.policy_fit import policy_problems
+    from headgate.sim.policy_fit import policy_problems, target_problems
     from headgate.workload.workload_locations import WorkloadLocations
 
     places = WorkloadLocations.of_file(file)
@@ -55,4 +55,6 @@ def _problems(workload: Workload, file: Path, policies: list[str], engine: bool)
         from headgate.spark.workload_checks import engine_problems
 
         problems += engine_problems(workload, places)
+    else:
+        problems += target_problems(workload, places)
     return places.by_line([*problems, *policy_problems(workload, places, policies)])

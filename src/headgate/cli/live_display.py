@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -19,8 +20,10 @@ from headgate.cli.console import note
 from headgate.cli.number_format import NOTHING
 from headgate.cli.status_table import judged, status_table
 from headgate.cli.urgency import counted_states
+from headgate.model.target_checks import time_text
 
 if TYPE_CHECKING:
+    from headgate.metrics.measures.targets import TargetStatus
     from headgate.spark.status import Status
 
 Look = Callable[[], "Status"]
@@ -164,6 +167,21 @@ def starvation(status: Status) -> list[str]:
     ]
 
 
+def missed_targets(status: Status) -> list[str]:
+    """Which targets are missed, by how much and since when; those missed by most of themselves come first."""
+    missed = [line for line in status.queries if line.target is not None and line.target.missed_by is not None]
+    missed.sort(key=lambda line: -(line.target.missed_by or 0.0) / line.target.target.seconds)  # type: ignore[union-attr]
+    return [f"{line.name} misses its target {target_text(line.target, status.now)}" for line in missed if line.target]
+
+
+def target_text(target: TargetStatus, now: float) -> str:
+    """A target and how it is missed: what was reached, since when, how much of the time it was met."""
+    reached = "" if target.reached is None else f": {time_text(target.reached)} in the last 10 s"
+    since = "" if target.since is None else f", since {math.floor(max(0.0, now - target.since))} s"
+    share = "" if target.share is None else f", met {math.floor(100 * target.share)} % of the time"
+    return f"{target.target}{reached}{since}{share}"
+
+
 def source_failures(status: Status) -> list[str]:
     """Which sources were given up, and why."""
     return [f"the source of stream '{stream}' failed: {error}" for stream, error in status.source_errors.items()]
@@ -182,6 +200,7 @@ def _failures(status: Status, notes: list[str]) -> list[str]:
     if status.policy_error:
         failures.append(f"the policy failed: {status.policy_error}")
     failures += starvation(status)
+    failures += missed_targets(status)
     failures += [f"{line.name}: {line.error}" for line in status.queries if line.error]
     failures += notes[-1:]
     if len(failures) <= MOST_FAILURES:

@@ -98,6 +98,8 @@ def load_simulated(
 ) -> Workload:
     """As `load`; refuses a workload that is too large for the simulator, and notes costs that are missing."""
     from headgate.sim import check_size
+    from headgate.sim.policy_fit import target_problems
+    from headgate.workload.workload_locations import WorkloadLocations
 
     workload = load(file, seed, duration, fuse)
     note_unpriced(workload)
@@ -105,6 +107,8 @@ def load_simulated(
         check_size(workload, bin)
     except HeadgateError as error:
         raise error.at(str(file)) from None
+    for problem in target_problems(workload, WorkloadLocations.of_file(file)):
+        raise problem
     return workload
 
 

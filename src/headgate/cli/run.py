@@ -17,7 +17,7 @@ from headgate.cli import options
 from headgate.cli.background import Background
 from headgate.cli.console import examples, note, show, show_json, stdout
 from headgate.cli.ending import end
-from headgate.cli.live_display import counted_runs, display, source_failures
+from headgate.cli.live_display import counted_runs, display, missed_targets, source_failures
 from headgate.cli.number_format import duration as duration_text
 from headgate.cli.number_format import read_duration
 from headgate.cli.signals import Interruption, exit_code, noted
@@ -46,6 +46,7 @@ EXAMPLES = examples(
     "run --dir out/plant",
     "run FILE --master spark://host:7077 --dir /data/plant",
 )
+MOST_MISSED = 10  # lines of missed targets at the end
 POLL_INTERVAL = 0.05  # seconds between two looks at whether the run is over
 
 File = Annotated[
@@ -286,6 +287,9 @@ def _show(name: str, status: Status) -> None:
     sentences = [judged(status), f"starving: {', '.join(starving)}" if starving else ""]
     if any(sentences):
         show("", Text("; ".join(filter(None, sentences))))
+    if missed := missed_targets(status):
+        more = [f"… and {len(missed) - MOST_MISSED:,} more; --json tells all"] if len(missed) > MOST_MISSED else []
+        show("", *map(Text, [*missed[:MOST_MISSED], *more]))
 
 
 def _note_failures_and_paths(status: Status, place: Path, record: Path | None, interruption: Interruption) -> None:

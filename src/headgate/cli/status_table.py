@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -51,24 +52,50 @@ def _missed(line: StatusLine) -> str:
     return NOTHING if line.quality.missed is None else _count(line.quality.missed)
 
 
+def _target(line: StatusLine) -> str:
+    """A query's target is met or missed; of a class, how many of its queries' are met."""
+    if line.target is not None:
+        return line.target.state.value
+    if line.targets.met is None or line.targets.missed is None:
+        return NOTHING
+    return f"{line.targets.met:,} of {line.targets.met + line.targets.missed:,}"
+
+
+def _share_met(line: StatusLine) -> str:
+    share = line.targets.share if line.target is None else line.target.share
+    return NOTHING if share is None else f"{math.floor(100 * share)}"
+
+
+def _p95(line: StatusLine, window: str) -> str:
+    return _seconds(line.latency[window].p95) if window in line.latency else NOTHING
+
+
 LATELY = ("latency, last 10 s", "latency 10 s", "10 s")
 WHOLE = ("latency, whole run", "latency all", "all")
-MISSED = Column("missed", _missed, 2)
+MINUTES = ("p95 s of", "p95", "")
+TARGETS = (
+    Column("target", _target, 2, left=True),
+    Column("met %", _share_met, 3),
+)
+MISSED = Column("missed", _missed, 4)
 DEAD = Column("dead", lambda line: _count(line.dead_letters), 1)
 COLUMNS = (
-    Column("class", lambda line: line.query_class, 7, left=True),
-    Column("prio", lambda line: f"{line.priority:g}", 3),
+    Column("class", lambda line: line.query_class, 10, left=True),
+    Column("prio", lambda line: f"{line.priority:g}", 5),
     Column("state", shown_state, 0, left=True),
     Column("in/s", lambda line: _count(line.rate), 0),
     Column("waiting", lambda line: _count(line.waiting), 0),
     Column("wait s", lambda line: _seconds(line.oldest_wait or None), 0),
-    Column("p50 s", lambda line: _seconds(line.recent.p50), 5, LATELY),
+    Column("p50 s", lambda line: _seconds(line.recent.p50), 7, LATELY),
     Column("p95 s", lambda line: _seconds(line.recent.p95), 0, LATELY),
-    Column("p50 s", lambda line: _seconds(line.response_time.p50), 6, WHOLE),
-    Column("p95 s", lambda line: _seconds(line.response_time.p95), 4, WHOLE),
+    Column("1 min", lambda line: _p95(line, "last_minute"), 8, MINUTES),
+    Column("10 min", lambda line: _p95(line, "last_10_minutes"), 9, MINUTES),
+    Column("p50 s", lambda line: _seconds(line.response_time.p50), 12, WHOLE),
+    Column("p95 s", lambda line: _seconds(line.response_time.p95), 6, WHOLE),
+    *TARGETS,
     MISSED,
-    Column("taken", lambda line: _count(line.tuples_in), 9),
-    Column("results", lambda line: _count(line.tuples_out), 8),
+    Column("taken", lambda line: _count(line.tuples_in), 13),
+    Column("results", lambda line: _count(line.tuples_out), 11),
     DEAD,
 )
 _NOT_OF_SUMS = ("class", "state")
@@ -141,7 +168,9 @@ def _shortened(rows: list[_Row], most: int) -> list[_Row]:
 def _columns(status: Status) -> list[int]:
     """The numbers of the columns that have something to say."""
     has_deadlines = any(line.quality.missed is not None for line in status.queries)
-    return [number for number, column in enumerate(COLUMNS) if column is not MISSED or has_deadlines]
+    has_targets = any(line.target is not None for line in status.queries)
+    hidden = (() if has_deadlines else (MISSED,)) + (() if has_targets else TARGETS)
+    return [number for number, column in enumerate(COLUMNS) if column not in hidden]
 
 
 def _lines(rows: Sequence[_Row], columns: Sequence[int], width: int) -> list[Text]:

@@ -21,7 +21,7 @@ from headgate.model.operator import (
     walk,
 )
 from headgate.model.qos import GRACE, QoS
-from headgate.model.query import Query, QueryClass
+from headgate.model.query import Query, QueryClass, effective_target
 from headgate.model.schedule import (
     IDLE,
     ONE_TUPLE,
@@ -110,6 +110,7 @@ __all__ = [
     "check_name",
     "check_relation",
     "closed",
+    "effective_target",
     "folded",
     "relation",
     "seconds",

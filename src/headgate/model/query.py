@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from headgate.model.operator import Operator
 from headgate.model.qos import QoS
@@ -39,3 +40,18 @@ class Query:
     once: bool = False
     lag: str | None = None  # "skip, tuples=100000"
     target: Target | None = None  # how soon its results are wanted
+
+
+def effective_target(query: Query, query_class: QueryClass) -> Target | None:
+    """The target that counts for a query: its own, else its class's, else the deadline of its QoS graph, for 95 %.
+
+    >>> from headgate.model.operator import Select, Source
+    >>> graph = QoS.of([[0.0, 1.0], [0.5, 1.0], [2.0, 0.0]])
+    >>> query = Query(name="q", query_class="c", plan=Select(inputs=(Source("s"),)), qos=graph)
+    >>> str(effective_target(query, QueryClass("c"))), str(effective_target(query, QueryClass("c", target=Target(2.0))))
+    ('p95 500 ms', 'p95 2 s')
+    """
+    if query.target is not None or query_class.target is not None:
+        return query.target or query_class.target
+    # A graph that falls at once, or never, names no latency that could be reached or missed.
+    return Target(query.qos.deadline) if query.qos is not None and 0 < query.qos.deadline < inf else None

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 from headgate.model.errors import HeadgateError
-from headgate.model.number_text import significant
 from headgate.model.spec import seconds as read_seconds
 
 USUAL_PERCENTILE = 95.0
@@ -33,6 +32,9 @@ class Target:
         match = _TEXT.fullmatch(text.strip()) if isinstance(text, str) else None
         if match is None:
             raise HeadgateError(f"'{text}' is not a target", hint=_HINT)
+        if match["time"].replace(".", "", 1).isdigit():
+            hint = f'write target = "{match["time"]} s" or "{match["time"]} ms"'
+            raise HeadgateError(f"the target '{text}' has no unit", hint=hint)
         try:
             seconds = read_seconds(match["time"], what="a target")
             percentile = float(match["percentile"] or USUAL_PERCENTILE)
@@ -51,6 +53,7 @@ class Target:
         return self.seconds * (1 + self.tolerance)
 
     def __str__(self) -> str:
-        time = f"{significant(self.seconds)} s" if self.seconds >= 1 else f"{significant(self.seconds * 1000)} ms"
-        tolerance = f" ± {significant(self.tolerance * 100)} %" if self.tolerance else ""
-        return f"p{significant(self.percentile)} {time}{tolerance}"
+        # Twelve digits, since commits store this text and `parse` must find the same target in it.
+        time = f"{self.seconds:.12g} s" if self.seconds >= 1 else f"{self.seconds * 1000:.12g} ms"
+        tolerance = f" ± {self.tolerance * 100:.12g} %" if self.tolerance else ""
+        return f"p{self.percentile:.12g} {time}{tolerance}"

@@ -24,6 +24,8 @@ from headgate.model import (
     Source,
     Stream,
     Table,
+    Target,
+    effective_target,
     unknown,
 )
 from headgate.plan.places import Place
@@ -168,6 +170,11 @@ class Network:
         if name not in self.classes:
             raise unknown("class", name, self.classes)
         return self.classes[name]
+
+    def target(self, name: QueryId) -> Target | None:
+        """How soon a query's results are wanted: its own target, its class's, or its QoS graph's deadline."""
+        query = self.query(name)
+        return effective_target(query, self.classes[query.query_class])
 
     def payer(self, queries: Iterable[QueryId]) -> ClassId:
         """The highest class among some queries; the first by name among equals."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import inf
 
 from headgate.model import HeadgateError, Level, Operator, Query, walk
+from headgate.model.target_checks import check_reachable
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.isolation_checks import check_isolation, given_settings
 from headgate.policies.registry import create
+from headgate.sim.load import scaled
+from headgate.stats import Measured, Stats
 from headgate.workload import Workload
 from headgate.workload.workload_locations import WorkloadLocations
 
@@ -35,6 +38,48 @@ def check_isolated(policy: str, workload: Workload) -> None:
         check_isolation(created, classes_of(workload), workload.cores, shortest)
     except HeadgateError as error:
         raise error.at(f"policy '{policy}'") from None
+
+
+def check_targets(workload: Workload, ideal_times: Mapping[str, float]) -> None:
+    """Refuse targets, of queries or of their classes, that a query misses even alone: below its ideal time."""
+    for error in _unreachable(workload, WorkloadLocations(), ideal_times):
+        raise error
+
+
+def target_problems(workload: Workload, places: WorkloadLocations) -> list[HeadgateError]:
+    """Targets that the simulator would refuse, each with its line."""
+    wanted = [*(query.target for query in workload.queries), *(one.target for one in workload.classes)]
+    if not any(wanted):
+        return []
+    simulated = scaled(workload)
+    return _unreachable(simulated, places, ideal_times(simulated))
+
+
+def _unreachable(
+    workload: Workload, places: WorkloadLocations, ideal_times: Mapping[str, float]
+) -> list[HeadgateError]:
+    problems: dict[str, HeadgateError] = {}
+    classes = {one.name: one for one in workload.classes}
+    for query in workload.queries:
+        of_class = query.target is None
+        place = ("class", query.query_class, "target") if of_class else ("query", query.name, "target")
+        try:
+            with places.at(*place):
+                target = classes[query.query_class].target if of_class else query.target
+                check_reachable(target, ideal_times[query.name], f"a tuple of query '{query.name}'")
+        except HeadgateError as error:
+            problems.setdefault(places.written_at(*place) or query.name, error)
+    return places.by_line(problems.values())
+
+
+def ideal_times(workload: Workload) -> dict[str, float]:
+    """How long a tuple of each query takes alone."""
+    network = workload.network()
+    for query in workload.queries:
+        if query.name not in network.queries:
+            network = network.add(query)
+    stats = Stats(network, Measured.of(network, run_overhead=workload.run_overhead))
+    return {query.name: stats.query_ideal_time(query.name) for query in workload.queries}
 
 
 def classes_of(workload: Workload) -> dict[str, float]:

@@ -20,9 +20,8 @@ from headgate.sim.feeds import Feeds
 from headgate.sim.gauge import Gauge
 from headgate.sim.load import scaled, statistics
 from headgate.sim.machine import SimulatedMachine
-from headgate.sim.policy_fit import check_isolated
+from headgate.sim.policy_fit import check_isolated, check_targets, ideal_times
 from headgate.sim.undo import Undo
-from headgate.stats import Measured, Stats
 from headgate.workload import Workload
 
 Progress = Callable[[float], None]
@@ -315,18 +314,13 @@ def _later(idle: Run | Idle, now: float) -> float:
 
 
 def _records(workload: Workload) -> dict[str, QueryRecords]:
-    network = workload.network()
-    for query in workload.queries:
-        if query.name not in network.queries:
-            network = network.add(query)
-    stats = Stats(network, Measured.of(network, run_overhead=workload.run_overhead))
-    return {query.name: _empty(query, stats) for query in workload.queries}
+    times = ideal_times(workload)
+    check_targets(workload, times)
+    return {query.name: _empty(query, times[query.name]) for query in workload.queries}
 
 
-def _empty(query: Query, stats: Stats) -> QueryRecords:
-    records = QueryRecords(
-        query.name, stats.query_ideal_time(query.name), query.qos, classes=[(0.0, query.query_class)]
-    )
+def _empty(query: Query, ideal_time: float) -> QueryRecords:
+    records = QueryRecords(query.name, ideal_time, query.qos, classes=[(0.0, query.query_class)])
     if any(isinstance(node, Join) for node in walk(query.plan)):
         records.reference = type(records.arrival)("d")
     return records

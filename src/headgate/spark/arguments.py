@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from headgate.model import HeadgateError, QoS, check_name, unknown
+from headgate.model import HeadgateError, QoS, Target, check_name, unknown
 from headgate.model.values import as_text, located, text, whole
 from headgate.plan.fusion import Fuse
 from headgate.spark.store.directory import check_directory
-from headgate.workload.fields import check_columns, read_ahead, read_columns, read_qos, read_span
+from headgate.workload.fields import check_columns, read_ahead, read_columns, read_qos, read_span, read_target
 
 WARM = 20.0  # seconds for a warm-up, if nobody says otherwise
 MOST_WORKERS = 100  # each is a thread that runs a Spark job
@@ -207,6 +207,16 @@ def quality(value: Any) -> QoS | None:
         several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
         points = [list(point) if isinstance(point, tuple) else point for point in value] if several else value
         return read_qos(points)
+
+
+def target(value: object) -> Target | None:
+    """How soon results are wanted: text as in the file, or a number of seconds."""
+    if value is None:
+        return None
+    with located("target"):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return Target.parse(f"{read_span(value):.12g} s")
+        return read_target(value)  # type: ignore[arg-type]
 
 
 def start_and_end(start: object, end: object) -> tuple[float, float]:

@@ -220,18 +220,21 @@ class Session:
                 self.engine.add_table(replace(table, path=arguments.table_path(text(path, "rooms.csv"))))
 
     @gated
-    def create_class(self, name: str, priority: float, *, lag: str | None = None) -> None:
+    def create_class(
+        self, name: str, priority: float, *, lag: str | None = None, target: str | float | None = None
+    ) -> None:
         """Declare a class of queries. Classes share the machine by priority, as far as the policy looks at it.
 
         * `name`: what `query` calls it.
         * `priority`: a number above 0; larger is more important.
         * `lag`: the limit for its queries that have none of their own, see `query`.
+        * `target`: likewise, how soon results are wanted.
 
         The same class may be declared again; with other values that is refused: see `set_priority`.
 
         >>> hg.create_class("critical", priority=60)
         """
-        self.engine.add_class(QueryClass(name, priority, lag))
+        self.engine.add_class(QueryClass(name, priority, lag, arguments.target(target)))
 
     @gated
     def query(
@@ -247,6 +250,7 @@ class Session:
         start: float | str = 0.0,
         end: float | str = inf,
         lag: str | None = None,
+        target: str | float | None = None,
         callback: Callable[[pa.Table], object] | None = None,
     ) -> Handle:
         """Start a query: a continuous one, or with `once` one that reads what is there and ends. Returns its `Handle`.
@@ -262,6 +266,8 @@ class Session:
         * `start`, `end`: when it starts and ends, in seconds from now.
         * `lag`: what happens when more rows wait for it: "skip, tuples=100000" jumps over them, "wait, tuples=100000"
           makes the sources wait.
+        * `target`: how soon results are wanted: "500 ms" (95 % of them), "p99 2 s", "500 ms ± 20 %"; the status says
+          whether it is met. Without one, its class's, or the deadline of its `qos`.
         * `qos`: what a result is worth by its latency in seconds, as `[(0, 1.0), (0.5, 1.0), (2, 0.0)]`; some policies
           need it.
 
@@ -293,6 +299,7 @@ class Session:
             since="start" if one_time else since,
             once=one_time,
             lag=arguments.optional_text(lag, "lag", "skip, tuples=100000"),
+            target=arguments.target(target),
         )
         if query_class is None:  # last, since it may create the class
             query = replace(query, query_class=self._default_class())

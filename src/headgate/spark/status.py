@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from headgate.metrics.measures import inversion, qos, response
+from headgate.metrics.measures import inversion, qos, response, targets
 from headgate.metrics.measures.inversion import Pair
+from headgate.metrics.measures.latency import WINDOWS, Latency, latencies
 from headgate.metrics.measures.qos import Quality
 from headgate.metrics.measures.response import Distribution
+from headgate.metrics.measures.targets import TargetState, TargetStatus, TargetSummary
 from headgate.metrics.records.run_records import ClassResults, Records
 from headgate.metrics.report.json_tree import plain
 from headgate.metrics.report.run_report import Report, measure
 from headgate.spark.display import html_table
 from headgate.spark.engine.engine import Engine
-from headgate.spark.machine.recent_results import RECENT, Floats
+from headgate.spark.machine.recent_results import RECENT, Committed, Floats
 from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.report import BIN, records
 from headgate.spark.store.journal import Entry
@@ -40,6 +42,7 @@ HEADINGS = (
 )
 NO_QUALITY = Quality()
 NO_RESULTS = Distribution()
+NO_TARGETS = TargetSummary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,17 @@ class StatusLine:
     * `priority`: of its class.
     * `rate`: rows per second that it took in the last 10 s.
     * `recent`: the response times of results of the last 10 s.
-    * `is_late`: whether a result of the last 10 s missed its deadline, or a row has waited longer than that.
+    * `is_late`: whether its target is missed; with a `qos`, whether a result of the last 10 s missed its deadline, or a
+      row has waited longer than that.
     * `late`: rows that came after their windows had closed, which its windows ignored.
     * `skipped`: rows that it jumped over because of its lag limit.
     * `sink`, `undelivered`: where results go, and how many bytes of them the sink has yet to take.
+    * `latency`: the response times of newer results: `count`, `mean`, `p50`, `p95` and `p99`, each under "last_10_s",
+      "last_minute" and "last_10_minutes".
+    * `target`: how a query does by its target, None without one: `target`, `state` ("met", "missed", "no results"),
+      `since` when (seconds since 1970), `share` of the time in which it was met, what it `reached` in the last 10 s,
+      and by how many seconds it is missed, `missed_by`.
+    * `targets`: of a class, or of all: how many queries' targets are `met` and `missed`, and the `share` of the time.
     * `quality`: what its results were worth by its `qos`, and how many missed their deadline.
     """
 
@@ -88,6 +98,9 @@ class StatusLine:
     sink: str = ""
     undelivered: int = 0
     quality: Quality = NO_QUALITY
+    latency: Mapping[str, Latency] = field(default_factory=dict)
+    target: TargetStatus | None = None
+    targets: TargetSummary = NO_TARGETS
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -97,12 +110,19 @@ class StatusLine:
             "oldest_wait": self.oldest_wait,
             "response_time": plain(self.response_time),
             "recent_response_time": plain(self.recent),
+            "latency": plain(self.latency),
+            **self._targets(),
             "qos": None if self.quality.missed is None else plain(self.quality),
             "tuples_in": self.tuples_in,
             "tuples_out": self.tuples_out,
             "dead_letters": self.dead_letters,
             "late": self.late,
         }
+
+    def _targets(self) -> dict[str, Any]:
+        if self.target is not None:
+            return {"target": plain(self.target.to_json())}
+        return {} if self.targets.met is None else {"targets": plain(self.targets)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -121,7 +141,9 @@ class Status:
     * `inversion`: how much later than its less important neighbour each class answers, by the median; 0 if it does not.
     * `results`: the newest results, from which `report()` computes every measure of the simulator.
     * `recent`: the response times of all results of the last 10 s.
+    * `latency`: of all results of the last 10 s, minute and ten minutes.
     * `cancelled_runs`, `cancelled_share`: runs that gave way to something more important, and their share of the time.
+    * `now`: the moment, in seconds since 1970.
     * `starved`: classes that got nothing in the last 10 s although their rows wait, while others did.
     """
 
@@ -141,8 +163,10 @@ class Status:
     inversion: tuple[Pair, ...] = ()
     results: Records = field(default_factory=lambda: Records([], {}))
     recent: Distribution = NO_RESULTS
+    latency: Mapping[str, Latency] = field(default_factory=dict)
     cancelled_runs: int = 0
     cancelled_share: float = 0.0
+    now: float = 0.0
 
     @property
     def starved(self) -> tuple[str, ...]:
@@ -178,6 +202,8 @@ class Status:
             response_time=response.summarise(_joined(part.columns.response for part in parts)),
             recent=self.recent,
             quality=qos.summarise(parts),
+            latency=self.latency,
+            targets=_summary(self.queries),
             **{**_sums(self.classes), "dead_letters": sum(self.dead_letters.values())},
         )
 
@@ -236,6 +262,7 @@ def status(engine: Engine, began: float) -> Status:
     lines: dict[str, list[StatusLine]] = {name: [] for name in results.class_names}
     for view in overview.queries:
         lines[view.query.query_class].append(_query_line(view, now, letters[view.query.name]))
+    views = {name: [view for view in overview.queries if view.query.query_class == name] for name in lines}
     return Status(
         policy=overview.policy,
         seconds=now - began,
@@ -249,6 +276,8 @@ def status(engine: Engine, began: float) -> Status:
                 recent=recent_times[name],
                 quality=qos.summarise(part for part in parts if part.query_class == name),
                 priority=overview.classes[name].priority,
+                latency=_latency(views[name], now),
+                targets=_summary(members),
                 **_sums(members),
             )
             for name, members in lines.items()
@@ -262,8 +291,10 @@ def status(engine: Engine, began: float) -> Status:
         inversion=inversion.pairs(response_times, results.priorities, MEDIAN),
         results=results,
         recent=response.summarise(_joined(part.columns.response for part in recent_parts)),
+        latency=_latency(overview.queries, now),
         cancelled_runs=overview.cancelled_runs,
         cancelled_share=overview.cancelled_share,
+        now=now,
     )
 
 
@@ -296,13 +327,36 @@ def _query_line(view: QueryView, now: float, dead_letters: int) -> StatusLine:
         sink=view.query.sink or "parquet",
         undelivered=view.undelivered,
         quality=NO_QUALITY if view.query.qos is None else qos.of_query(view.query.qos, results.took),
+        latency=_latency([view], now),
+        target=_target(view, recent),
     )
+
+
+def _target(view: QueryView, recent: Floats) -> TargetStatus | None:
+    """How a query does by its target, with what its results took."""
+    status = view.target
+    if status is None or status.reached is not None:
+        return status
+    return replace(status, reached=targets.reached(recent, status.target.percentile))
+
+
+def _summary(lines: Iterable[StatusLine]) -> TargetSummary:
+    return targets.summarise(line.target for line in lines if line.target is not None)
+
+
+def _latency(views: Sequence[QueryView], now: float) -> dict[str, Latency]:
+    """The response times of some queries' results together, lately."""
+    first = now - max(WINDOWS.values())
+    newest = Committed.join(tuple(chunk for view in views for chunk in view.recent if chunk.at[-1] >= first))
+    return latencies(newest.at, newest.took, tuple(part for view in views for part in view.dropped), now)
 
 
 def _is_late(view: QueryView, recent: Floats) -> bool:
     if view.state != "running":
         return False
     graph = view.query.qos
+    if graph is None and view.target is not None:
+        return view.target.state is TargetState.MISSED
     if graph is None:
         return view.oldest_wait > LATE
     return view.oldest_wait > graph.deadline or qos.missed(graph, recent) > 0

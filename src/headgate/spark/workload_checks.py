@@ -7,10 +7,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from headgate.model import HeadgateError, Query, Stream, Table
+from headgate.model.target_checks import check_reachable
 from headgate.spark.arguments import check_callback
 from headgate.spark.compile.schemas import arrow_schema, check_types
 from headgate.spark.ingest.sources.registry import try_source
 from headgate.spark.machine.lag_limits import parse_lag
+from headgate.spark.machine.policy_changes import SHORTEST_JOB
 from headgate.spark.sinks.registry import parse_sink
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log import files
@@ -36,6 +38,8 @@ def engine_problems(
         with checks.at("class", query_class.name, "lag"):
             if query_class.lag is not None:
                 parse_lag(query_class.lag)
+        with checks.at("class", query_class.name, "target"):
+            check_reachable(query_class.target, SHORTEST_JOB, "a Spark job")
     for query in workload.queries:
         checks.query(query)
     return places.by_line(checks.problems)
@@ -137,3 +141,5 @@ class _Checks:
         with self.at("query", query.name, "lag"):
             if query.lag is not None:
                 parse_lag(query.lag)
+        with self.at("query", query.name, "target"):
+            check_reachable(query.target, SHORTEST_JOB, "a Spark job")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from headgate.model import HeadgateError, QoS, Train, Value, check_name, folded, seconds, unknown
+from headgate.model import HeadgateError, QoS, Target, Train, Value, check_name, folded, seconds, unknown
 from headgate.model.values import as_text, not_negative, priority
 from headgate.plan.fusion import Fuse
 from headgate.workload.settings import bare
@@ -192,6 +192,17 @@ def read_qos(value: Value) -> QoS:
     return QoS.of(points)  # type: ignore[arg-type]
 
 
+def read_target(value: Value) -> Target:
+    """How soon results are wanted.
+
+    >>> str(read_target("p99 2 s"))
+    'p99 2 s'
+    """
+    if not isinstance(value, str):
+        raise HeadgateError(f"must be text, found {as_text(value)}", hint='write target = "500 ms" or "p99 2 s"')
+    return Target.parse(value)
+
+
 def _finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
@@ -221,4 +232,5 @@ OperatorPosition = Annotated[Any, BeforeValidator(_validator(read_operator))]
 Fusing = Annotated[Any, BeforeValidator(_validator(read_fuse))]
 Statistics = Annotated[str, BeforeValidator(_validator(read_statistics))]
 Graph = Annotated[Any, BeforeValidator(_validator(read_qos))]
+Wanted = Annotated[Any, BeforeValidator(_validator(read_target))]
 Priority = Annotated[float, BeforeValidator(_validator(priority))]

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from headgate.model import Given, HeadgateError, Kind, Operator, Query, QueryClass, Stream, Table, unknown, walk
+from headgate.model.target_checks import check_not_contradicted
 from headgate.workload.costs import with_costs
 from headgate.workload.draws import drawn, mentioned, numbered, substitute
 from headgate.workload.file_locations import FileLocations
@@ -48,7 +49,7 @@ class Queries:
         planned = self._planned(section, index, name, values)
         self.plans[name] = planned
         self.lives[name] = section.start, section.end
-        return Query(
+        query = Query(
             name=name,
             query_class=query_class,
             plan=planned.root,
@@ -60,7 +61,11 @@ class Queries:
             since="start" if section.once else section.since,
             once=section.once,
             lag=section.lag,
+            target=section.wanted,
         )
+        with self.locations.at("query", index, "qos" if section.target is None else "target", name=name):
+            check_not_contradicted(query, self.classes[query_class])
+        return query
 
     def _values(self, section: QuerySection, index: int, name: str, number: int) -> dict[str, str]:
         values = {"number": str(number)} if section.count else {}

@@ -171,7 +171,7 @@ def _classes(file: File, locations: FileLocations) -> dict[str, QueryClass]:
     for index, section in enumerate(file.class_):
         with locations.at("class", index, "name"):
             _only_one("class", section.name, classes)
-        classes[section.name] = QueryClass(section.name, section.priority, section.lag)
+        classes[section.name] = QueryClass(section.name, section.priority, section.lag, section.wanted)
     return classes or {DEFAULT_CLASS.name: DEFAULT_CLASS}
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from headgate.model import ONE_TUPLE, QoS, Train
+from headgate.model import ONE_TUPLE, QoS, Target, Train
 from headgate.plan.fusion import Fuse
 from headgate.workload.fields import (
     Ahead,
@@ -22,6 +22,7 @@ from headgate.workload.fields import (
     Priority,
     Statistics,
     TrainSize,
+    Wanted,
 )
 
 MOST_CORES = 10_000  # more are a typing error, and would only fill the memory
@@ -95,6 +96,12 @@ class ClassSection(Section):
     name: Name
     priority: Priority = 1.0
     lag: str | None = None
+    target: Wanted | None = None
+
+    @property
+    def wanted(self) -> Target | None:
+        target: Target | None = self.target
+        return target
 
 
 class QuerySection(Section):
@@ -112,6 +119,7 @@ class QuerySection(Section):
     since: Literal["now", "start"] = "now"
     once: bool = False
     lag: str | None = None
+    target: Wanted | None = None
     count: int | None = Field(None, ge=1, le=100_000)
     draw: dict[str, str] = Field(default_factory=dict)
 
@@ -119,6 +127,11 @@ class QuerySection(Section):
     def graph(self) -> QoS | None:
         graph: QoS | None = self.qos
         return graph
+
+    @property
+    def wanted(self) -> Target | None:
+        target: Target | None = self.target
+        return target
 
 
 class ChangeSection(Section):

@@ -47,7 +47,7 @@ def test_rows_keep_their_places_while_waiting_times_differ_a_little() -> None:
     [
         (60, "query prio state in/s waiting wait s p95 s dead"),
         (80, "query prio state in/s waiting wait s p50 s p95 s p95 s dead"),
-        (120, "query class prio state in/s waiting wait s p50 s p95 s p50 s p95 s taken results dead"),
+        (120, "query class prio state in/s waiting wait s p50 s p95 s 1 min 10 min p95 s results dead"),
     ],
 )
 def test_columns_are_those_that_fit(width: int, headings: str) -> None:

@@ -13,7 +13,7 @@ from tests.spark.engine.test_steering import eventually
 from tests.spark.engine.workload import PATIENCE
 from tests.spark.store import format_2
 
-from headgate.model import HeadgateError
+from headgate.model import HeadgateError, Target
 from headgate.spark.engine.stored_settings import DEFAULT_POLICY
 from headgate.spark.session import Handle, Session
 
@@ -49,10 +49,11 @@ def test_everything_comes_back(opened: Open, tmp_path: Path) -> None:
     session = opened(policy="hnr, train=50", fuse="all", seed=7)
     session.stream("s", "id bigint", ahead="2 h")
     session.table("rooms", tmp_path / "rooms.csv")
-    session.create_class("high", 50, lag="wait, tuples=100000")
+    session.create_class("high", 50, lag="wait, tuples=100000", target="p99 2 s")
     session.create_class("low", 1)
+    wanted_within = "p90 3 s ± 12.5 %"
     graph = ((0.0, 1.0), (2.0, 0.0))
-    session.query("files", COPY, query_class="high", qos=graph, lag="wait, tuples=5000")
+    session.query("files", COPY, query_class="high", qos=graph, lag="wait, tuples=5000", target=wanted_within)
     session.query("lines", COPY, query_class="low", sink="jsonl", end="1 h")
     session.query("named", "SELECT s.id, rooms.room FROM s JOIN rooms ON s.id = CAST(rooms.id AS BIGINT)")
     session.query("later", COPY, query_class="low", start="1 h")
@@ -69,10 +70,10 @@ def test_everything_comes_back(opened: Open, tmp_path: Path) -> None:
     session = reopened(opened)
     overview = session.engine.overview()
     assert overview.policy == "hnr, train=50"
-    assert {name: (found.priority, found.lag) for name, found in overview.classes.items()} == {
-        "high": (50.0, "wait, tuples=100000"),
-        "low": (3.0, None),
-        "default": (1.0, None),
+    assert {name: (found.priority, found.lag, found.target) for name, found in overview.classes.items()} == {
+        "high": (50.0, "wait, tuples=100000", Target(2.0, 99.0)),
+        "low": (3.0, None, None),
+        "default": (1.0, None, None),
     }
     assert session.streams["s"].ahead == 7200.0
     wanted = {"files": "running", "lines": "paused", "named": "running", "later": "scheduled", "once": "done"}
@@ -83,6 +84,7 @@ def test_everything_comes_back(opened: Open, tmp_path: Path) -> None:
         "wait, tuples=5000",
         graph,
     )
+    assert files.target == Target.parse(wanted_within)
     assert session.engine.commits.state.queries["lines"]["ends"] == ends
     assert session.engine.settings.seed == 7
     assert session.drain(PATIENCE)

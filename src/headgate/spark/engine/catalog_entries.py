@@ -14,6 +14,7 @@ from headgate.model import QueryClass, Stream, Table
 from headgate.model.stream import AHEAD
 from headgate.spark.compile.declared_tables import described_table
 from headgate.spark.compile.type_names import normal_type
+from headgate.spark.machine.definitions import stored_target
 from headgate.workload.settings import Settings
 
 Entry = Mapping[str, Any]
@@ -97,4 +98,4 @@ def stored_table(name: str, entry: Entry) -> Table:
 
 def stored_class(name: str, entry: Entry) -> QueryClass:
     """The class that was declared; an older format did not keep its priority."""
-    return QueryClass(name, entry.get("priority", 1.0), entry.get("lag"))
+    return QueryClass(name, entry.get("priority", 1.0), entry.get("lag"), stored_target(entry))

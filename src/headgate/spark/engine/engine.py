@@ -28,6 +28,7 @@ from headgate.model import (
     relation,
     walk,
 )
+from headgate.model.target_checks import check_not_contradicted, check_reachable
 from headgate.model.values import located
 from headgate.model.values import priority as priority_of
 from headgate.plan.fusion import Fuse
@@ -57,6 +58,7 @@ from headgate.spark.machine.cost_views import CostView
 from headgate.spark.machine.definitions import STREAMS
 from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.machine.machine import Machine
+from headgate.spark.machine.policy_changes import SHORTEST_JOB
 from headgate.spark.machine.tasks import FILES
 from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.queries.fragment_logs import FragmentLogs
@@ -229,12 +231,16 @@ class Engine:
         if checked.lag is not None:
             with located(f"class '{name}', lag"):
                 parse_lag(checked.lag)
+        with located(f"class '{name}'"):
+            check_reachable(checked.target, SHORTEST_JOB, "a Spark job")
         self._owner.ask(m.DeclareClass, checked)
 
     def add_query(
         self, query: Query, *, call: Call | None = None, start: float | None = None, end: float | None = None
     ) -> QueryView:
         """Start a query now or at `start`, and stop it at `end`; one that the data directory knows continues there."""
+        if (query_class := self.overview().classes.get(query.query_class)) is not None:
+            check_not_contradicted(query, query_class)
         self.send_query(query, call=call, start=start, end=end).result()
         return self.query(query.name)
 
@@ -450,6 +456,8 @@ def _check(query: Query) -> None:
         raise HeadgateError(f"since is 'now' or 'start', found '{query.since}'", hint="leave it out for 'now'")
     if query.lag is not None:
         parse_lag(query.lag)
+    with located(f"query '{query.name}'"):
+        check_reachable(query.target, SHORTEST_JOB, "a Spark job")
     parse_sink(query.sink or "parquet")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from headgate.core import QueryMoved
 from headgate.model import HeadgateError, Query, check_known
+from headgate.model.target_checks import check_not_contradicted
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.interfaces import RememberedQuery
@@ -142,6 +143,8 @@ class Commands:
         def move(life: Life) -> None:
             check_possible("move", life.name, life.state)
             check_known("class", command.query_class, self._scheduling.scheduler.network.classes)
+            classes = self._scheduling.scheduler.network.classes
+            check_not_contradicted(life.query, classes[command.query_class])
             former = life.query.query_class
 
             def written(refused: Exception | None) -> None:

@@ -127,7 +127,7 @@ class MachineContext:
         """Change a query's state; the only place that does."""
         if state not in TRANSITIONS[life.state]:
             raise AssertionError(f"query '{life.name}' cannot go from {life.state} to {state} ({reason})")
-        self._note(life, life.state, state, reason if not error else f"{reason}: {error}")
+        self.note(life, life.state, state, reason if not error else f"{reason}: {error}")
         life.state, life.error = state, error
         if life.settled:
             self.settle(life)
@@ -135,13 +135,13 @@ class MachineContext:
     def add(self, life: Life) -> None:
         """Add a new query."""
         self.lives[life.name] = life
-        self._note(life, "", life.state, "added")
+        self.note(life, "", life.state, "added")
 
     def remove(self, life: Life, reason: str) -> None:
         """Remove a query. Deferred commands run now, and find no query of that name."""
         if self.lives.get(life.name) is life:
             del self.lives[life.name]
-        self._note(life, life.state, "", reason)
+        self.note(life, life.state, "", reason)
         while life.deferred:
             life.deferred.popleft()()
 
@@ -170,7 +170,8 @@ class MachineContext:
         life.writing += 1
         self.submit(WriteCommit(queries={life.name: description}), written)
 
-    def _note(self, life: Life, before: str, after: str, reason: str) -> None:
+    def note(self, life: Life, before: str, after: str, reason: str) -> None:
+        """Write a line of the journal."""
         line = Transition(self.now, life.name, before, after, reason)
         self.newest.append(line)
         self._out.append(line)

@@ -130,4 +130,5 @@ class Declarations:
 
 def class_entry(query_class: QueryClass) -> dict[str, Any]:
     """What the catalog keeps of a class."""
-    return {"priority": query_class.priority, "lag": query_class.lag}
+    target = None if query_class.target is None else str(query_class.target)
+    return {"priority": query_class.priority, "lag": query_class.lag, "target": target}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from headgate.model import HeadgateError, Operator, QoS, Query
+from headgate.model import HeadgateError, Operator, QoS, Query, Target
 
 STREAMS, TABLES, CLASSES, SETTINGS = "streams", "tables", "classes", "settings"  # kinds of entries in the catalog
 QUERIES = "queries"  # described in commits together with where they stand
@@ -59,6 +59,11 @@ def shown(value: object) -> str:
     return f"'{value}'"
 
 
+def stored_target(entry: Entry) -> Target | None:
+    """The target of a class or query; older formats have none."""
+    return None if entry.get("target") is None else Target.parse(str(entry["target"]))
+
+
 # -- queries -------------------------------------------------------------------------------------------------------
 
 
@@ -72,6 +77,7 @@ def definition(query: Query) -> dict[str, Any]:
         "since": query.since,
         "once": query.once,
         "lag": query.lag,
+        "target": None if query.target is None else str(query.target),
         "start": query.start,
         "end": None if query.end == inf else query.end,
     }
@@ -92,4 +98,5 @@ def declared_query(name: str, description: Entry, plan: Operator) -> Query:
         since=str(description.get("since", "start" if once else "now")),
         once=bool(description.get("once", once)),
         lag=description.get("lag"),
+        target=stored_target(description),
     )

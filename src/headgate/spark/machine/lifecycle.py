@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.model import HeadgateError, OperatorId, Query, QueueId
 from headgate.plan.places import Place
 from headgate.spark.machine.definitions import definition
+from headgate.spark.machine.followed_target import FollowedTarget
 from headgate.spark.machine.interfaces import (
     Chunks,
     FragmentView,
@@ -103,6 +104,7 @@ class Tally:
     tuples_out: int = 0
     newly_taken: RecentCount = field(default_factory=RecentCount)  # those of `tuples_in` that were taken lately
     late: int = 0  # tuples that came too late for its windows
+    target: FollowedTarget | None = None  # if one counts for it
     recent: RecentResults = field(default_factory=RecentResults)
     classes: list[tuple[float, str]] = field(default_factory=list)  # those it has been in: (from when, which)
 

@@ -30,6 +30,7 @@ from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.shutdown import Shutdown
 from headgate.spark.machine.spark_restart import SparkRestart
 from headgate.spark.machine.starting import Starting
+from headgate.spark.machine.target_watch import TargetWatch
 from headgate.spark.machine.views import Views
 from headgate.spark.machine.warming import Warming
 
@@ -75,7 +76,10 @@ class Machine:
         self.context.remembered = dict(remembered or {})
         self.runs.held = held
         self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparation, self.delivery)
-        self.views = Views(self.scheduling, self.runs, self.delivery, self.lag_limits, self.policy_changes)
+        self.target_watch = TargetWatch(self.scheduling)
+        self.views = Views(
+            self.scheduling, self.runs, self.delivery, self.lag_limits, self.policy_changes, self.target_watch
+        )
         self.warming = Warming(self.scheduling)
         self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views, self.warming)
         self._connect()
@@ -83,6 +87,7 @@ class Machine:
 
     def _connect(self) -> None:
         """Set the calls from parts to those that are built after them."""
+        self.runs.note_results = self.target_watch.committed
         self.runs.prepare = lambda life: self.preparation.prepare(life, "tries again")
         self.delivery.suspend = self.runs.suspend
         self.delivery.note_delivery = self.history.delivered
@@ -134,6 +139,7 @@ class Machine:
             self.runs.assign()
             if not self.policy_changes.watch_policy():
                 break
+        self.target_watch.watch()
         self.maintenance.watch()
         self.views.watch()
         self.shutdown.watch()

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from headgate.metrics.measures.latency import DroppedResults, Slice
+
 RECENT = 10.0  # seconds that "lately" means in the status
 KEPT = 50_000  # results of a query that measures are taken over
 _MANY = 1000  # chunks, of runs that give few results each, before they are put together
@@ -44,6 +46,7 @@ class RecentResults:
         self._kept = kept
         self._chunks: deque[Committed] = deque()
         self._count = 0
+        self._dropped = DroppedResults()
 
     def add(self, at: float, took: Floats) -> None:
         """Results that were committed together."""
@@ -52,13 +55,24 @@ class RecentResults:
         self._chunks.append(Committed(np.full(took.size, at), took))
         self._count += took.size
         while self._count - self._chunks[0].at.size >= self._kept:
-            self._count -= self._chunks.popleft().at.size
+            chunk = self._chunks.popleft()
+            self._count -= chunk.at.size
+            self._dropped.add(chunk.at, chunk.took)
         if len(self._chunks) > _MANY:
             self._chunks = deque([Committed.join(tuple(self._chunks))])
 
     def chunks(self) -> tuple[Committed, ...]:
         """All that is kept, the oldest first."""
         return tuple(self._chunks)
+
+    def dropped(self, now: float) -> tuple[Slice, ...]:
+        """Counts of the results of the last ten minutes that are no longer kept."""
+        return self._dropped.slices(now)
+
+    def since(self, moment: float) -> Floats:
+        """The response times of what is kept of the results from a moment on."""
+        newest = Committed.join(tuple(chunk for chunk in self._chunks if chunk.at[-1] >= moment))
+        return newest.took[newest.at >= moment]
 
 
 class RecentCount:

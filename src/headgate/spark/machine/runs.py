@@ -17,6 +17,7 @@ from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.interfaces import key, keyed
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
+from headgate.spark.machine.recent_results import Floats
 from headgate.spark.machine.run_history import RunHistory
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import (
@@ -63,6 +64,9 @@ class Runs:
         self.cancelled = False  # if set, active runs end as if they had not begun
         self.restart_reason = ""  # why Spark is being restarted; while it is, no run is started
         self.restart_error = ""  # why Spark could not be restarted
+        self.note_results: Callable[
+            [Life, float, Floats], None
+        ]  # judges them by the query's target; set by the machine
         self.prepare: Callable[[Life], None]  # prepares a query to run again; set by the machine
         self.cancelled_runs = 0  # for something more important
         self.cancelled_seconds = 0.0  # that they had run
@@ -244,6 +248,7 @@ class Runs:
         tally.tuples_out += result.count if gives else 0
         tally.late += result.late
         tally.recent.add(written.at, times)
+        self.note_results(life, written.at, times)
         if result.output is not None:
             self._delivery.put(life, written.number, result.output, result.size)
         if not self._scheduling.scheduler.wants_answers:

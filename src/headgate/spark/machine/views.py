@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headgate.metrics.measures.latency import Slice
+from headgate.metrics.measures.targets import TargetStatus
 from headgate.model import Query, QueryClass, unknown
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.cost_views import cost_view
@@ -16,6 +18,7 @@ from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.recent_results import Committed
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
+from headgate.spark.machine.target_watch import TargetWatch
 
 UNDER_WAY = (QueryState.CHECKING, QueryState.CUTTING, QueryState.WAITING, QueryState.STOPPED)
 
@@ -41,6 +44,8 @@ class QueryView:
     undelivered: int  # bytes of results that its sink has yet to take
     recent: tuple[Committed, ...]  # its newest results
     classes: tuple[tuple[float, str], ...]  # the classes that it has been in: (from when, which)
+    dropped: tuple[Slice, ...] = ()  # counts of results of the last ten minutes that are not among the newest
+    target: TargetStatus | None = None  # how it does by its target, if it has one
 
     @property
     def results(self) -> Committed:
@@ -84,10 +89,11 @@ class Views:
         delivery: Delivery,
         lag_limits: LagLimits,
         policy_changes: PolicyChanges,
+        target_watch: TargetWatch,
     ) -> None:
         self._context = scheduling.context
         self._scheduling, self._runs, self._delivery = scheduling, runs, delivery
-        self._lag_limits, self._policy_changes = lag_limits, policy_changes
+        self._lag_limits, self._policy_changes, self._target_watch = lag_limits, policy_changes, target_watch
         self._waiting = _Waiting()
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.Describe: self._describe,
@@ -190,5 +196,7 @@ class Views:
             skipped=life.skipped,
             undelivered=0 if life.outbox is None else life.outbox.size,
             recent=tally.recent.chunks(),
+            dropped=tally.recent.dropped(self._context.now),
+            target=self._target_watch.status(life),
             classes=tuple(tally.classes),
         )
