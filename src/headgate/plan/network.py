@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from headgate.model import (
     ClassId,
@@ -24,6 +25,7 @@ from headgate.model import (
     Source,
     Stream,
     Table,
+    Target,
     unknown,
 )
 from headgate.plan.places import Place
@@ -168,6 +170,17 @@ class Network:
         if name not in self.classes:
             raise unknown("class", name, self.classes)
         return self.classes[name]
+
+    def target(self, name: QueryId) -> Target | None:
+        """How soon results of a query are wanted: its own target, else its class's, else its QoS graph's deadline.
+
+        A graph that falls from the start, or never, names no such time.
+        """
+        query = self.query(name)
+        stated = query.target or self.query_class(query.query_class).target
+        if stated is not None or query.qos is None or not 0 < query.qos.deadline < inf:
+            return stated
+        return Target(query.qos.deadline)
 
     def payer(self, queries: Iterable[QueryId]) -> ClassId:
         """The highest class among some queries; the first by name among equals."""
