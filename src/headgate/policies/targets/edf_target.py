@@ -14,8 +14,8 @@ from headgate.stats.ways import Way
 class EarliestDeadlineFirst(ByDeadline):
     """The run that has to start soonest so that its oldest tuple comes out within its query's target.
 
-    Results come when a run ends, so what counts is the cost of a whole run on all that waits (or on `train`), by the cost
-    model of the unit: a query, queries that share operators, or a fused group.
+    Results come when a run ends, so what counts is the cost of a whole run on all that waits (or on `train`), by the
+    cost model of the unit: a query, queries that share operators, or a fused group.
 
     >>> from headgate.policies.checks import Situation
     >>> queries, wanted = dict.fromkeys("ab", "select, cost=1s"), {"a": "7 s", "b": "5 s"}
