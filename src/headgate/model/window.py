@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,16 @@ class Window:
     @property
     def tumbling(self) -> bool:
         return self.slide == self.size
+
+    def closes(self, moment: float) -> float:
+        """When the first of the windows ends that a moment belongs to; windows begin at multiples of the slide.
+
+        >>> Window(10.0).closes(3.0), Window(10.0).closes(10.0), Window(10.0, 4.0).closes(3.0)
+        (10.0, 20.0, 6.0)
+        """
+        number = floor((moment - self.size) / self.slide) + 1
+        end = number * self.slide + self.size
+        return end if end > moment else end + self.slide  # a rounded quotient may be one too small
 
     @property
     def panes(self) -> float:

@@ -22,7 +22,7 @@ from headgate.stats import STATISTICS
 
 Registered = TypeVar("Registered", bound=type[Policy])
 
-FAMILIES = ("adaptive", "aurora", "baseline", "classes", "memory", "slowdown")  # folders beside this file
+FAMILIES = ("adaptive", "aurora", "baseline", "classes", "memory", "slowdown", "targets")  # folders beside this file
 _POLICIES: dict[str, type[Policy]] = {}
 _FROM_FILES: dict[str, tuple[type[Policy], str]] = {}  # with the place of the class: ./mine.py:12
 

@@ -24,6 +24,10 @@ from headgate.stats.cost import CostModel
 from headgate.stats.per_queue import QueueStatistics, count_one
 from headgate.stats.ratio import ratio
 from headgate.stats.run_costs import FIRST
+from headgate.stats.ways import Way
+
+USUAL_TARGET = 1.0  # seconds within which the highest class wants results, if nobody says
+PATIENCE = 100.0  # times as long any other class waits at most
 
 Chart = tuple[tuple[float, float], ...]  # (seconds spent, bytes left)
 
@@ -134,6 +138,14 @@ class Stats(QueueStatistics):
             for queue in node.queues
         )
 
+    def ways(self, unit: Unit) -> tuple[Way, ...]:
+        """The ways that waiting tuples have from each of the unit's queues to the results of each query."""
+        return tuple(
+            Way(queue, name, self.query_target(name), seconds, windows)
+            for queue in unit.queues
+            for (name, windows), seconds in self._ways(queue).items()
+        )
+
     def output_rate(self, unit: Unit, of: Collection[QueryId] | None = None) -> float:
         """S/C: results per second of processing.
 
@@ -202,6 +214,23 @@ class Stats(QueueStatistics):
     def class_priority(self, unit: Unit) -> float:
         """The priority of the class that pays for the unit."""
         return self._network.classes[unit.payer].priority
+
+    def target(self, unit: Unit) -> float:
+        """Seconds within which results are wanted: the tightest target of the unit's queries."""
+        return min(self.query_target(name) for name in unit.queries)
+
+    def query_target(self, name: QueryId) -> float:
+        """Seconds within which a query's results are wanted, or a guess by its class's priority if nobody says.
+
+        The highest class is then taken to want them within a second, a class of half its priority within two, and
+        so on up to a hundred.
+        """
+        target = self._network.target(name)
+        if target is not None:
+            return target.seconds
+        highest = max(query_class.priority for query_class in self._network.classes.values())
+        priority = self._network.classes[self._network.queries[name].query_class].priority
+        return USUAL_TARGET * min(PATIENCE, ratio(highest, priority)) if highest > 0 else USUAL_TARGET
 
     def qos(self, name: QueryId) -> QoS | None:
         """A query's QoS graph, if it has one."""

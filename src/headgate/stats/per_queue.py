@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from headgate.model import Aggregate, Except, Join, OperatorId, QueryId, QueueId
+from headgate.model import Aggregate, Except, Join, OperatorId, QueryId, QueueId, Window
 from headgate.plan.network import Network, Node
 from headgate.stats.measured import Measured
 from headgate.stats.ratio import ratio
@@ -89,6 +89,21 @@ class QueueStatistics:
             if name in self._node(consumer).queries
         ]
         return self._alone(node.id) + (max(onward) if onward else 0.0)
+
+    def _ways(self, queue: QueueId) -> dict[tuple[QueryId, tuple[Window, ...]], float]:
+        """Seconds of processing, filters aside, to the results of each query along the longest way, by its windows."""
+        node = self._node(queue)
+        here, own = self._windows(node), self._alone(node.id)
+        found = {(name, here): own for name in node.emits}
+        for consumer in node.consumers:
+            for (name, windows), seconds in self._ways(consumer).items():
+                way = name, (*here, *windows)
+                found[way] = max(found.get(way, 0.0), own + seconds)
+        return found
+
+    def _windows(self, node: Node) -> tuple[Window, ...]:
+        """The window whose end an operator waits for, if it does."""
+        return (node.operator.window,) if isinstance(node.operator, Aggregate | Except) else ()
 
     def _effective(self, queue: QueueId) -> float:
         """Results of an operator per tuple taken from one of its queues."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from headgate.model import Choice, QoS, Query, QueryClass, QueryId, QueueId, Stream, streams
+from headgate.model import Choice, QoS, Query, QueryClass, QueryId, QueueId, Stream, Target, streams
 from headgate.plan.network import Network
 from headgate.plan.units import units
 from headgate.policies.checks.short_plans import ShortPlan, build_plan
@@ -39,6 +39,7 @@ class Situation:
     waiting: Mapping[QueryId, PerOperator] = field(default_factory=dict)
     heads: Mapping[QueryId, PerOperator] = field(default_factory=dict)
     qos: Mapping[QueryId, Sequence[Sequence[float]]] = field(default_factory=dict)  # points (latency, utility)
+    targets: Mapping[QueryId, str] = field(default_factory=dict)  # as "500 ms"
     classes: Mapping[QueryId, str] = field(default_factory=dict)
     priorities: Mapping[str, float] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)  # tuples per second, by stream
@@ -48,7 +49,13 @@ class Situation:
 
     def network(self) -> Network:
         queries = [
-            Query(name=name, query_class=self.classes.get(name, "all"), plan=build_plan(short), qos=self._graph(name))
+            Query(
+                name=name,
+                query_class=self.classes.get(name, "all"),
+                plan=build_plan(short),
+                qos=self._graph(name),
+                target=Target.parse(self.targets[name]) if name in self.targets else None,
+            )
             for name, short in self.queries.items()
         ]
         classes = dict.fromkeys(query.query_class for query in queries)
