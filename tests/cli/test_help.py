@@ -22,6 +22,8 @@ from tests.cli.conftest import Headgate
         "policies show",
         "replay",
         "why",
+        "trace",
+        "trace show",
         "run",
         "results",
         "dead",
@@ -46,7 +48,7 @@ def test_help_has_examples(headgate: Headgate, command: str, columns: int) -> No
 
 def test_the_main_help_names_every_command(headgate: Headgate) -> None:
     shown = headgate("--help").stdout
-    for command in ("simulate", "compare", "sweep", "explain", "policies", "replay", "why"):
+    for command in ("simulate", "compare", "sweep", "explain", "policies", "replay", "why", "trace"):
         assert command in shown
 
 

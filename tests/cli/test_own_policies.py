@@ -183,7 +183,7 @@ def test_a_trace_runs_no_code_unless_given(headgate: Headgate, two: Path, here: 
     (here / "elsewhere").mkdir()
     (here / "elsewhere" / "mine.py").write_text(MINE)
     (here / "mine.py").write_text(TRAP)
-    for command in (("replay", recorded), ("why", recorded, "1")):
+    for command in (("replay", recorded), ("why", recorded, "--decision", "1"), ("why", "q1", recorded)):
         refused = headgate(*command)
         assert refused.exit_code == 2
         assert "the trace names policy './mine.py:Mine', code in a file" in refused.stderr

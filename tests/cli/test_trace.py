@@ -35,7 +35,7 @@ def test_a_changed_trace_differs(headgate: Headgate, trace: Path) -> None:
 
 
 def test_why_shows_winner_and_runner_up(headgate: Headgate, trace: Path) -> None:
-    result = headgate("why", trace, "1", columns=80)
+    result = headgate("why", trace, "--decision", "1", columns=80)
     assert result.exit_code == 0
     assert "winner: alarm+dash" in result.stdout
     assert "runner-up: archive" in result.stdout
@@ -43,7 +43,7 @@ def test_why_shows_winner_and_runner_up(headgate: Headgate, trace: Path) -> None
 
 
 def test_why_as_json(headgate: Headgate, trace: Path) -> None:
-    told = json.loads(headgate("why", trace, "1", "--json").stdout)
+    told = json.loads(headgate("why", trace, "--decision", "1", "--json").stdout)
     assert told["decision"] == 1
     assert told["winner"] == "alarm+dash"
     assert told["numbers"]["balanced_rate"] > told["runner_up_numbers"]["balanced_rate"]

@@ -66,8 +66,22 @@ WRONG = {
     "replay none.jsonl": "cannot use 'none.jsonl': no such file or directory; check the path",
     "replay two.toml": "two.toml: line 1: this is not a line of a trace",
     "replay bytes": "bytes: this is not a trace",
-    "why two.toml 1": "two.toml: line 1: this is not a line of a trace",
-    "why two.toml 0": "decisions are counted from 1, found 0",
+    "why two.toml --decision 1": "two.toml: line 1: this is not a line of a trace",
+    "why two.toml --decision 0": "decisions are counted from 1, found 0",
+    "why q1 two.toml --decision 1": "--decision asks about no query, found 'q1'",
+    "why q1 two.toml": "two.toml: line 1: this is not a line of a trace",
+    "why q1 two.toml --at 3": '--at has no unit, found 3; write "3 s" or "3 ms"',
+    "why q1 two.toml --at=-3s": "--at must not be before the start, found -3s",
+    "why q1 two.toml --worst --last": "--worst and --last exclude each other; keep one of them",
+    "why q1 two.toml --equal": "--equal belongs to --inversions",
+    "why q1": "one argument is missing; write headgate why QUERY q1",
+    "why q1 none": "cannot use 'none': no such file or directory; check the path",
+    "why q1 folder": "folder: there is no history here",
+    "why q1 other.jsonl": "other.jsonl: this is not a trace of this version; record one with --record t.jsonl",
+    "why q1 bytes": "bytes: this is not a trace",
+    "trace show two.toml": "two.toml: line 1: this is not a line of a trace",
+    "trace show folder": "folder: there is no history here",
+    "trace show two.toml --plot p.gif": "--plot cannot write 'p.gif'",
 }
 
 SLOW = """
@@ -91,6 +105,7 @@ def folder(tmp_path: Path, two: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "bad.toml").write_text("[workload\n", encoding="utf-8")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00\x80")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "other.jsonl").write_text('{"trace": 99}\n', encoding="utf-8")
     (tmp_path / "slow.toml").write_text(SLOW, encoding="utf-8")
     (tmp_path / "fast.toml").write_text(SLOW.replace("rate=100", "rate=1e12"), encoding="utf-8")
     (tmp_path / "busy.toml").write_text(SLOW.replace("[workload]", "[workload]\nload = 1e9"), encoding="utf-8")
@@ -110,7 +125,9 @@ def test_wrong_input(headgate: Headgate, command: str) -> None:
     assert WRONG[command] in result.stderr
 
 
-@pytest.mark.parametrize("command", ["simulat x.toml", "simulate", "simulate x.toml --polcy hr", "why x.jsonl one"])
+@pytest.mark.parametrize(
+    "command", ["simulat x.toml", "simulate", "simulate x.toml --polcy hr", "why x.jsonl --decision one"]
+)
 def test_wrong_usage(headgate: Headgate, command: str) -> None:
     result = headgate(*command.split(), columns=100)
     assert result.exit_code == 2
@@ -120,6 +137,6 @@ def test_wrong_usage(headgate: Headgate, command: str) -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_decision_that_is_not_there(headgate: Headgate) -> None:
     headgate("simulate", "two.toml", "-p", "hr", "--record", "t.jsonl")
-    result = headgate("why", "t.jsonl", "7")
+    result = headgate("why", "t.jsonl", "--decision", "7")
     assert result.exit_code == 2
     assert "t.jsonl: there is no decision 7; the trace has 6, counted from 1" in result.stderr

@@ -71,15 +71,26 @@ def with_margin(mean: float, half: float) -> str:
 
 def read_duration(text: str, option: str) -> float:
     """Read the duration that an option was given."""
-    try:
-        bare = float(text)
-    except ValueError:
-        value = seconds(text, what=option)
-    else:
-        raise HeadgateError(f"{option} has no unit, found {text}", hint=f'write "{bare:g} s" or "{bare:g} ms"')
+    value = _with_unit(text, option)
     if not 0 < value < math.inf:
         raise HeadgateError(f"{option} must be longer than 0 s, found {text}", hint='write for example "10 s"')
     return value
+
+
+def read_moment(text: str, option: str) -> float:
+    """Read a time since the start that an option was given."""
+    value = _with_unit(text, option)
+    if not 0 <= value < math.inf:
+        raise HeadgateError(f"{option} must not be before the start, found {text}", hint='write for example "12.5 s"')
+    return value
+
+
+def _with_unit(text: str, option: str) -> float:
+    try:
+        bare = float(text)
+    except ValueError:
+        return seconds(text, what=option)
+    raise HeadgateError(f"{option} has no unit, found {text}", hint=f'write "{bare:g} s" or "{bare:g} ms"')
 
 
 def _decimals(present: Sequence[float]) -> int:

@@ -1,0 +1,188 @@
+"""`headgate why`: why a result was late, who delayed a class, or why a decision was made."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli import why_output
+from headgate.cli.console import examples, show_json
+from headgate.cli.history_source import FilePolicies, load_given, read_source, read_trace
+from headgate.cli.number_format import read_duration, read_moment
+from headgate.cli.options import AsJson
+from headgate.model import HeadgateError, Why
+
+if TYPE_CHECKING:
+    from headgate.insight.why import Explainer, Explanation
+
+EXAMPLES = examples(
+    "why fire out/plant",
+    "why fire out/plant --at 12.5s",
+    "why fire t.jsonl --last --json",
+    'why out/plant --inversions --over "1 min"',
+    "why t.jsonl --decision 250",
+)
+
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at", help='The result on its way then, as "12.5 s" from the start.', show_default=False, metavar="TIME"
+    ),
+]
+Worst = Annotated[bool, typer.Option("--worst", help="The result that took longest; so if nothing else is asked.")]
+Last = Annotated[bool, typer.Option("--last", help="The newest result.")]
+Decision = Annotated[
+    int | None,
+    typer.Option("--decision", help="Explain the decision of this number, from 1.", show_default=False, metavar="N"),
+]
+Inversions = Annotated[
+    bool, typer.Option("--inversions", help="Who delayed classes that answer later than less important ones.")
+]
+Over = Annotated[
+    str | None,
+    typer.Option(
+        "--over", help="With --inversions: the newest so much of the record.", show_default=False, metavar="TIME"
+    ),
+]
+Equal = Annotated[bool, typer.Option("--equal", help="With --inversions: equal response times count, too.")]
+
+
+def why(
+    query: Annotated[
+        str,
+        typer.Argument(
+            help="A query; left out with --decision or --inversions.", show_default=False, metavar="[QUERY]"
+        ),
+    ],
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The directory of a run, also while it runs, or a trace that --record wrote.",
+            show_default=False,
+            metavar="DIR|TRACE",
+        ),
+    ] = None,
+    at: At = None,
+    worst: Worst = False,
+    last: Last = False,
+    decision: Decision = None,
+    inversions: Inversions = False,
+    over: Over = None,
+    equal: Equal = False,
+    policy: FilePolicies = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a result of a query waited for, run by run and in one sentence.
+
+    The directory of a run keeps its last ten minutes. With --inversions: which runs delayed a class that answers later
+    than a less important one, and what starving queries wait behind. With --decision: the numbers of the unit that was
+    chosen, and of the runner-up.
+    """
+    asked = {"--at": at is not None, "--worst": worst, "--last": last, "--decision": decision is not None}
+    given = [name for name, said in {**asked, "--inversions": inversions}.items() if said]
+    if len(given) > 1:
+        raise HeadgateError(f"{' and '.join(given)} exclude each other", hint="keep one of them")
+    for name, said in {"--over": over is not None, "--equal": equal}.items():
+        if said and not inversions:
+            raise HeadgateError(f"{name} belongs to --inversions", hint="add --inversions, or leave it out")
+    if decision is not None:
+        _decision(_only(query, source, "--decision"), decision, policy or (), as_json)
+    elif inversions:
+        _inversions(_only(query, source, "--inversions"), over, equal, policy or (), as_json)
+    else:
+        _result(query, source, at, last, policy or (), as_json)
+
+
+def _only(path: str, other: Path | None, option: str) -> Path:
+    """The directory or trace, which stands alone."""
+    if other is not None:
+        raise HeadgateError(
+            f"{option} asks about no query, found '{path}'", hint=f"write headgate why {other} {option}"
+        )
+    return Path(path)
+
+
+def _result(
+    query: str, source: Path | None, at: str | None, last: bool, policies: list[str] | tuple[()], as_json: bool
+) -> None:
+    if source is None:
+        raise HeadgateError(
+            "one argument is missing", hint=f"write headgate why QUERY {query}, or add --decision N or --inversions"
+        )
+    moment = None if at is None else read_moment(at, "--at")
+    explanation = _explained(_explainer(source, policies), query, source, moment, last)
+    origin = explanation[0].history.origin
+    if as_json:
+        show_json(why_output.as_tree(explanation[1], origin))
+    else:
+        why_output.show_explanation(explanation[1], origin)
+
+
+def _explained(
+    explainer: Explainer, query: str, source: Path, moment: float | None, last: bool
+) -> tuple[Explainer, Explanation]:
+    try:
+        if moment is not None:
+            return explainer, explainer.at(query, moment)
+        return explainer, explainer.pick(query, "last" if last else "worst")
+    except HeadgateError as error:
+        raise error.at(str(source)) from None
+
+
+def _explainer(source: Path, policies: list[str] | tuple[()]) -> Explainer:
+    from headgate.insight.why import Explainer
+
+    return Explainer(read_source(source, policies))
+
+
+def _inversions(source: Path, over: str | None, equal: bool, policies: list[str] | tuple[()], as_json: bool) -> None:
+    from headgate.insight.attribution import inverted_pairs, starving
+
+    stretch = None if over is None else read_duration(over, "--over")
+    explainer = _explainer(source, policies)
+    history = explainer.history
+    since = history.began if stretch is None else max(history.began, history.ended - stretch)
+    when = why_output.stretch_text(
+        None if stretch is None or since == history.began else stretch, history.ended - since
+    )
+    pairs = inverted_pairs(explainer, since, history.ended, equal=equal, when=when)
+    waiting = starving(explainer)
+    if as_json:
+        show_json(
+            why_output.inversions_tree(
+                pairs, waiting, since - history.origin, history.ended - history.origin, history.origin
+            )
+        )
+    else:
+        why_output.show_inversions(pairs, waiting, when)
+
+
+def _decision(source: Path, number: int, policies: list[str] | tuple[()], as_json: bool) -> None:
+    if number < 1:
+        raise HeadgateError(f"decisions are counted from 1, found {number}", hint="write 1 for the first")
+    told = _recorded(source, number) if source.is_dir() else _replayed(source, number, policies)
+    if as_json:
+        show_json({"decision": number, **asdict(told)})
+    else:
+        why_output.show_decision(number, told)
+
+
+def _replayed(trace: Path, number: int, policies: list[str] | tuple[()]) -> Why:
+    from headgate.core.trace import explain_decision
+
+    given = load_given(policies)
+    return read_trace(trace, lambda lines: explain_decision(lines, number, given))
+
+
+def _recorded(directory: Path, number: int) -> Why:
+    runs = read_source(directory).runs
+    found = next((run.why for run in runs if run.decision == number and run.why is not None), None)
+    if found is None:
+        first, last = min(run.decision for run in runs), max(run.decision for run in runs)
+        raise HeadgateError(
+            f"there is no decision {number}", where=str(directory), hint=f"the record has those from {first} to {last}"
+        )
+    return found

@@ -1,0 +1,258 @@
+"""What `headgate why` prints: explanations, inversions and decisions as tables and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from headgate.cli.console import note, show
+from headgate.cli.number_format import NOTHING, duration, number
+from headgate.cli.tables import plain_table
+from headgate.insight.text import time_text
+
+if TYPE_CHECKING:
+    from headgate.history.records import RunRecord
+    from headgate.insight.attribution import InvertedPair, Loss
+    from headgate.insight.why import Delay, Explanation
+    from headgate.model import Why
+
+MOST_RUNS = 12
+MOST_LOSSES = 8
+TIMES = frozenset({"wait", "cost", "global_cost", "ideal_time", "remaining_time"})
+_FIRST = ("priority", "score 1")  # by which most policies compare
+
+
+# -- one result ------------------------------------------------------------------------------------------------
+
+
+def show_explanation(told: Explanation, origin: float) -> None:
+    """What a result waited for, run by run, and in a sentence."""
+    life, parts = told.moments, told.moments.parts
+    came = f"{told.query}, class {told.query_class}: a tuple of {moment(life.arrival - origin)}"
+    if told.run is None:
+        show(Text(f"{came} still waits"))
+    else:
+        show(Text(f"{came}, whose result was there at {moment(life.delivered - origin)}"))
+    table = plain_table(*parts, "whole")
+    for column in table.columns:
+        column.justify = "right"
+    table.add_row(*(time_text(seconds) for seconds in parts.values()), time_text(life.total))
+    show(table)
+    if told.delays:
+        show(Text(""), _delays(told, origin))
+    if told.run is not None and told.run.error:
+        note(f"its run failed: {told.run.error}")
+    show(Text(""), Text(f"{told.query} {told.sentence}"))
+
+
+def _delays(told: Explanation, origin: float) -> Any:
+    table = plain_table("waited", "behind", "class", "began", "tuples", "because", "numbers: it / the other")
+    for column in (0, 3, 4):
+        table.columns[column].justify = "right"
+    longest = sorted(told.delays, key=lambda delay: -delay.seconds)[:MOST_RUNS]
+    for delay in (delay for delay in told.delays if delay in longest):
+        run = delay.run
+        table.add_row(
+            time_text(delay.seconds),
+            Text(_unit(run)),
+            Text(run.query_class),
+            moment(run.began - origin),
+            f"{run.tuples:,}",
+            delay.cause.value,
+            Text(_compared(delay)),
+        )
+    if len(told.delays) > len(longest):
+        rest = [delay.seconds for delay in told.delays if delay not in longest]
+        table.add_row(time_text(sum(rest)), f"{len(rest):,} other runs", "", "", "", "", "")
+    return table
+
+
+def _unit(run: RunRecord) -> str:
+    return run.unit if len(run.queries) == 1 or len(run.unit) <= 24 else f"group of {len(run.queries)}"
+
+
+def _compared(delay: Delay) -> str:
+    """The winner's numbers against those of the query that was passed over, or the reason in words."""
+    why, passed = delay.run.why, delay.passed_over
+    if why is None or passed is None:
+        return ""
+    if why.reason:
+        return why.reason
+    names = [name for name in _FIRST if name in passed.numbers and name in why.numbers][:1]
+    names = names or [name for name in why.numbers if name in passed.numbers][:2]
+    return ", ".join(
+        f"{name.replace('_', ' ')} {number_text(name, passed.numbers)} / {number_text(name, why.numbers)}"
+        for name in names
+    )
+
+
+def as_tree(told: Explanation, origin: float) -> dict[str, Any]:
+    """An explanation as JSON; times are seconds since the driver began."""
+    life = told.moments
+    names = ("arrival", "ready", "began", "evaluated", "ended", "delivered")
+    return {
+        "query": told.query,
+        "class": told.query_class,
+        "sentence": told.sentence,
+        "cause": told.cause.value,
+        "waits_still": told.run is None,
+        "seconds": life.total,
+        "parts": life.parts,
+        "causes": {cause.value: seconds for cause, seconds in told.causes.items()},
+        "moments": {name: getattr(life, name) - origin for name in names},
+        "run": None if told.run is None else _run_tree(told.run, origin),
+        "delays": [
+            {
+                "seconds": delay.seconds,
+                "cause": delay.cause.value,
+                **_run_tree(delay.run, origin),
+                "numbers": {} if delay.run.why is None else delay.run.why.numbers,
+                "reason": "" if delay.run.why is None else delay.run.why.reason,
+                "own_numbers": None if delay.passed_over is None else delay.passed_over.numbers,
+            }
+            for delay in told.delays
+        ],
+        "worker_free": told.free,
+    }
+
+
+def _run_tree(run: RunRecord, origin: float) -> dict[str, Any]:
+    return {
+        "run": run.id,
+        "decision": run.decision,
+        "worker": run.worker,
+        "unit": run.unit,
+        "class": run.query_class,
+        "queries": list(run.queries),
+        "tuples": run.tuples,
+        "began": run.began - origin,
+        "evaluated": run.evaluated - origin,
+        "ended": run.ended - origin,
+    }
+
+
+# -- inversions ------------------------------------------------------------------------------------------------
+
+
+def stretch_text(asked: float | None, whole: float) -> str:
+    """Which stretch of time a summary is about.
+
+    >>> stretch_text(60.0, 60.0), stretch_text(None, 12.5), stretch_text(30.0, 30.0)
+    ('in the last minute', 'in 12.5 s', 'in the last 30 s')
+    """
+    if asked is None:
+        return f"in {time_text(whole)}"
+    return "in the last minute" if asked == 60.0 else f"in the last {time_text(asked)}"
+
+
+def show_inversions(pairs: Sequence[InvertedPair], waiting: Sequence[Explanation], when: str) -> None:
+    """Inverted pairs with what delayed the more important class, and starving queries."""
+    if not pairs:
+        show(Text(f"no class answered later than a less important one {when}"))
+    for place, pair in enumerate(pairs):
+        if place:
+            show(Text(""))
+        show(
+            Text(
+                f"{pair.above} answers in {time_text(pair.response_above)}, "
+                f"{pair.below}, less important, in {time_text(pair.response_below)}"
+            )
+        )
+        if pair.losses:
+            show(_losses(pair.losses))
+        show(Text(pair.summary))
+    for told in waiting:
+        show(Text(f"{told.query}, class {told.query_class}, starves: it {told.sentence}"))
+
+
+def _losses(losses: Sequence[Loss]) -> Any:
+    table = plain_table("lost", "because", "to", "class", "runs", "tuples")
+    for column in (0, 4, 5):
+        table.columns[column].justify = "right"
+    groups: dict[tuple[str, str, str], list[Loss]] = {}
+    for loss in losses:
+        key = (
+            (loss.cause.value, "", "")
+            if loss.run is None
+            else (loss.cause.value, _unit(loss.run), loss.run.query_class)
+        )
+        groups.setdefault(key, []).append(loss)
+    ordered = sorted(groups.items(), key=lambda item: -sum(loss.seconds for loss in item[1]))
+    for (cause, unit, query_class), group in ordered[:MOST_LOSSES]:
+        runs = {loss.run.id: loss.run for loss in group if loss.run is not None}
+        tuples = sum(run.tuples for run in runs.values())
+        counted = (f"{len(runs):,}", f"{tuples:,}") if runs else ("", "")
+        table.add_row(time_text(sum(loss.seconds for loss in group)), cause, Text(unit), Text(query_class), *counted)
+    rest = [loss.seconds for _, group in ordered[MOST_LOSSES:] for loss in group]
+    if rest:
+        table.add_row(time_text(sum(rest)), "others", "", "", "", "")
+    return table
+
+
+def inversions_tree(
+    pairs: Sequence[InvertedPair], waiting: Sequence[Explanation], since: float, upto: float, origin: float
+) -> dict[str, Any]:
+    """Inversions and starving queries as JSON; seconds are means over results."""
+    return {
+        "from": since,
+        "to": upto,
+        "inversions": [
+            {
+                "above": pair.above,
+                "below": pair.below,
+                "response_above": pair.response_above,
+                "response_below": pair.response_below,
+                "lost": pair.difference,
+                "causes": {cause.value: seconds for cause, seconds in pair.by_cause.items()},
+                "losses": [
+                    {
+                        "seconds": loss.seconds,
+                        "cause": loss.cause.value,
+                        **({} if loss.run is None else _run_tree(loss.run, origin)),
+                    }
+                    for loss in pair.losses
+                ],
+                "summary": pair.summary,
+            }
+            for pair in pairs
+        ],
+        "starving": [as_tree(told, origin) for told in waiting],
+    }
+
+
+# -- one decision ----------------------------------------------------------------------------------------------
+
+
+def show_decision(decision: int, why_chosen: Why) -> None:
+    """The numbers of the winner and of the runner-up."""
+    rule = f", by {why_chosen.rule}" if why_chosen.rule else ""
+    show(Text(f"decision {decision} by {why_chosen.policy}: {why_chosen.winner} ran{rule}"))
+    if why_chosen.reason:
+        show(Text(why_chosen.reason))
+    sides = {f"winner: {why_chosen.winner}": why_chosen.numbers}
+    if why_chosen.runner_up is not None:
+        sides[f"runner-up: {why_chosen.runner_up}"] = why_chosen.runner_up_numbers
+    table = plain_table("", *sides)
+    for name in dict.fromkeys(name for numbers in sides.values() for name in numbers):
+        table.add_row(name.replace("_", " "), *(number_text(name, numbers) for numbers in sides.values()))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    show(table)
+
+
+def number_text(name: str, numbers: Mapping[str, float]) -> str:
+    """One of the numbers that a policy decides by."""
+    if name not in numbers:
+        return NOTHING
+    return duration(numbers[name]) if name in TIMES else number(numbers[name])
+
+
+def moment(seconds: float) -> str:
+    """A time since the driver began.
+
+    >>> moment(12.3456)
+    '12.346 s'
+    """
+    return f"{seconds:.3f} s"

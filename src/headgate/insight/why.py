@@ -1,0 +1,218 @@
+"""Why a result of a query came when it did: what it waited for, run by run, and in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Literal
+
+from headgate.history.history import History
+from headgate.history.records import RunRecord
+from headgate.insight.causes import Cause
+from headgate.insight.classes import Classes
+from headgate.insight.parts import Moments, Result, results
+from headgate.insight.text import runs_text, time_text, who_text
+from headgate.insight.timeline import Timeline
+from headgate.model import HeadgateError, WaitingUnit, unknown
+
+LEAST = 1e-6  # seconds: shorter delays are rounding
+SHOWN = 0.005  # of the whole: shorter parts are not in the sentence
+Which = Literal["worst", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """Seconds that a run made a result wait."""
+
+    run: RunRecord
+    seconds: float
+    cause: Cause
+    passed_over: WaitingUnit | None = None  # the query's unit at the decision for that run, if it was ready
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What one result waited for. Without a run of its own it still waits: `moments` then end with the record."""
+
+    query: str
+    query_class: str
+    moments: Moments
+    run: RunRecord | None
+    delays: tuple[Delay, ...]  # in the order of their runs
+    free: float  # seconds that it waited although a worker was free
+    mixed: float  # seconds of its run by the share of less important queries in it
+    others: tuple[str, ...]  # those queries
+    mixed_by: Cause  # why they are in it: fused, or a shared operator
+    sentence: str = ""
+
+    @property
+    def causes(self) -> dict[Cause, float]:
+        """Seconds by cause, the most first; they add up to the whole."""
+        parts = self.moments.parts
+        found = {
+            Cause.WINDOW: parts["window"],
+            Cause.FREE: self.free,
+            self.mixed_by: self.mixed,
+            Cause.OWN_RUN: parts["running"] - self.mixed,
+            Cause.COMMIT: parts["commit"],
+            Cause.SINK: parts["sink"],
+        }
+        for delay in self.delays:
+            found[delay.cause] = found.get(delay.cause, 0.0) + delay.seconds
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    @property
+    def cause(self) -> Cause:
+        """What took most of its time."""
+        return next(iter(self.causes))
+
+
+class Explainer:
+    """Explains results of one history; what all explanations need is computed once."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.classes = Classes.of_history(history)
+        self.timeline = Timeline(history)
+
+    def at(self, query: str, moment: float) -> Explanation:
+        """Of the results that were on their way at a moment (seconds since the driver began) the slowest one."""
+        self._check(query)
+        origin, found = self.history.origin, list(results(self.history, query, slowest=True))
+        begins, ends = self.history.began - origin, self.history.ended - origin
+        if not begins <= moment <= ends:
+            raise HeadgateError(
+                f"--at {moment:g} s lies outside the record",
+                hint=f"it is from {max(0.0, begins):.4g} s to {ends:.4g} s",
+            )
+        now = origin + moment
+        covering = [one for one in found if one.moments.arrival <= now <= one.moments.delivered]
+        waiting = self.waiting(query)
+        if waiting is not None and waiting.moments.arrival <= now:
+            return waiting
+        if covering:
+            return self.explain(max(covering, key=lambda one: one.moments.total))
+        after = [one for one in found if one.moments.arrival > now]
+        if not after:
+            raise HeadgateError(f"no result of '{query}' was on its way then or later", hint="ask with --last")
+        return self.explain(min(after, key=lambda one: one.moments.arrival))
+
+    def pick(self, query: str, which: Which) -> Explanation:
+        """The result that took longest, or the newest one."""
+        self._check(query)
+        found = list(results(self.history, query, slowest=True))
+        waiting = self.waiting(query)
+        worst = max((one.moments.total for one in found), default=-inf)
+        if waiting is not None and (not found or (which == "worst" and waiting.moments.total > worst)):
+            return waiting
+        if not found:
+            raise HeadgateError(f"'{query}' has no results in this record", hint="ask again when it has some")
+        if which == "last":
+            return self.explain(max(found, key=lambda one: (one.moments.ended, one.moments.total)))
+        return self.explain(max(found, key=lambda one: one.moments.total))
+
+    def waiting(self, query: str) -> Explanation | None:
+        """What a query waits behind whose tuples waited at the newest decision and have not run since; or None."""
+        own = [run.began for run in self.history.runs if query in run.queries]
+        passed = [run for run in self.history.runs if _passed_over(run, query) is not None]
+        if not passed or (own and max(own) >= passed[-1].began):
+            return None
+        waited = _passed_over(passed[-1], query)
+        assert waited is not None
+        ended = max(self.history.ended, waited.oldest)
+        life = Moments(waited.oldest, waited.oldest, ended, ended, ended, ended)
+        return self._explanation(query, life, None)
+
+    def explain(self, result: Result) -> Explanation:
+        """What a result waited for."""
+        return self._explanation(result.query, result.moments, result.run)
+
+    def _explanation(self, query: str, life: Moments, run: RunRecord | None) -> Explanation:
+        own = self.classes.of.get(query, "" if run is None else run.query_class)
+        delays = self.timeline.delays(query, [(life.ready, life.began, 1.0)])
+        rows = zip(self.history.runs, delays.held.tolist(), delays.own.tolist(), strict=True)
+        told = tuple(delay for row in rows for delay in self._delays(query, own, life, *row))
+        others = () if run is None else tuple(self.classes.lower_queries(run.queries, query))
+        running = life.evaluated - life.began
+        mixed = running * len(others) / len(run.queries) if run is not None and others else 0.0
+        free = max(0.0, (life.began - life.ready) - sum(delay.seconds for delay in told))
+        explanation = Explanation(query, own, life, run, told, free, mixed, others, self.classes.mixed_by)
+        return replace(explanation, sentence=sentence(explanation))
+
+    def _delays(
+        self, query: str, own: str, life: Moments, run: RunRecord, held: float, blocked: float
+    ) -> Iterable[Delay]:
+        """The delays by one run."""
+        if held > LEAST:
+            yield Delay(run, held, _cause(query, own, life.ready, run), _passed_over(run, query))
+        if blocked > LEAST:
+            committing = max(0.0, min(run.ended, life.began) - max(run.evaluated, life.ready))
+            running = max(0.0, min(run.evaluated, life.began) - max(run.began, life.ready))
+            yield Delay(run, blocked, Cause.COMMIT if committing > running else Cause.SHARED)
+
+    def _check(self, query: str) -> None:
+        known = set(self.classes.of)
+        if query not in known:
+            raise unknown("query", query, known)
+
+
+def sentence(told: Explanation) -> str:
+    """An explanation in one sentence, the longest parts first."""
+    beginning = f"{'waited' if told.run is not None else 'still waits, for'} {time_text(told.moments.total)}"
+    listed = phrases(told)
+    return f"{beginning}: {', '.join(listed)}" if listed else beginning
+
+
+def phrases(told: Explanation) -> list[str]:
+    """What a result waited for, the longest first, such as "610 ms behind background's report (one run, 9 tuples)"."""
+    parts = told.moments.parts
+    found: list[tuple[float, str]] = [
+        (parts["window"], "until its window closed"),
+        (told.free, "although a worker was free of runs"),
+        (parts["running"], _own_run(told)),
+        (parts["commit"], "committing"),
+        (parts["sink"], "until its sink had it"),
+    ]
+    groups: dict[tuple[str, str], list[Delay]] = {}
+    for delay in told.delays:
+        groups.setdefault(_behind(told.query, delay), []).append(delay)
+    for (who, query_class), delays in groups.items():
+        runs = [delay.run for delay in delays]
+        whose = who or who_text(query_class, runs)
+        found.append((sum(delay.seconds for delay in delays), f"behind {whose} ({runs_text(runs)})"))
+    listed = sorted((one for one in found if one[0] > SHOWN * told.moments.total), key=lambda one: -one[0])
+    return [f"{time_text(seconds)} {how}" for seconds, how in listed]
+
+
+def _own_run(told: Explanation) -> str:
+    run = told.run
+    if run is None or len(run.queries) == 1:
+        return "own run"
+    if told.others:
+        fewer = f"{len(told.others)} less important {'query' if len(told.others) == 1 else 'queries'}"
+        if told.mixed_by is Cause.FUSED:
+            return f"own run, fused with {fewer}"
+        return f"own run, which shares operators with {fewer}"
+    return f"own run, in a group of {len(run.queries)}"
+
+
+def _behind(query: str, delay: Delay) -> tuple[str, str]:
+    """Who a delay is blamed on: something of its own, or the runs of a class."""
+    if delay.cause is Cause.COMMIT:
+        return "the commit of its own earlier runs", ""
+    return ("its own earlier runs", "") if query in delay.run.queries else ("", delay.run.query_class)
+
+
+def _cause(query: str, own: str, ready: float, run: RunRecord) -> Cause:
+    """Why a run that held a worker was in the way."""
+    if query in run.queries or run.query_class == own:
+        return Cause.OWN_CLASS
+    return Cause.LONG_RUN if run.began < ready else Cause.ORDER
+
+
+def _passed_over(run: RunRecord, query: str) -> WaitingUnit | None:
+    """The unit of a query that was ready when a run was chosen."""
+    if run.why is None:
+        return None
+    return next((unit for unit in run.why.waiting if query in unit.queries), None)
