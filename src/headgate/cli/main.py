@@ -8,7 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from headgate import __version__, logs
-from headgate.cli import check, compare, dead_letters, explain, journal, policies, results, simulate, sweep, trace
+from headgate.cli import (
+    check,
+    compare,
+    dead_letters,
+    explain,
+    journal,
+    policies,
+    results,
+    simulate,
+    sweep,
+    trace,
+    what_if,
+)
 from headgate.cli import run as engine
 from headgate.cli.console import examples, note
 from headgate.cli.fresh import app as fresh
@@ -47,6 +59,7 @@ app = typer.Typer(
         "explain FILE --stage network",
         "policies show hnr",
         "run FILE --for 60s",
+        "what-if DIR --policy fcfs --policy mbd",
         "fresh plan FILE --bandwidth 1000",
     ),
 )
@@ -58,6 +71,7 @@ app.command("explain", cls=ReadableCommand, epilog=explain.EXAMPLES)(explain.exp
 app.add_typer(policies.app, name="policies")
 app.command("replay", cls=ReadableCommand, epilog=trace.REPLAY_EXAMPLES)(trace.replay)
 app.command("why", cls=ReadableCommand, epilog=trace.WHY_EXAMPLES)(trace.why)
+app.command("what-if", cls=ReadableCommand, epilog=what_if.EXAMPLES)(what_if.what_if)
 app.command("run", cls=ReadableCommand, epilog=engine.EXAMPLES)(engine.run)
 app.command("results", cls=ReadableCommand, epilog=results.EXAMPLES)(results.results)
 app.command("dead", cls=ReadableCommand, epilog=dead_letters.EXAMPLES)(dead_letters.dead)
