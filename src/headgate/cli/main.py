@@ -20,6 +20,7 @@ from headgate.cli import (
     sweep,
     trace,
     trace_show,
+    what_if,
     why,
 )
 from headgate.cli import run as engine
@@ -61,6 +62,7 @@ app = typer.Typer(
         "policies show hnr",
         "run FILE --for 60s",
         "why QUERY DIR --worst",
+        "what-if DIR --policy fcfs --policy mbd",
         "fresh plan FILE --bandwidth 1000",
     ),
 )
@@ -73,6 +75,7 @@ app.add_typer(policies.app, name="policies")
 app.command("replay", cls=ReadableCommand, epilog=trace.REPLAY_EXAMPLES)(trace.replay)
 app.command("why", cls=ReadableCommand, epilog=why.EXAMPLES)(why.why)
 app.add_typer(trace_show.app, name="trace")
+app.command("what-if", cls=ReadableCommand, epilog=what_if.EXAMPLES)(what_if.what_if)
 app.command("run", cls=ReadableCommand, epilog=engine.EXAMPLES)(engine.run)
 app.command("results", cls=ReadableCommand, epilog=results.EXAMPLES)(results.results)
 app.command("dead", cls=ReadableCommand, epilog=dead_letters.EXAMPLES)(dead_letters.dead)

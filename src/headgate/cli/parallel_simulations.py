@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
+from typing import Any
 
 from headgate.cli.signals import held_back
 from headgate.metrics import Records, Report, measure
@@ -30,14 +31,22 @@ def run_all(
     workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool = False
 ) -> Iterator[tuple[str, Finished]]:
     """Yield every policy with its result, in the order in which they finish; closing the iterator ends the rest."""
-    workers = max(1, min(jobs or os.cpu_count() or 1, len(policies)))
+    calls = {policy: (run_one, workload, policy, bin, keep, load_policies(policy)) for policy in policies}
+    for policy, found in processes(calls, jobs):
+        yield policy, found if isinstance(found, Finished) else Finished(error=_in_one_line(found))
+
+
+def processes(calls: Mapping[str, tuple[Any, ...]], jobs: int | None) -> Iterator[tuple[str, Any]]:
+    """Yield what functions return, or the exceptions they raise, in the order in which they finish.
+
+    A call is a function and its arguments. Closing the iterator ends the rest.
+    """
+    workers = max(1, min(jobs or os.cpu_count() or 1, len(calls)))
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
         resource_tracker.ensure_running()  # if it started below, it would let Ctrl-C through again
         with held_back():  # Ctrl-C reaches every process of the terminal; this one decides what it means
-            futures = {
-                pool.submit(run_one, workload, policy, bin, keep, load_policies(policy)): policy for policy in policies
-            }
+            futures = {pool.submit(*call): name for name, call in calls.items()}
         for future in as_completed(futures):
             yield futures[future], _result(future)
     except BaseException:
@@ -56,15 +65,17 @@ def run_one(workload: Workload, policy: str, bin: float, keep: bool, files: Sequ
     return Finished(measure(records, bin), records if keep else None)
 
 
-def _result(future: Future[Finished]) -> Finished:
+def _result(future: Future[Any]) -> Any:
     try:
         return future.result()
-    except HeadgateError as error:
-        return Finished(error=str(error))
     except BrokenProcessPool:
-        return Finished(error="its process ended; memory may be short: try --jobs 1")
+        return HeadgateError("its process ended; memory may be short: try --jobs 1")
     except Exception as error:  # a faulty policy must not end the other simulations
-        return Finished(error=f"{type(error).__name__}: {error}")
+        return error
+
+
+def _in_one_line(error: Exception) -> str:
+    return str(error) if isinstance(error, HeadgateError) else f"{type(error).__name__}: {error}"
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

@@ -11,7 +11,7 @@ is used only if the caller has loaded it and gives its name.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -178,7 +178,7 @@ class TraceCalls:
             raise HeadgateError("this is not a trace of this version", hint="record one with --record t.jsonl")
         self.header = first
         try:
-            self.scheduler = _scheduler({**first, "policy": _replayable(first["policy"], policies)})
+            self.scheduler = scheduler_of({**first, "policy": replayable(first["policy"], policies)})
         except _DAMAGE_ERRORS as error:
             raise self._damaged(f"this is not the beginning of a trace: {error!r}") from None
 
@@ -220,7 +220,7 @@ class TraceCalls:
         else:
             event = _event(line)
             if isinstance(event, PolicyChanged):
-                event = replace(event, policy=_replayable(event.policy, self._policies))
+                event = replace(event, policy=replayable(event.policy, self._policies))
             scheduler.event(event, now)
         return None
 
@@ -240,7 +240,7 @@ class TraceCalls:
         return line
 
 
-def _replayable(recorded: str, given: Sequence[str]) -> str:
+def replayable(recorded: str, given: Sequence[str]) -> str:
     """The policy as it is known here; one of a file only if the caller gives it."""
     for name in names_from_files(recorded):
         same = next((other for other in given if same_file_and_class(name, other)), None)
@@ -253,7 +253,8 @@ def _replayable(recorded: str, given: Sequence[str]) -> str:
     return recorded
 
 
-def _scheduler(first: dict[str, Any]) -> Scheduler:
+def scheduler_of(first: Mapping[str, Any]) -> Scheduler:
+    """The scheduler that the first line of a trace tells of."""
     parts = (from_plain(first[key]) for key in ("queries", "streams", "classes", "tables"))
     network = Network.of(*parts, share=first["share"], reads=first.get("reads", False))
     measured = Measured({int(key): OperatorStatistics(**statistics) for key, statistics in first["operators"].items()})

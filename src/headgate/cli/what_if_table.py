@@ -1,0 +1,101 @@
+"""The table of a what-if: classes by policy, and what can be believed of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from headgate.cli.console import show
+from headgate.cli.number_format import NOTHING, duration
+from headgate.cli.tables import plain_table
+from headgate.model.number_text import significant, time_unit
+from headgate.what_if.comparison import TARGETS, value
+from headgate.what_if.response_times import Times
+
+if TYPE_CHECKING:
+    from headgate.what_if.comparison import Comparison
+    from headgate.what_if.response_times import Judged
+
+SAME = "≈"
+
+
+def show_comparison(comparison: Comparison, by: str, source: str) -> None:
+    """Print the recorded run, its replay and the ranked policies, then what differs by more than the error."""
+    ranking = comparison.ranking(by)
+    rows: list[tuple[str, Judged]] = [
+        (f"recorded: {comparison.recorded.policy}", comparison.recorded),
+        ("  replayed", comparison.replayed),
+        *((f"{number}. {policy}", comparison.policies[policy]) for number, policy in enumerate(ranking, 1)),
+    ]
+    classes = list(comparison.recorded.classes)
+    units = {name: time_unit(_known([judged.classes.get(name, Times()) for _, judged in rows])) for name in classes}
+    headings = [
+        heading for name, (unit, _) in units.items() for heading in (f"{name}\nmean {unit}", "\np95", "\nchange")
+    ]
+    targets = [] if not comparison.recorded.targets else ["targets\nmet"]
+    table = plain_table("policy", *headings, *targets)
+    columns = [cells for name in classes for cells in _columns(comparison, name, units[name][1], rows, ranking)]
+    if targets:
+        columns.append([f"{judged.met} of {len(judged.targets)}" for _, judged in rows])
+    for place, (label, _) in enumerate(rows):
+        table.add_row(Text(label), *(column[place] for column in columns))
+    table.columns[0].no_wrap = True
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+    show(Text(f"{source}: {_length(comparison)}, by {by}"), Text(""), table, Text(""))
+    for line in _sentences(comparison, by, ranking):
+        show(Text(line))
+
+
+def _columns(
+    comparison: Comparison, name: str, scale: float, rows: list[tuple[str, Judged]], ranking: list[str]
+) -> tuple[list[str], list[str], list[str]]:
+    times = [judged.classes.get(name, Times()) for _, judged in rows]
+    means, tails = (_numbers([getattr(one, part) for one in times], scale) for part in ("mean", "p95"))
+    error = comparison.error(name)
+    changes = ["", NOTHING if error is None else f"off {error:.0%}"]
+    for policy in ranking:
+        change, same = comparison.change(policy, name), comparison.within_error(policy, name)
+        changes.append(NOTHING if change is None else f"{SAME if same else ''}{change:+.0%}")
+    return means, tails, changes
+
+
+def _numbers(values: list[float | None], scale: float) -> list[str]:
+    """Numbers with three digits: more are not to be believed."""
+    return [NOTHING if value is None else significant(value / scale, 3) for value in values]
+
+
+def _known(times: list[Times]) -> list[float]:
+    return [one.mean for one in times if one.mean] or [1.0]
+
+
+def _length(comparison: Comparison) -> str:
+    return f"{comparison.recorded.overall.results:,} recorded results"
+
+
+def _sentences(comparison: Comparison, by: str, ranking: list[str]) -> list[str]:
+    """What the table says, in words."""
+    lines = []
+    errors = {name: error for name in comparison.recorded.classes if (error := comparison.error(name)) is not None}
+    if errors:
+        off = ", ".join(f"{name} {error:.0%}" for name, error in errors.items())
+        lines.append(f"The replay of the recorded policy is off by: {off}.")
+    if any(comparison.within_error(policy, name) for policy in ranking for name in comparison.recorded.classes):
+        lines.append(f"{SAME} marks changes that are within that error, or below 5 %: they say nothing.")
+    if len(ranking) > 1:
+        best = ranking[0]
+        tied = [policy for policy in ranking[1:] if comparison.tied(policy, best, by)]
+        if tied:
+            lines.append(f"By {by}, {best} cannot be told apart from {', '.join(tied)}.")
+        else:
+            lines.append(f"By {by}, {best} is the best{_of(comparison, best, by)}.")
+    return lines
+
+
+def _of(comparison: Comparison, policy: str, by: str) -> str:
+    judged = comparison.policies[policy]
+    if by == TARGETS:
+        return f": {judged.met} of {len(judged.targets)} met"
+    found = value(judged, by)
+    return "" if found is None else f": {duration(found)}"

@@ -1,0 +1,107 @@
+"""What is asked: the recorded stretch of time, but with something different."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from headgate.core.scheduler import Scheduler
+from headgate.core.trace import scheduler_of
+from headgate.model import HeadgateError, Query, unknown
+from headgate.model.codec import to_plain
+from headgate.plan.fusion import Fuse
+from headgate.plan.sql.query import plan_sql
+from headgate.what_if.learned import Learned
+
+_CLASS, _NAME = "class:", "name:"  # in comments of a file with SQL
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What is different beside the policy; as it was recorded where nothing is said."""
+
+    fuse: Fuse | None = None
+    priorities: Mapping[str, float] = field(default_factory=dict)  # by class
+    workers: int | None = None
+    added: tuple[Query, ...] = ()
+    rate: float = 1.0  # so many times as many tuples
+    seed: int = 0
+
+    def check(self, learned: Learned) -> None:
+        """Refuse what the history does not know."""
+        for name in self.priorities:
+            if name not in learned.settings.last.classes:
+                raise unknown("class", name, learned.settings.last.classes, where="--priority")
+        for query in self.added:
+            if query.name in learned.settings.last.queries:
+                raise HeadgateError(
+                    f"query '{query.name}' was recorded already", where="--add", hint="give it another name"
+                )
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything is different."""
+        return self != Changed(seed=self.seed)
+
+
+def scheduler_for(learned: Learned, policy: str | None, changed: Changed) -> Scheduler:
+    """The scheduler of a replay, as it is at the beginning; without a policy the recorded one decides."""
+    settings = learned.settings
+    header: dict[str, Any] = dict(settings.header)
+    header["policy"] = policy or header["policy"]
+    header["streams"] = to_plain(list({**settings.first.streams, **settings.last.streams}.values()))
+    header["tables"] = to_plain(list({**settings.first.tables, **settings.last.tables}.values()))
+    classes = {**settings.first.classes}
+    for query in changed.added:
+        classes.setdefault(query.query_class, settings.last.classes[query.query_class])
+    prioritized = [replace(one, priority=changed.priorities.get(name, one.priority)) for name, one in classes.items()]
+    header["classes"] = to_plain(prioritized)
+    header["queries"] = [*header["queries"], *to_plain(list(changed.added))]
+    header["fuse"] = header["fuse"] if changed.fuse is None else changed.fuse.value
+    header["workers"] = workers_of(learned, changed)
+    rates = {stream: rate * changed.rate for stream, rate in header["measured"]["rates"].items()}
+    header["measured"] = {**header["measured"], "rates": rates}
+    if changed.added:  # shared operators may have other numbers: what the plans say is measured anew
+        header["operators"] = {}
+    return scheduler_of(header)
+
+
+def workers_of(learned: Learned, changed: Changed) -> int:
+    """How many workers there are."""
+    return changed.workers or int(learned.settings.header.get("workers", 1))
+
+
+def query_of_file(path: Path, learned: Learned, query_class: str | None = None) -> Query:
+    """The query in a file with SQL.
+
+    Its name is that of the file; comments may say both, as `-- name: hot` and `-- class: critical`.
+    """
+    classes = learned.settings.last.classes
+    try:
+        sql = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise HeadgateError("this is not a file with SQL", where=str(path), hint="give a text file") from None
+    name = _said(sql, _NAME) or path.stem
+    chosen = query_class or _said(sql, _CLASS)
+    if chosen is None and len(classes) == 1:
+        (chosen,) = classes
+    if chosen is None:
+        hint = f"write '-- class: {next(iter(classes))}' above the SQL, or say it with --add-class"
+        raise HeadgateError(f"the class of query '{name}' is not said", where=str(path), hint=hint)
+    if chosen not in classes:
+        raise unknown("class", chosen, classes, where=str(path))
+    try:
+        plan = plan_sql(sql, learned.settings.last.streams, learned.settings.last.tables)
+    except HeadgateError as error:
+        raise error.at(str(path)) from None
+    return Query(name=name, query_class=chosen, plan=plan, sql=sql)
+
+
+def _said(sql: str, key: str) -> str | None:
+    for line in sql.splitlines():
+        text = line.strip()
+        if text.startswith("--") and text.removeprefix("--").strip().lower().startswith(key):
+            return text.split(":", 1)[1].strip() or None
+    return None
