@@ -105,7 +105,7 @@ def read_history(directory: str | Path) -> History:
     folder = Path(directory) / FOLDER
     if not folder.is_dir():
         raise HeadgateError(
-            "there is no history here", where=str(directory), hint="give the directory of `headgate run --data DIR`"
+            "there is no history here", where=str(directory), hint="give the directory of `headgate run FILE --dir DIR`"
         )
     starts: dict[float, list[Record]] = {}
     origin = 0.0
