@@ -8,7 +8,17 @@ import pytest
 from tests.core.builders import arrive, finish, must_run, network, query, scheduler
 
 from headgate.core import PolicyChanged, Scheduler
-from headgate.core.class_guard import AT_LEAST, GROWTH, LARGEST, OVERHEADS, OVERHEADS_BESIDE_KEPT, QUIET, ClassGuard
+from headgate.core.class_guard import (
+    AT_LEAST,
+    GROWTH,
+    LARGEST,
+    LONGEST,
+    OVERHEADS,
+    OVERHEADS_BESIDE_KEPT,
+    PATIENT,
+    QUIET,
+    ClassGuard,
+)
 from headgate.model import Idle, Level, Outcome, Run, Unit
 from headgate.model.isolation import Isolation
 from headgate.policies.contract import View
@@ -98,9 +108,9 @@ def test_what_comes_to_other_classes_keeps_nothing() -> None:
 # -- slices --------------------------------------------------------------------------------------------------------
 
 
-def test_slices_are_for_lower_classes_only() -> None:
+def test_slices_are_for_lower_classes() -> None:
     apart = guard(Isolation(slice=0.2))
-    assert apart.seconds(GOLD, CHEAP, 0.05, 0.0) is None
+    assert apart.seconds(GOLD, CHEAP, 0.05, 0.0) == LONGEST
     assert apart.seconds(SILVER, CHEAP, 0.05, 0.0) == 0.2
     assert guard(Isolation(keep=1)).seconds(TIN, CHEAP, 0.05, 0.0) is None
 
@@ -112,6 +122,12 @@ def test_an_automatic_slice_is_some_run_overheads() -> None:
 def test_it_is_longer_while_a_worker_is_kept_for_the_highest_class() -> None:
     apart = guard(Isolation(slice="auto", keep=1))
     assert apart.seconds(TIN, CHEAP, 0.05, 0.0) == pytest.approx(OVERHEADS_BESIDE_KEPT * 0.05)
+
+
+def test_what_has_waited_for_long_may_take_longer() -> None:
+    apart = guard(Isolation(slice=0.2))
+    assert apart.seconds(TIN, CHEAP, 0.05, 20.0, waited=PATIENT / 2) == 0.2
+    assert apart.seconds(TIN, CHEAP, 0.05, 20.0, waited=4 * PATIENT) == pytest.approx(0.8)
 
 
 def test_no_slice_is_shorter_than_some_fixed_costs_of_the_run() -> None:

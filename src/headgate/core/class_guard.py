@@ -20,6 +20,8 @@ OVERHEADS = 3.0  # an automatic slice is so many times what a run costs before i
 OVERHEADS_BESIDE_KEPT = 10.0  # while a worker is kept for the highest class: then runs of others are in nobody's way
 AT_LEAST = 3.0  # and no run is cut below so many times its own fixed cost, or overhead would eat the machine
 GROWTH, LARGEST = 2.0, 8.0  # a slice grows while nothing more important waits, up to so many times
+PATIENT = 5.0  # seconds: what has waited n times that long may take n slices
+LONGEST = 5.0  # seconds that a run of the highest class may take
 CANCELLING = 0.1  # seconds from the decision to cancel a run until its worker is free (42 to 165 ms on Spark)
 ONCE = 1  # so often a unit's runs are cancelled in a row; then one of them ends for certain
 
@@ -118,14 +120,20 @@ class ClassGuard:
 
     # -- slices ------------------------------------------------------------------------------------------------
 
-    def seconds(self, unit: Unit, model: CostModel, overhead: float, now: float) -> float | None:
-        """How long a run of a unit may take; None: as long as it likes."""
+    def seconds(self, unit: Unit, model: CostModel, overhead: float, now: float, waited: float = 0.0) -> float | None:
+        """How long a run of a unit may take whose oldest tuple has `waited` so long; None: as long as it likes.
+
+        What has waited for long gets a longer run: else a unit whose tuples do not fit its turns would fall behind for
+        ever. And a run of the highest class does not keep the others waiting without limit.
+        """
         wanted = self.isolation.slice
-        if wanted is None or not self.lower(unit):
+        if wanted is None:
             return None
+        if not self.lower(unit):
+            return max(LONGEST, AT_LEAST * model.fixed)
         overheads = OVERHEADS_BESIDE_KEPT if self._kept(now) else OVERHEADS
         seconds = overheads * overhead if wanted == AUTO else float(wanted)
-        seconds *= self._growth.get(unit.payer, 1.0)
+        seconds *= max(self._growth.get(unit.payer, 1.0), waited / PATIENT)
         if self._cancels.get(unit.calls):
             seconds /= 2
         return max(seconds, AT_LEAST * model.fixed)

@@ -397,7 +397,8 @@ class Scheduler:
     def _cut(self, apart: ClassGuard, state: UnitState, train: Train) -> Train:
         """A train that fits the slice of its class."""
         model = self.stats.model(state.unit)
-        seconds = apart.seconds(state.unit, model, self.measured.run_overhead, self._view.now)
+        now = self._view.now
+        seconds = apart.seconds(state.unit, model, self.measured.run_overhead, now, now - state.oldest)
         if seconds is None or (train.fits is not None and train.fits <= seconds):
             return train
         return replace(train, fits=seconds)

@@ -23,7 +23,7 @@ KEPT = 600.0  # seconds
 EACH = 60.0  # seconds in a file
 MOST_BYTES = 8 << 20  # in a file: a busy engine fills one in less than a minute
 MOST_FILES = 24
-_NAME = re.compile(r"(\d{8})\.jsonl")
+_NAME = re.compile(r"\d{8,}\.jsonl")
 
 
 class HistoryRing:
@@ -110,7 +110,7 @@ def read_history(directory: str | Path) -> History:
     starts: dict[float, list[Record]] = {}
     origin = 0.0
     for path in _files(folder):
-        with suppress(FileNotFoundError):  # it was removed meanwhile
+        with suppress(OSError):  # it was removed meanwhile
             for record in _records(path):
                 origin = record.origin if isinstance(record, Setting) else origin
                 starts.setdefault(origin, []).append(record)
@@ -127,4 +127,5 @@ def _records(path: Path) -> Iterator[Record]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
+    paths = (path for path in folder.iterdir() if _NAME.fullmatch(path.name))
+    return sorted(paths, key=lambda path: int(path.stem))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from headgate import logs
@@ -45,7 +46,8 @@ class Recorder:
                     self._history.flush()
             except Exception as error:  # a full disk must not end the thread
                 _log.error("could not be written down", what=entry, error=error)
-        self._history.close()
+        with suppress(OSError):
+            self._history.close()
 
     def _write(self, entry: Entry) -> None:
         if isinstance(entry, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -155,7 +156,9 @@ class Runs:
             if self.cancelled:
                 self._finish(active_run, _CANCELLED)
             elif active_run.committed:  # it was too late to give way: steps before this one count
-                self._evaluate(active_run, answer.task)
+                assert isinstance(answer.task, Evaluate)
+                # Under another label: Spark refuses all further jobs of what was cancelled.
+                self._evaluate(active_run, replace(answer.task, label=f"{answer.task.label}-again"))
             else:
                 self._gave_way(active_run)
             return

@@ -69,7 +69,11 @@ class Costs:
             raise HeadgateError(
                 "nothing has been measured here", where=str(directory), hint="run a workload there: headgate run FILE"
             )
-        fields: dict[str, Any] = read_json(file)
+        try:
+            fields: dict[str, Any] = read_json(file)
+        except HeadgateError as error:
+            hint = "delete it: it is written anew when queries run"
+            raise HeadgateError(error.message, where=str(file), hint=hint) from error
         queries = {name: QueryCost(**cost) for name, cost in fields.pop("queries").items()}
         units = {name: _unit(cost) for name, cost in fields.pop("units", {}).items()}
         return cls(**fields, queries=queries, units=units)
