@@ -27,7 +27,12 @@ class Finished:
 
 
 def run_all(
-    workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool = False
+    workload: Workload,
+    policies: Sequence[str],
+    jobs: int | None,
+    bin: float,
+    keep: bool = False,
+    equal_inverts: bool = False,
 ) -> Iterator[tuple[str, Finished]]:
     """Yield every policy with its result, in the order in which they finish; closing the iterator ends the rest."""
     workers = max(1, min(jobs or os.cpu_count() or 1, len(policies)))
@@ -36,7 +41,8 @@ def run_all(
         resource_tracker.ensure_running()  # if it started below, it would let Ctrl-C through again
         with held_back():  # Ctrl-C reaches every process of the terminal; this one decides what it means
             futures = {
-                pool.submit(run_one, workload, policy, bin, keep, load_policies(policy)): policy for policy in policies
+                pool.submit(run_one, workload, policy, bin, keep, equal_inverts, load_policies(policy)): policy
+                for policy in policies
             }
         for future in as_completed(futures):
             yield futures[future], _result(future)
@@ -46,14 +52,21 @@ def run_all(
     pool.shutdown()
 
 
-def run_one(workload: Workload, policy: str, bin: float, keep: bool, files: Sequence[PolicyFile] = ()) -> Finished:
+def run_one(
+    workload: Workload,
+    policy: str,
+    bin: float,
+    keep: bool,
+    equal_inverts: bool = False,
+    files: Sequence[PolicyFile] = (),
+) -> Finished:
     """Run one simulation and measure it in the same process: a report is much smaller than the records."""
     from headgate.sim import simulate
 
     for file in files:
         file.load()
     records = simulate(workload, policy, bin=bin)
-    return Finished(measure(records, bin), records if keep else None)
+    return Finished(measure(records, bin, equal_inverts=equal_inverts), records if keep else None)
 
 
 def _result(future: Future[Finished]) -> Finished:
