@@ -18,13 +18,18 @@ if TYPE_CHECKING:
     from headgate.workload import Workload
 
 MOST_QUERIES = 20  # rows; --json has all
+MOST_POLICIES = 6  # columns; more are ranked by `--by targets.share`
 
 
 def targets_table(workload: Workload, reports: Mapping[str, Report]) -> Table | None:
-    """The classes, and below each its queries with a target; None if there is none."""
-    rows = list(_rows(workload, reports))
-    if not rows:
+    """The classes, and below each its queries with a target; None if no target was given, or for too many policies.
+
+    Whoever gave QoS graphs only has their measures, and does not look for targets.
+    """
+    given = [*(query.target for query in workload.queries), *(one.target for one in workload.classes)]
+    if not any(given) or len(reports) > MOST_POLICIES:
         return None
+    rows = list(_rows(workload, reports))
     table = plain_table("", "target")
     for policy in reports:
         table.add_column(Text(policy), justify="right")
