@@ -1,10 +1,12 @@
 """Each family on values computed by hand."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 from tests.metrics.builders import query, responses
 
-from headgate.metrics import Records
+from headgate.metrics import Records, measure
 from headgate.metrics.measures import inversion, qos, response, slowdown, starvation, throughput
 from headgate.metrics.measures.over_time import Bins, OverTime, over_time
 from headgate.metrics.measures.response import Distribution
@@ -115,6 +117,29 @@ def test_inversion_cumulates_over_the_bins_in_which_both_have_results() -> None:
     assert found.levels["p50"] == (inversion.Pair("top", "low", None),)
 
 
+def converged(
+    records: Records, priorities: Mapping[str, float], updates: Sequence[float] = ()
+) -> starvation.Convergence:
+    over = times(records)
+    return starvation.converged(inversion.inverted_bins(over, priorities), over.bins.width, updates)
+
+
+def test_equal_response_times_invert_if_that_is_wanted() -> None:
+    records = Records(
+        [responses("a", [0.5, 1.5], [0.2, 0.1], "top"), responses("b", [0.5, 1.5], [0.2, 0.3], "low")],
+        {"top": 2.0, "low": 1.0},
+        seconds=3.0,
+    )
+    plain, strict = (measure(records, 1.0, equal_inverts=equal) for equal in (False, True))
+    assert (plain.inversion.bins, plain.convergence.time) == (0, 0.0)
+    assert (strict.inversion.bins, strict.convergence.time) == (1, 1.0)
+    assert strict.inversion.cumulated == plain.inversion.cumulated == 0.0  # by the formula
+    same = inversion.pairs({"top": Distribution(p50=0.2), "low": Distribution(p50=0.2)}, records.priorities, "p50")[0]
+    assert (same.ratio, same.is_inverted(), same.is_inverted(equal_inverts=True)) == (0.0, False, True)
+    other = inversion.pairs({"top": Distribution(p50=0.1), "low": Distribution(p50=0.2)}, records.priorities, "p50")[0]
+    assert not other.is_inverted(equal_inverts=True)
+
+
 def test_convergence_is_after_the_last_inverted_bin() -> None:
     records = Records(
         [
@@ -124,11 +149,9 @@ def test_convergence_is_after_the_last_inverted_bin() -> None:
         {"top": 2.0, "low": 1.0},
         seconds=3.0,
     )
-    assert starvation.converged(times(records), records.priorities, [0.25, 1.75]) == (
-        starvation.Convergence(2.0, 2, 1.75)
-    )
-    assert starvation.converged(times(records), {"top": 1.0, "low": 2.0}).time is None
-    assert starvation.converged(times(records), {"top": 1.0, "low": 1.0}).time == 0.0
+    assert converged(records, records.priorities, [0.25, 1.75]) == (starvation.Convergence(2.0, 2, 1.75))
+    assert converged(records, {"top": 1.0, "low": 2.0}).time is None
+    assert converged(records, {"top": 1.0, "low": 1.0}).time == 0.0
 
 
 def test_starvation_ratio_is_lowest_over_highest() -> None:

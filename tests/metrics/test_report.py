@@ -9,13 +9,15 @@ from tests.metrics.strategies import any_records
 
 from headgate.metrics import MEASURES, QueueSeries, Records, measure, measure_at, smaller_is_better
 from headgate.metrics.report.json_tree import flatten
-from headgate.model import HeadgateError, QoS
+from headgate.model import HeadgateError, QoS, Target
 
 
 def sample() -> Records:
     graph = QoS.of([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0]])
+    first = query("q1", [(0.0, 1.0), (0.0, 2.0)], "critical", qos=graph)
+    first.target = Target(1.0)
     return Records(
-        [query("q1", [(0.0, 1.0), (0.0, 2.0)], "critical", qos=graph), query("q2", [(0.0, 4.0)], "low", ideal=2.0)],
+        [first, query("q2", [(0.0, 4.0)], "low", ideal=2.0)],
         {"low": 1.0, "critical": 3.0},
         QueueSeries(array("d", [0.0]), array("d", [3.0]), array("d", [24.0]), 1.5, 3.0, 12.0, 24.0),
         seconds=4.0,
@@ -32,6 +34,33 @@ def sample() -> Records:
     )
 
 
+def with_targets() -> Records:
+    """Of two queries of a class, one meets its target until a late result comes; a third has none."""
+    records = Records(
+        [
+            query("q1", [(0.0, 1.0), (0.0, 4.0)], "critical"),
+            query("q2", [(1.0, 2.0)], "critical"),
+            query("q3", [(0.0, 4.0)], "low"),
+        ],
+        {"low": 1.0, "critical": 3.0},
+        seconds=6.0,
+    )
+    records.queries[0].target = Target(2.0)
+    records.queries[1].target = Target(2.0)
+    return records
+
+
+def test_targets_are_judged_by_the_time_in_which_they_are_met() -> None:
+    report = measure(with_targets())
+    tree = report.to_json()
+    assert tree["queries"]["q1"]["targets"] == {"met": 0, "missed": 1, "share": 0.6, "missed_seconds": 2.0}
+    assert tree["queries"]["q2"]["targets"] == {"met": 1, "missed": 0, "share": 1.0, "missed_seconds": 0.0}
+    assert tree["queries"]["q3"]["targets"] is tree["classes"]["low"]["targets"] is None
+    assert tree["classes"]["critical"]["targets"] == tree["targets"]
+    assert report.value("targets.share") == pytest.approx(7 / 9)
+    assert not smaller_is_better("classes.critical.targets.share")
+
+
 def test_json_has_the_promised_shape() -> None:
     tree = measure(sample()).to_json()
     assert tree["response_time"]["mean"] == pytest.approx(7 / 3)
@@ -45,7 +74,7 @@ def test_json_has_the_promised_shape() -> None:
         "over_time": {"time": [0.0], "tuples": [3.0], "bytes": [24.0]},
     }
     assert tree["throughput"] == {"mean": 0.75, "deviation": pytest.approx(0.1875**0.5)}  # 0, 1, 1, 1
-    assert tree["inversion"]["p95"] == [{"above": "critical", "below": "low", "ratio": 0.0}]
+    assert tree["inversion"]["p95"] == [{"above": "critical", "below": "low", "ratio": 0.0, "equal": False}]
     assert tree["inversion"]["cumulated"] == 0.0
     assert tree["starvation"] == {"ratio": pytest.approx(4 / 1.5), "rising": []}
     assert tree["convergence"] == {"time": 0.0, "updates": 1, "last_update": 0.5}

@@ -56,6 +56,7 @@ def compare(
     duration: options.Duration = None,
     fuse: options.FuseOption = None,
     bin: options.Bin = None,
+    equal_inverts: options.EqualInverts = False,
 ) -> None:
     """Simulate every policy that fits a workload, in parallel, and rank them by a measure.
 
@@ -70,7 +71,7 @@ def compare(
     check_measure(workload, by)
     options.check_isolated(given, workload)
     chosen, left_out = (given, {}) if given else _fitting(workload)
-    finished, complete = _run(workload, chosen, jobs, width, plot is not None)
+    finished, complete = _run(workload, chosen, jobs, width, plot is not None, equal_inverts)
     ranking = rank({policy: result.report for policy, result in finished.items() if result.report}, by)
     failed = {policy: result.error for policy, result in finished.items() if result.error}
     if as_json:
@@ -117,7 +118,7 @@ def _fitting(workload: Workload) -> tuple[list[str], dict[str, str]]:
 
 
 def _run(
-    workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool
+    workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool, equal_inverts: bool
 ) -> tuple[dict[str, Finished], bool]:
     """The results of the policies that finished, and whether all of them did."""
     from headgate.cli.parallel_simulations import run_all
@@ -125,7 +126,7 @@ def _run(
     finished: dict[str, Finished] = {}
     try:
         with raised(), Bar(len(policies), patience=0.0) as bar:
-            for policy, result in run_all(workload, policies, jobs, bin, keep):
+            for policy, result in run_all(workload, policies, jobs, bin, keep, equal_inverts):
                 finished[policy] = result
                 bar.at(len(finished), policy)
     except KeyboardInterrupt:

@@ -70,6 +70,12 @@ FuseOption = Annotated[
         autocompletion=values_of(Fuse),
     ),
 ]
+EqualInverts = Annotated[
+    bool,
+    typer.Option(
+        "--equal-inverts", help="Count a class that answers just as late as a less important one as inverted, too."
+    ),
+]
 Bin = Annotated[
     float | None,
     typer.Option(

@@ -28,10 +28,17 @@ class Finished:
 
 
 def run_all(
-    workload: Workload, policies: Sequence[str], jobs: int | None, bin: float, keep: bool = False
+    workload: Workload,
+    policies: Sequence[str],
+    jobs: int | None,
+    bin: float,
+    keep: bool = False,
+    equal_inverts: bool = False,
 ) -> Iterator[tuple[str, Finished]]:
     """Yield every policy with its result, in the order in which they finish; closing the iterator ends the rest."""
-    calls = {policy: (run_one, workload, policy, bin, keep, load_policies(policy)) for policy in policies}
+    calls = {
+        policy: (run_one, workload, policy, bin, keep, equal_inverts, load_policies(policy)) for policy in policies
+    }
     for policy, found in processes(calls, jobs):
         yield policy, found if isinstance(found, Finished) else Finished(error=_in_one_line(found))
 
@@ -55,14 +62,21 @@ def processes(calls: Mapping[str, tuple[Any, ...]], jobs: int | None) -> Iterato
     pool.shutdown()
 
 
-def run_one(workload: Workload, policy: str, bin: float, keep: bool, files: Sequence[PolicyFile] = ()) -> Finished:
+def run_one(
+    workload: Workload,
+    policy: str,
+    bin: float,
+    keep: bool,
+    equal_inverts: bool = False,
+    files: Sequence[PolicyFile] = (),
+) -> Finished:
     """Run one simulation and measure it in the same process: a report is much smaller than the records."""
     from headgate.sim import simulate
 
     for file in files:
         file.load()
     records = simulate(workload, policy, bin=bin)
-    return Finished(measure(records, bin), records if keep else None)
+    return Finished(measure(records, bin, equal_inverts=equal_inverts), records if keep else None)
 
 
 def _result(future: Future[Any]) -> Any:

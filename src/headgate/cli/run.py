@@ -108,6 +108,7 @@ def run(
     record: Record = None,
     warm: Warm = None,
     dry_run: DryRun = False,
+    equal_inverts: options.EqualInverts = False,
 ) -> None:
     """Run a workload on Spark and show how it does.
 
@@ -141,9 +142,9 @@ def run(
         note_plan(changes, place)
     status, interruption = _run(workload, master, settings, limit, warm_limit, record, quiet=as_json)
     if as_json:
-        show_json(status.to_json())
+        show_json(status.to_json(equal_inverts))
     else:
-        _show(str(place) if workload is None else workload.name, status)
+        _show(str(place) if workload is None else workload.name, status, equal_inverts)
     _note_failures_and_paths(status, place, record, interruption)
     if interruption:
         raise typer.Exit(exit_code())
@@ -278,13 +279,13 @@ def _prints(session: Session) -> bool:
     return any(line.sink.startswith("console") for line in session.status().queries)
 
 
-def _show(name: str, status: Status) -> None:
+def _show(name: str, status: Status, equal_inverts: bool) -> None:
     queries = len(status.queries)
     lasted = f"{duration_text(round(status.seconds, 1))} under {status.policy}"
     title = f"{name}: {lasted}, {queries} {'query' if queries == 1 else 'queries'}, {counted_runs(status)}"
     show(Text(title, "bold"), "", *status_table(status, stdout().width))
     starving = status.report().starvation.rising
-    sentences = [judged(status), f"starving: {', '.join(starving)}" if starving else ""]
+    sentences = [judged(status, equal_inverts), f"starving: {', '.join(starving)}" if starving else ""]
     if any(sentences):
         show("", Text("; ".join(filter(None, sentences))))
     if missed := missed_targets(status):

@@ -17,6 +17,7 @@ from headgate.cli.number_format import duration as duration_text
 from headgate.cli.progress import Bar
 from headgate.cli.report_tables import MARK, marked, report_tables
 from headgate.cli.signals import raised
+from headgate.cli.targets_table import targets_table
 
 if TYPE_CHECKING:
     from headgate.metrics import Records, Report
@@ -56,6 +57,7 @@ def simulate(
     duration: options.Duration = None,
     fuse: options.FuseOption = None,
     bin: options.Bin = None,
+    equal_inverts: options.EqualInverts = False,
 ) -> None:
     """Simulate a workload under one or more policies and show how they did.
 
@@ -71,7 +73,7 @@ def simulate(
     options.check_isolated(chosen, workload)
     runs, complete = _simulate_all(workload, chosen, trace_files(record, chosen), width)
     if runs:
-        _report(workload, runs, width, as_json)
+        _report(workload, runs, width, as_json, equal_inverts)
         write_outputs(workload, runs, plot, records, width)
     if not complete:
         raise interrupted(len(runs), len(chosen))
@@ -118,6 +120,8 @@ def show_reports(workload: Workload, reports: Mapping[str, Report], by: str | No
         show("", table)
     if marked(reports, by):
         show("", f"{MARK} best of its column")
+    if (met := targets_table(workload, reports)) is not None:
+        show("", "how much of the time each target was met", "", met)
 
 
 def _title(workload: Workload) -> str:
@@ -155,10 +159,10 @@ def _simulate_one(workload: Workload, policy: str, trace: Path | None, bin: floa
         return simulate(workload, policy, trace=lines, progress=progress, bin=bin)
 
 
-def _report(workload: Workload, runs: Mapping[str, Records], bin: float, as_json: bool) -> None:
+def _report(workload: Workload, runs: Mapping[str, Records], bin: float, as_json: bool, equal_inverts: bool) -> None:
     from headgate.metrics import measure
 
-    reports = {policy: measure(run, bin) for policy, run in runs.items()}
+    reports = {policy: measure(run, bin, equal_inverts=equal_inverts) for policy, run in runs.items()}
     if as_json:
         show_json({"workload": workload.name, "policies": {name: report.to_json() for name, report in reports.items()}})
     else:

@@ -130,11 +130,14 @@ def status_table(status: Status, width: int, height: int | None = None) -> list[
     return lines[:height]
 
 
-def judged(status: Status) -> str:
-    """Classes whose median result came later than that of a less important class; empty if there is one class."""
+def judged(status: Status, equal_inverts: bool = False) -> str:
+    """Classes whose median result came later than that of a less important class; empty if there is one class.
+
+    With `equal_inverts`, also those whose median result came just as late.
+    """
     if not status.inversion:
         return ""
-    inverted = [f"{pair.above} after {pair.below}" for pair in status.inversion if pair.ratio]
+    inverted = [f"{pair.above} after {pair.below}" for pair in status.inversion if pair.is_inverted(equal_inverts)]
     return f"inverted: {', '.join(inverted)}" if inverted else "no class inverted"
 
 

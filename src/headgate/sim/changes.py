@@ -46,11 +46,13 @@ class Happening:
             for number in self._operators(network):
                 machine.adjust(number, self.change.cost, self.change.selectivity)
 
-    def note(self, records: Mapping[str, QueryRecords], now: float) -> None:
-        """A query's results count for its new class from now on."""
+    def note(self, records: Mapping[str, QueryRecords], network: Network, now: float) -> None:
+        """A query's results count for its new class from now on, and are judged by its target."""
         change = self.change
         if change is not None and change.query is not None and change.query_class is not None:
             records[change.query].classes.append((now, change.query_class))
+            if change.query in network.queries:
+                records[change.query].target = network.target(change.query)
 
     def _operators(self, network: Network) -> list[int]:
         change = self.change

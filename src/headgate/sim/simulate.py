@@ -13,7 +13,7 @@ from typing import TextIO
 
 from headgate.core import Arrived, RecordingScheduler, Scheduler
 from headgate.metrics import QueryRecords, Records
-from headgate.model import Idle, Join, Outcome, Query, Run, WorkerId, walk
+from headgate.model import Idle, Join, Outcome, Query, Run, Target, WorkerId, effective_target, walk
 from headgate.policies.guarded import checked_if_from_file
 from headgate.sim.changes import happenings
 from headgate.sim.feeds import Feeds
@@ -243,7 +243,7 @@ class Simulation:
             for event in happening.events(self.scheduler.network, self.workload.learn):
                 self.scheduler.event(event, now)
             happening.touch(self.machine, self.scheduler.network)
-            happening.note(self.records, now)
+            happening.note(self.records, self.scheduler.network, now)
             self._updates.append(now)
             self._rewired(now)
         return self._next_change()
@@ -316,11 +316,15 @@ def _later(idle: Run | Idle, now: float) -> float:
 def _records(workload: Workload) -> dict[str, QueryRecords]:
     times = ideal_times(workload)
     check_targets(workload, times)
-    return {query.name: _empty(query, times[query.name]) for query in workload.queries}
+    classes = {one.name: one for one in workload.classes}
+    return {
+        query.name: _empty(query, times[query.name], effective_target(query, classes[query.query_class]))
+        for query in workload.queries
+    }
 
 
-def _empty(query: Query, ideal_time: float) -> QueryRecords:
-    records = QueryRecords(query.name, ideal_time, query.qos, classes=[(0.0, query.query_class)])
+def _empty(query: Query, ideal_time: float, target: Target | None) -> QueryRecords:
+    records = QueryRecords(query.name, ideal_time, query.qos, [(0.0, query.query_class)], target=target)
     if any(isinstance(node, Join) for node in walk(query.plan)):
         records.reference = type(records.arrival)("d")
     return records

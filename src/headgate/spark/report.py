@@ -17,9 +17,9 @@ from headgate.spark.machine.views import Overview, QueryView
 BIN = 1.0  # seconds: a bin of the simulator, 0.1 s, holds few results of Spark jobs
 
 
-def report(overview: Overview, now: float, since: float = -inf) -> Report:
+def report(overview: Overview, now: float, since: float = -inf, *, equal_inverts: bool = False) -> Report:
     """How the results that were committed from `since` to `now` are judged."""
-    return measure(records(overview, now, since), BIN)
+    return measure(records(overview, now, since), BIN, equal_inverts=equal_inverts)
 
 
 def records(overview: Overview, now: float, since: float = -inf) -> Records:
@@ -49,6 +49,7 @@ def _of_query(view: QueryView, began: float) -> QueryRecords:
         classes=[(since - began, name) for since, name in view.classes],
         arrival=_column(emission - results.took[wanted]),
         emission=_column(emission),
+        target=None if view.target is None else view.target.target,
     )
 
 

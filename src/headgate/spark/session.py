@@ -519,10 +519,11 @@ class Session:
         return self._status()
 
     @gated
-    def report(self, last: float | str | None = None) -> Report:
+    def report(self, last: float | str | None = None, *, equal_inverts: bool = False) -> Report:
         """Every measure that the simulator has, over the newest results: response times, slowdowns, QoS, inversion.
 
         * `last`: only results of the last seconds.
+        * `equal_inverts`: whether a class that answers just as late as a less important one is inverted, too.
 
         Returns a `headgate.metrics.Report`; docs/judging.md explains its numbers.
 
@@ -531,7 +532,9 @@ class Session:
         """
         now = self.engine.now()
         length = arguments.timeout(last)
-        return report(self.engine.overview(), now, -inf if length is None else now - length)
+        since = -inf if length is None else now - length
+        equal = arguments.flag(equal_inverts, "equal_inverts")
+        return report(self.engine.overview(), now, since, equal_inverts=equal)
 
     def _status(self) -> Status:
         sources = self.sources.thread

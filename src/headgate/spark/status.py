@@ -212,11 +212,12 @@ class Status:
         """How many dead letters no query here has: rows that a stream rejected or found late, or of former queries."""
         return sum(self.dead_letters.values()) - sum(line.dead_letters for line in self.queries)
 
-    def report(self) -> Report:
+    def report(self, *, equal_inverts: bool = False) -> Report:
         """All measures over the newest results, those of the simulator; computed when asked, since it takes a while."""
-        return measure(self.results, BIN)
+        return measure(self.results, BIN, equal_inverts=equal_inverts)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, equal_inverts: bool = False) -> dict[str, Any]:
+        report = self.report(equal_inverts=equal_inverts).to_json()
         return {
             "policy": self.policy,
             "seconds": self.seconds,
@@ -239,7 +240,7 @@ class Status:
             **({"policy_error": self.policy_error} if self.policy_error else {}),
             **({"spark_error": self.spark_error} if self.spark_error else {}),
             "streams": {name: self._stream(name) for name in self.dead_letters},
-            **{name: part for name, part in self.report().to_json().items() if name in ("inversion", "starvation")},
+            **{name: part for name, part in report.items() if name in ("inversion", "starvation")},
         }
 
     def _stream(self, name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from headgate.metrics.measures.over_time import Bins, OverTime
 from headgate.metrics.measures.response import Distribution
-from headgate.metrics.records.class_order import by_priority, neighbours
+from headgate.metrics.records.class_order import by_priority
 from headgate.metrics.records.result_columns import Floats
 
 STRETCH = 5  # bins in a row, each above the one before
@@ -74,13 +74,14 @@ def rises(response: Floats, arrivals: NDArray[np.int64], stretch: int = STRETCH,
     )
 
 
-def converged(times: OverTime, priorities: Mapping[str, float], updates: Sequence[float] = ()) -> Convergence:
-    """The time after which no bin has an inversion, and the schedule's updates."""
-    inverted = np.zeros(times.bins.count, dtype=bool)
-    for above, below in neighbours(priorities):
-        inverted |= times.response[above] > times.response[below]
+def converged(inverted: NDArray[np.bool_], width: float, updates: Sequence[float] = ()) -> Convergence:
+    """The time after which no bin has an inversion, given which bins do and how wide they are; the schedule's updates.
+
+    >>> converged(np.array([True, False, True, False]), 0.5).time
+    1.5
+    """
     last = int(np.flatnonzero(inverted)[-1]) if inverted.any() else -1
-    settled = (last + 1) * times.bins.width if last + 1 < times.bins.count else None
+    settled = (last + 1) * width if last + 1 < len(inverted) else None
     return Convergence(settled, len(updates), max(updates, default=None))
 
 

@@ -18,7 +18,7 @@ from headgate.metrics.records import result_table
 from headgate.metrics.records.class_order import by_priority
 from headgate.metrics.records.queue_series import QueueSeries
 from headgate.metrics.records.result_columns import ResultColumns, doubles
-from headgate.model import QoS
+from headgate.model import QoS, Target
 
 __all__ = ["ClassResults", "QueryRecords", "QueueSeries", "Records"]
 
@@ -44,6 +44,7 @@ class QueryRecords:
     arrival: array[float] = field(default_factory=doubles)
     emission: array[float] = field(default_factory=doubles)
     reference: array[float] | None = None  # None: the arrival
+    target: Target | None = None  # how soon results were wanted
 
     @property
     def query_class(self) -> str:

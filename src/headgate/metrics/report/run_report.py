@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.metrics.measures import inversion, qos, queue, response, slowdown, starvation, throughput
+from headgate.metrics.measures import inversion, qos, queue, response, slowdown, starvation, targets, throughput
 from headgate.metrics.measures.inversion import Inversion
 from headgate.metrics.measures.over_time import BIN, Bins, over_time
 from headgate.metrics.measures.qos import Quality
@@ -14,6 +14,7 @@ from headgate.metrics.measures.queue import Queued
 from headgate.metrics.measures.response import Distribution
 from headgate.metrics.measures.slowdown import Slowdown
 from headgate.metrics.measures.starvation import Convergence, Starvation
+from headgate.metrics.measures.targets import TargetSummary
 from headgate.metrics.measures.throughput import Throughput
 from headgate.metrics.records.result_columns import ResultColumns
 from headgate.metrics.records.run_records import Records
@@ -30,6 +31,7 @@ class Report:
     weighted: Distribution  # by class priority
     slowdown: Slowdown
     qos: Quality
+    targets: TargetSummary
     queue: Queued
     throughput: Throughput
     inversion: Inversion
@@ -50,6 +52,8 @@ class Report:
         for part in (tree, *tree["classes"].values(), *tree["queries"].values()):
             if part["qos"]["missed"] is None:
                 part["qos"] = None
+            if part["targets"]["met"] is None:
+                part["targets"] = None
         return tree
 
     def value(self, path: str) -> float | None:
@@ -66,8 +70,10 @@ class Report:
         return tree
 
 
-def measure(records: Records, bin: float = BIN) -> Report:
+def measure(records: Records, bin: float = BIN, *, equal_inverts: bool = False) -> Report:
     """Compute all measures of a run from its records; measures over time take bins of `bin` seconds.
+
+    With `equal_inverts`, a class that answers as late as a less important one is inverted too.
 
     >>> from headgate.metrics.records.run_records import QueryRecords
     >>> q = QueryRecords("q", ideal_time=0.5, classes=[(0.0, "only")])
@@ -79,7 +85,8 @@ def measure(records: Records, bin: float = BIN) -> Report:
     class_results, priorities = records.class_results(), records.priorities
     everything = ResultColumns.join([results.columns for results in class_results])
     by_class = records.by_class(class_results)
-    classes = sections.classes(records, class_results, by_class)
+    statuses = sections.target_statuses(records)
+    classes = sections.classes(records, class_results, by_class, statuses)
     responses = {name: section.response_time for name, section in classes.items()}
     times = over_time(by_class, Bins.over(records.span, bin))
     periods = over_time(by_class, starvation.periods(records.span, bin))
@@ -88,11 +95,14 @@ def measure(records: Records, bin: float = BIN) -> Report:
         weighted=response.weighted(responses, priorities),
         slowdown=slowdown.summarise(everything.slowdown),
         qos=qos.summarise(class_results),
+        targets=targets.summarise(statuses.values()),
         queue=queue.summarise(records.queue),
         throughput=throughput.summarise(everything.emission, records.span),
-        inversion=inversion.summarise(responses, times, priorities),
+        inversion=inversion.summarise(responses, times, priorities, equal_inverts),
         starvation=starvation.summarise(responses, periods, priorities),
-        convergence=starvation.converged(times, priorities, records.updates),
+        convergence=starvation.converged(
+            inversion.inverted_bins(times, priorities, equal_inverts), times.bins.width, records.updates
+        ),
         scheduling=sections.scheduling(records),
         utilisation=sections.share(records.busy, records),
         results=len(everything),
@@ -100,5 +110,5 @@ def measure(records: Records, bin: float = BIN) -> Report:
         unfinished=records.unfinished,
         tuples_in=dict(records.tuples_in),
         classes=classes,
-        queries=sections.queries(class_results),
+        queries=sections.queries(class_results, statuses),
     )

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headgate.metrics.measures import qos, response, slowdown, throughput
+from headgate.metrics.measures import qos, response, slowdown, targets, throughput
 from headgate.metrics.measures.qos import Quality
 from headgate.metrics.measures.response import Distribution
 from headgate.metrics.measures.slowdown import Slowdown
+from headgate.metrics.measures.targets import TargetStatus, TargetSummary
 from headgate.metrics.measures.throughput import Throughput
 from headgate.metrics.records.result_columns import ResultColumns
 from headgate.metrics.records.run_records import ClassResults, Records
@@ -38,6 +39,7 @@ class ClassReport:
     response_time: Distribution
     slowdown: Slowdown
     qos: Quality
+    targets: TargetSummary
     results: int
     throughput: Throughput
 
@@ -50,11 +52,25 @@ class QueryReport:
     response_time: Distribution
     slowdown: Slowdown
     qos: Quality
+    targets: TargetSummary
     results: int
 
 
+def target_statuses(records: Records) -> dict[str, TargetStatus]:
+    """How queries with a target did by it, up to the end of the run."""
+    found = {}
+    for query in records.queries:
+        if query.target is not None:
+            columns = query.columns()
+            found[query.query] = targets.over_run(query.target, columns.emission, columns.response, records.span)
+    return found
+
+
 def classes(
-    records: Records, class_results: Sequence[ClassResults], by_class: Mapping[str, ResultColumns]
+    records: Records,
+    class_results: Sequence[ClassResults],
+    by_class: Mapping[str, ResultColumns],
+    statuses: Mapping[str, TargetStatus],
 ) -> dict[str, ClassReport]:
     """Every class, by falling priority."""
     return {
@@ -63,6 +79,11 @@ def classes(
             response_time=response.summarise(columns.response),
             slowdown=slowdown.summarise(columns.slowdown),
             qos=qos.summarise(results for results in class_results if results.query_class == name),
+            targets=targets.summarise(
+                statuses[query.query]
+                for query in records.queries
+                if query.query in statuses and query.query_class == name
+            ),
             results=len(columns),
             throughput=throughput.summarise(columns.emission, records.span),
         )
@@ -70,21 +91,22 @@ def classes(
     }
 
 
-def queries(class_results: Sequence[ClassResults]) -> dict[str, QueryReport]:
+def queries(class_results: Sequence[ClassResults], statuses: Mapping[str, TargetStatus]) -> dict[str, QueryReport]:
     """Every query, its results in all classes together."""
     by_query: dict[str, list[ClassResults]] = defaultdict(list)
     for results in class_results:
         by_query[results.query.query].append(results)
-    return {name: _query(parts) for name, parts in by_query.items()}
+    return {name: _query(parts, statuses.get(name)) for name, parts in by_query.items()}
 
 
-def _query(class_results: Sequence[ClassResults]) -> QueryReport:
+def _query(class_results: Sequence[ClassResults], status: TargetStatus | None) -> QueryReport:
     columns = ResultColumns.join([results.columns for results in class_results])
     return QueryReport(
         query_class=class_results[0].query.query_class,
         response_time=response.summarise(columns.response),
         slowdown=slowdown.summarise(columns.slowdown),
         qos=qos.summarise(class_results),
+        targets=targets.summarise(() if status is None else (status,)),
         results=len(columns),
     )
 

@@ -76,7 +76,7 @@ class Machine:
         self.context.remembered = dict(remembered or {})
         self.runs.held = held
         self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparation, self.delivery)
-        self.target_watch = TargetWatch(self.scheduling)
+        self.target_watch = TargetWatch(self.scheduling, self.runs)
         self.views = Views(
             self.scheduling, self.runs, self.delivery, self.lag_limits, self.policy_changes, self.target_watch
         )

@@ -189,6 +189,17 @@ class Scheduling:
         count = sum(map(len, queues)) if life.busy else self.backlog_size(life)
         return count, max(0.0, self._context.now - max(oldest, life.added)) if oldest < inf else 0.0
 
+    def waiting_since(self, life: Life) -> float:
+        """From when on the oldest tuple that waits could have been taken; infinity if none waits.
+
+        That is its arrival, or the time at which its window was over: what an open window holds is not late.
+        """
+        if not life.entered:
+            return inf
+        queues = (self.scheduler.queue(queue) for queue in dict.fromkeys(life.queues.values()))
+        oldest = min((max(queue.head, queue.released or -inf) for queue in queues), default=inf)
+        return max(oldest, life.added)
+
     def backlog_size(self, life: Life) -> int:
         """How many tuples a running query has yet to take from streams and fragment logs, without held ones.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import floor, inf
 
 from headgate.metrics.measures.targets import WINDOW, TargetState, TargetStatus, TargetTracker, reached
 from headgate.model import effective_target
@@ -10,6 +10,7 @@ from headgate.model.target_checks import time_text
 from headgate.spark.machine.followed_target import FollowedTarget
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.recent_results import Floats
+from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 
 LOOK = 1.0  # seconds between two looks at all targets
@@ -20,14 +21,15 @@ ANSWERING = (QueryState.RUNNING, QueryState.WAITING)  # states in which results 
 class TargetWatch:
     """Knows how queries do by their targets. What counts for a query is asked each time, since its class may change."""
 
-    def __init__(self, scheduling: Scheduling) -> None:
-        self._context, self._scheduling = scheduling.context, scheduling
+    def __init__(self, scheduling: Scheduling, runs: Runs) -> None:
+        self._context, self._scheduling, self._runs = scheduling.context, scheduling, runs
         self._next_look = -inf
 
     def committed(self, life: Life, at: float, took: Floats) -> None:
         """Results of a query were committed."""
         if (followed := self._followed(life)) is not None:
             followed.tracker.add(at, took)
+            self._tell(life, followed.tracker.status(self._context.now))
 
     def status(self, life: Life) -> TargetStatus | None:
         """How a query does; what its results took is left to those who have them at hand."""
@@ -36,7 +38,7 @@ class TargetWatch:
         status = followed.tracker.status(self._context.now)
         if status.state is not TargetState.NO_RESULTS or life.state not in ANSWERING:
             return status
-        return followed.tracker.status(self._context.now, self._scheduling.waiting(life)[1])
+        return followed.tracker.status(self._context.now, self._waited(life))
 
     def watch(self) -> None:
         """Look at all targets, if it is time for that."""
@@ -46,6 +48,14 @@ class TargetWatch:
         for life in self._context.lives.values():
             if (status := self.status(life)) is not None:
                 self._tell(life, status)
+
+    def _waited(self, life: Life) -> float:
+        """For how long a tuple has waited by now, or a run with its tuples has been under way."""
+        since = self._scheduling.waiting_since(life)
+        if life.busy:
+            active_runs = self._runs.active_runs.values()
+            since = min([since, *(active.run.began for active in active_runs if life in active.members)])
+        return max(0.0, self._context.now - since)
 
     def _followed(self, life: Life) -> FollowedTarget | None:
         tally, query = life.tally, life.query
@@ -77,4 +87,4 @@ def _reason(status: TargetStatus, took: float | None) -> str:
     found = f"target {target}: {percentile} was {time_text(took)} over the last {WINDOW:g} s"
     if status.state is TargetState.MISSED:
         return f"{found}, {time_text(max(0.0, took - target.seconds))} too long"
-    return found if status.share is None else f"{found}; met {status.share:.0%} of the time"
+    return found if status.share is None else f"{found}; met {floor(100 * status.share)} % of the time"
