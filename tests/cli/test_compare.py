@@ -9,6 +9,7 @@ from tests.cli.conftest import FIXTURES, Headgate
 from headgate.cli.compare import rank
 from headgate.cli.parallel_simulations import Finished, run_all
 from headgate.cli.policy_fit import misfit
+from headgate.cli.regret import in_words, regrets
 from headgate.cli.report_tables import by_measure
 from headgate.metrics import QueryRecords, Records, Report, measure
 from headgate.metrics.pictures import ranking
@@ -30,6 +31,16 @@ class QosBased(FirstComeFirstServed):
     needs = frozenset({"qos"})
 
 
+class Valued:
+    """A report with one number."""
+
+    def __init__(self, number: float | None) -> None:
+        self.number = number
+
+    def value(self, path: str) -> float | None:
+        return self.number
+
+
 def judged(*responses: float) -> Report:
     query = QueryRecords("q", 1.0, classes=[(0.0, "c")])
     query.arrival.extend([0.0] * len(responses))
@@ -48,6 +59,41 @@ def test_every_fitting_policy_is_ranked(headgate: Headgate, two: Path) -> None:
     assert tree["failed"] == {}
     assert tree["unfinished"] == []
     assert tree["policies"]["hnr"]["slowdown"]["mean"] == pytest.approx(2.9)
+
+
+def test_regret_is_the_distance_to_the_best_candidate(headgate: Headgate, two: Path) -> None:
+    adaptive = "adaptive, candidates=[fcfs, hnr, lsf], level=query, warmup=0s, explore=100ms, every=100ms"
+    by = ["--by", "slowdown.mean", "--jobs", "1"]
+    tree = json.loads(headgate("compare", two, "-p", adaptive, "--regret", *by, "--json").stdout)
+    values = {entry["policy"]: entry["value"] for entry in tree["ranking"]}
+    fixed = {policy: value for policy, value in values.items() if policy != adaptive}
+    assert set(fixed) == {f"{name}, level=query" for name in ("fcfs", "hnr", "lsf")}
+    found = tree["regret"][adaptive]
+    assert found["best_value"] == min(fixed.values()) == fixed[found["best"]]
+    assert found["regret"] == pytest.approx(values[adaptive] - found["best_value"])
+    assert found["share"] == pytest.approx(found["regret"] / found["best_value"])
+    shown = " ".join(headgate("compare", two, "-p", adaptive, "--regret", *by).stdout.split())
+    assert f"regret of {adaptive}:" in shown
+    assert "of its 3 candidates" in shown
+
+
+def test_regret_without_adaptive_is_refused(headgate: Headgate, two: Path) -> None:
+    result = headgate("compare", two, "-p", "fcfs", "--regret")
+    assert result.exit_code == 2
+    assert "no policy here is adaptive; add --policy" in result.stderr
+    assert "regret" not in json.loads(headgate("compare", two, "-p", "fcfs", "--json").stdout)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.5, 0.25), (0.875, -0.125), (None, None)])
+def test_regret_where_larger_is_better(value: float | None, expected: float | None) -> None:
+    reports = {"adaptive": Valued(value), "a": Valued(0.75), "b": Valued(0.25), "c": Valued(None)}
+    (found,) = regrets({"adaptive": ["a", "b", "c"], "other": ["a"]}, reports, "qos.mean")  # type: ignore[arg-type]
+    assert found.amount == expected
+    assert found.best == (None if value is None else "a")
+    words = in_words(found, "qos.mean")
+    assert words.startswith("regret of adaptive: ")
+    assert ("none, it is better by 0.125" in words) == (expected == -0.125)
+    assert ("unknown" in words) == (expected is None)
 
 
 def test_the_table_is_numbered_and_the_measure_comes_first(headgate: Headgate, sensors: Path) -> None:

@@ -21,8 +21,9 @@ from headgate.model import IDLE, Choice, HeadgateError, Idle, Level, Unit, Worke
 from headgate.policies import registry
 from headgate.policies.adaptive import statistics
 from headgate.policies.adaptive.adaptive import Adaptive
+from headgate.policies.adaptive.choosers import Roulette
 from headgate.policies.adaptive.requirements import TEMPLATES, Requirement
-from headgate.policies.adaptive.scoring import History, Selector, normalized, score, spin
+from headgate.policies.adaptive.scoring import History, Selector, normalized, score
 from headgate.policies.adaptive.statistics import Interval, statistic
 from headgate.policies.checks import RandomRun, Situation
 from headgate.policies.contract import Policy, View
@@ -106,12 +107,14 @@ def test_age_may_be_the_number_of_other_choices() -> None:
 
 
 def test_the_wheel_is_proportional() -> None:
-    drawn = Counter(spin(random, {0: 0.1, 1: 0.6, 2: 0.3}) for random in [Random(1)] for _ in range(10_000))
+    drawn = Counter(
+        Roulette().choose(random, {0: 0.1, 1: 0.6, 2: 0.3}) for random in [Random(1)] for _ in range(10_000)
+    )
     assert [drawn[number] / 10_000 for number in range(3)] == pytest.approx([0.1, 0.6, 0.3], abs=0.02)
 
 
 def test_a_wheel_of_zeros_is_fair() -> None:
-    drawn = Counter(spin(random, {0: 0.0, 1: 0.0}) for random in [Random(1)] for _ in range(1000))
+    drawn = Counter(Roulette().choose(random, {0: 0.0, 1: 0.0}) for random in [Random(1)] for _ in range(1000))
     assert 400 < drawn[0] < 600
 
 

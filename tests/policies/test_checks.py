@@ -33,6 +33,13 @@ VARIANTS = (
     "adaptive, warmup=0s, explore=100ms, every=100ms, sample=50ms",
     "adaptive, warmup=0s, explore=100ms, every=100ms, candidates=[hnr, segment, random, (bsd, clusters=2)]",
     "adaptive, candidates=rr-rb, template=short-delay",
+    *(
+        f"adaptive, warmup=0s, explore=50ms, every=50ms, select={select}"
+        for select in ("best", "ucb", "thompson", "exp3")
+    ),
+    "adaptive, warmup=0s, explore=50ms, every=50ms, dwell=200ms",
+    "cameo, slice=20ms, preempt=class",
+    "edf-target, by=deadline, train=2",
     "path-capacity, threshold=2",
     "segment, threshold=1",
     "simplified-segment, gamma=0.9, threshold=2, schedule=2",

@@ -50,6 +50,12 @@ def watched(policy: Kept) -> list[int]:
         "slope-slack",
         "slope-slack, push=true",
         "slope-slack, schedule=2",
+        "cameo",
+        "cameo, level=operator, schedule=2",
+        "cameo, level=operator",
+        "klink",
+        "edf-target",
+        "edf-target, by=deadline, train=1",
     ],
 )
 @given(seed=st.integers(0, 10**6), workers=st.integers(1, 3))
@@ -82,10 +88,12 @@ def test_the_kept_order_is_that_of_a_search(text: str, seed: int, workers: int) 
 
 
 def shape(chance: Random) -> ShortPlan:
-    """A chain over one stream, or a join of two."""
+    """A chain over one stream, perhaps with a window in it, or a join of two."""
     if chance.random() < 0.2:
         return ["join, from=[s, t], window=1s, cost=0.25s", "select, cost=0.5s"]
     first = f"select, cost=0.25s, from={chance.choice('st')}"
+    if chance.random() < 0.2:
+        return [first, f"aggregate, cost=0.25s, window={chance.choice((2, 8))}s", "project, cost=0.25s"]
     return [first, *("select, cost=0.5s, selectivity=0.5" for _ in range(chance.randint(0, 2)))]
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from headgate.cli import options
-from headgate.cli.console import examples, interrupted, note, show_json
+from headgate.cli.console import examples, interrupted, note, show, show_json
 from headgate.cli.progress import Bar
+from headgate.cli.regret import candidates_of, in_words, regrets
 from headgate.cli.signals import raised
 from headgate.cli.simulate import show_reports
 from headgate.model import HeadgateError
@@ -25,6 +27,7 @@ EXAMPLES = examples(
     "compare FILE",
     "compare FILE --by classes.critical.response_time.p95 --plot ranking.png",
     'compare FILE --policy hnr --policy "bsd, train=10" --jobs 2 --json',
+    'compare FILE --policy "adaptive, select=ucb" --regret --by response_time.mean',
 )
 
 By = Annotated[str, typer.Option("--by", help="The measure that ranks, by its dotted path.", metavar="MEASURE")]
@@ -33,6 +36,10 @@ Jobs = Annotated[
     typer.Option(
         "--jobs", "-j", help="Processes at a time; one per core if not given.", show_default=False, metavar="N"
     ),
+]
+RegretOption = Annotated[
+    bool,
+    typer.Option("--regret", help="Simulate the candidates of adaptive too, and tell how far it is from the best."),
 ]
 PlotOption = Annotated[
     Path | None,
@@ -52,6 +59,7 @@ def compare(
     jobs: Jobs = None,
     as_json: options.AsJson = False,
     plot: PlotOption = None,
+    regret: RegretOption = False,
     seed: options.Seed = None,
     duration: options.Duration = None,
     fuse: options.FuseOption = None,
@@ -71,13 +79,19 @@ def compare(
     check_measure(workload, by)
     options.check_isolated(given, workload)
     chosen, left_out = (given, {}) if given else _fitting(workload)
+    candidates = candidates_of(chosen) if regret else {}
+    chosen = list(dict.fromkeys([*chosen, *(name for names in candidates.values() for name in names)]))
     finished, complete = _run(workload, chosen, jobs, width, plot is not None, equal_inverts)
     ranking = rank({policy: result.report for policy, result in finished.items() if result.report}, by)
     failed = {policy: result.error for policy, result in finished.items() if result.error}
+    found = regrets(candidates, ranking, by)
     if as_json:
-        show_json(_as_json(workload, by, ranking, left_out, failed, chosen))
+        tree = _as_json(workload, by, ranking, left_out, failed, chosen)
+        show_json({**tree, "regret": {each.policy: each.to_json() for each in found}} if regret else tree)
     else:
         _show(workload, ranking, by, left_out if ranking or complete else {}, failed)
+        for each in found:
+            show("", Text(in_words(each, by)))
     if plot is not None and ranking:
         _draw(workload, ranking, by, finished, plot, width)
     if not complete:

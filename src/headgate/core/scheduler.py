@@ -446,9 +446,11 @@ class Scheduler:
         chosen = create(policy) if isinstance(policy, str) else policy
         guarded = chosen if self._guard is None else self._guard(chosen)
         guarded.check(self.network)
-        self.policy = guarded
+        former, self.policy = getattr(self, "policy", None), guarded
         self.fuse = self.fuse if fuse is None else fuse
         self.policy.seed(self.seed)
+        if former is not None:
+            self.policy.succeed(former)
         self._choose = self.policy.choose
         self._notify_ready = self.policy.ready
         self._wants_finished = type(self.policy).finished is not Policy.finished

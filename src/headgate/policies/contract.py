@@ -146,6 +146,9 @@ class Policy(ABC):
     def seed(self, seed: int) -> None:
         """Start the policy's own randomness; only policies that draw have one."""
 
+    def succeed(self, former: Policy) -> None:
+        """Take over what another policy has learned that decided until now; called before `changed`."""
+
     def check(self, network: Network) -> None:
         """Refuse a network that lacks what the policy decides by; nothing has changed yet, and nothing will."""
 

@@ -43,6 +43,9 @@ class Guarded(Policy):
     def seed(self, seed: int) -> None:
         self._guard(self.inner.seed, None, seed)
 
+    def succeed(self, former: Policy) -> None:
+        self._guard(self.inner.succeed, None, former.inner if isinstance(former, Guarded) else former)
+
     def check(self, network: Network) -> None:
         """Errors of `check` reach the caller: they mean that the policy refuses the network."""
         try:

@@ -1,20 +1,46 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from headgate.model import Choice, HeadgateError, Idle, Level, Outcome, QueueId, Run, Unit, UnitId, Why, WorkerId
+from headgate.model import (
+    Choice,
+    HeadgateError,
+    Idle,
+    Level,
+    OperatorId,
+    Outcome,
+    QueueId,
+    Run,
+    Unit,
+    UnitId,
+    Why,
+    WorkerId,
+)
 from headgate.plan.network import Network
 from headgate.policies.adaptive.candidates import read_candidates, together
-from headgate.policies.adaptive.requirements import TEMPLATES, read_requirements
+from headgate.policies.adaptive.choosers import CHOOSERS
+from headgate.policies.adaptive.operator_tallies import OperatorTallies, OperatorTally
+from headgate.policies.adaptive.requirements import TEMPLATES, read_requirements, statistics_of
 from headgate.policies.adaptive.scoring import Selector
 from headgate.policies.adaptive.statistics import Gathering
 from headgate.policies.contract import Cut, Policy, View
 from headgate.policies.registry import register
 from headgate.policies.settings import Setting
 from headgate.stats import Stats
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateHistory:
+    """What is known of a candidate."""
+
+    policy: str
+    turns: int  # of the latest ones that are kept
+    means: Mapping[str, float | None]  # by statistic
+    operators: Mapping[OperatorId, OperatorTally]  # what they did while it decided
+
 
 _CANDIDATES = ["rr", "fifo", "mtiq", "chain"]  # those of the document's experiments
 
@@ -48,6 +74,9 @@ class Adaptive(Policy):
         Setting("candidates", _CANDIDATES, "the policies to choose among, those with settings in parentheses"),
         Setting("template", "balanced", "requirements that are known by a name", choices=tuple(TEMPLATES)),
         Setting("requirements", [], "instead of a template: [[statistic, maximize or minimize, weight], …]"),
+        Setting("select", "roulette", "how the next candidate is chosen", choices=tuple(CHOOSERS)),
+        Setting("dwell", 0.0, "seconds that a candidate stays at least, unless it finds no work", least=0.0),
+        Setting("memory", 0.99, "ucb, thompson, exp3: what a later turn leaves of a reward", least=0.01, most=1.0),
         Setting("every", 2.0, "seconds between two draws", least=0.001),
         Setting("warmup", 5.0, "seconds of the first candidate before anything counts", least=0.0),
         Setting("explore", 1.0, "seconds of each candidate before the first draw", least=0.001),
@@ -58,6 +87,9 @@ class Adaptive(Policy):
     )
 
     template: str
+    select: str
+    dwell: float
+    memory: float
     every: float
     warmup: float
     explore: float
@@ -83,11 +115,17 @@ class Adaptive(Policy):
         for candidate in self._candidates:
             candidate.tally = self.tally
         self._selector = Selector(
-            len(self._candidates), wanted or TEMPLATES[self.template], self.decay, by_choices=self.age == "choices"
+            len(self._candidates),
+            wanted or TEMPLATES[self.template],
+            self.decay,
+            by_choices=self.age == "choices",
+            chooser=CHOOSERS[self.select](len(self._candidates), self.memory),
         )
+        self._tallies = [OperatorTallies() for _ in self._candidates]
         self._active = 0
         self._belonging: list[frozenset[UnitId]] | None = None  # units of each candidate; None: all units are of all
         self._begun = False
+        self._since = 0.0  # when the active candidate took over
         self._until = 0.0  # when the turn under way ends
         self._gathering = Gathering()
         self._to_explore: list[int] = []
@@ -97,6 +135,31 @@ class Adaptive(Policy):
         self._selector.random = Random(f"wheel {seed}")
         for number, candidate in enumerate(self._candidates):
             candidate.seed(seed + number)
+
+    def succeed(self, former: Policy) -> None:
+        """Go on where another one with the same candidates stood, perhaps with other requirements."""
+        if isinstance(former, Adaptive) and former.candidate_policies == self.candidate_policies:
+            self._selector.succeed(former._selector)
+            self._tallies, self._gathering = former._tallies, former._gathering
+            self._active, self._begun, self._counts = former._active, former._begun, former._counts
+            self._since, self._until, self._to_explore = former._since, former._until, former._to_explore
+
+    @property
+    def candidate_policies(self) -> list[str]:
+        """The policies to choose among, as strings."""
+        return [str(candidate) for candidate in self._candidates]
+
+    def histories(self) -> list[CandidateHistory]:
+        """What is known of each candidate: its turns, the means of its samples, and what operators did under it."""
+        return [
+            CandidateHistory(
+                str(candidate),
+                sum(1 for had, _ in self._selector.turns if had == number),
+                {name: history.mean for name, history in self._selector.by_candidate[number].items()},
+                self._tallies[number].operators,
+            )
+            for number, candidate in enumerate(self._candidates)
+        ]
 
     # -- units: those of all candidates ------------------------------------------------------------------------
 
@@ -144,6 +207,7 @@ class Adaptive(Policy):
 
     def finished(self, view: View, run: Run, outcome: Outcome) -> None:
         self._gathering.add(outcome)
+        self._tallies[self._active].add(outcome)
         if all(map(self._is_mine, run.units)):
             self._candidates[self._active].finished(self._part(view, self._active), run, outcome)
 
@@ -165,7 +229,8 @@ class Adaptive(Policy):
     def explain(self, view: View, choice: Choice) -> Why:
         candidate = self._candidates[self._active]
         why = candidate.explain(self._part(view, self._active), choice)
-        current = {f"current {name}": history.mean for name, history in self._selector.current.items()}
+        wanted = statistics_of(self._selector.requirements)
+        current = {f"current {name}": self._selector.current[name].mean for name in wanted}
         numbers = {"score": self._selector.scores.get(self._active), **current}
         scores = {name: value for name, value in numbers.items() if value is not None}
         return replace(why, policy=str(self), rule=f"{candidate}: {why.rule}", numbers={**why.numbers, **scores})
@@ -189,7 +254,7 @@ class Adaptive(Policy):
         self._begun = True
         self._to_explore = [*range(len(self._candidates)), 0]
         self._gathering = Gathering(view.now)
-        self._until = view.now + self.warmup
+        self._since, self._until = view.now, view.now + self.warmup
         self._selector.chosen(0)
 
     def _on_time(self, view: View) -> None:
@@ -202,14 +267,17 @@ class Adaptive(Policy):
     def _next_turn(self, view: View, avoid: Collection[int] = ()) -> None:
         """Give the turn to the next to be explored, or to the one that is drawn."""
         self._take_sample(view)
+        if self._counts:
+            self._selector.end_turn(self._active)
         self._counts = True
         while self._to_explore and self._to_explore[0] in avoid:
             self._to_explore.pop(0)
         if self._to_explore:
-            following, lasts = self._to_explore.pop(0), self.explore
+            following, lasts = self._to_explore.pop(0), max(self.explore, self.dwell)
         else:
             self._selector.rate(self._active, view.now)
-            following, lasts = self._selector.draw(avoid), self.every
+            stays = not avoid and view.now < self._since + self.dwell
+            following, lasts = self._active if stays else self._selector.draw(avoid), self.every
         self._until = view.now + lasts
         self._selector.chosen(following)
         if following != self._active:
@@ -217,7 +285,7 @@ class Adaptive(Policy):
 
     def _hand_over(self, view: View, following: int) -> None:
         """Let another candidate take up the situation as it is."""
-        self._active = following
+        self._active, self._since = following, view.now
         part, candidate = self._part(view, following), self._candidates[following]
         candidate.changed(part)
         for unit in list(part.ready.values()):

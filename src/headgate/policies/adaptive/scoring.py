@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from headgate.policies.adaptive.choosers import Chooser, Roulette
 from headgate.policies.adaptive.requirements import Requirement, statistics_of
-from headgate.policies.adaptive.statistics import Interval, statistic_named
+from headgate.policies.adaptive.statistics import Interval, statistic_named, statistic_names
 from headgate.stats.average import ExponentialAverage
+
+TURNS = 500  # so many are kept, to be judged again when requirements change
 
 
 @dataclass(slots=True)
@@ -70,26 +74,49 @@ def score(requirements: Sequence[Requirement], own: Histories, overall: Historie
     return total
 
 
-def spin(random: Random, scores: Mapping[int, float]) -> int:
-    """Draw one, with a chance in proportion to its score; with nothing but zeros each is as likely as the others.
+def reward(requirements: Sequence[Requirement], means: Mapping[str, float], overall: Histories) -> float | None:
+    """What a turn was worth: the weighted sum of where its means stand in the range of all samples, 1 for the best.
 
-    >>> spin(Random(1), {0: 0.0, 1: 0.4, 2: 0.0})
-    1
+    Other than a score it does not depend on who ran before, so that turns can be compared. None: nothing is known.
+
+    >>> wanted = [Requirement("queue", "minimize", 0.75), Requirement("output", "maximize", 0.25)]
+    >>> overall = {"queue": History(0.0, 20.0), "output": History(0.0, 8.0)}
+    >>> reward(wanted, {"queue": 5.0, "output": 8.0}, overall)  # 0.75 · (1 − 5/20) + 0.25 · 8/8
+    0.8125
     """
-    numbers = sorted(scores)
-    weights = [scores[number] for number in numbers]
-    return random.choices(numbers, weights if any(weights) else None)[0]
+    known = [wanted for wanted in requirements if wanted.statistic in means]
+    weight = sum(wanted.weight for wanted in known)
+    if not weight:
+        return None
+    total = 0.0
+    for wanted in known:
+        history = overall[wanted.statistic]
+        place = (means[wanted.statistic] - history.least) / history.spread if history.spread else 0.5
+        total += wanted.weight * (1.0 - place if wanted.quantifier == "minimize" else place)
+    return min(1.0, max(0.0, total / weight))
 
 
 class Selector:
     """Keeps the samples of all candidates, scores them and draws the next.
 
-    Samples count for the candidate that ran, for all together, and for the present turn.
+    Samples count for the candidate that ran, for all together, and for the present turn. All statistics are kept, not
+    only those that are wanted now: requirements may change.
     """
 
-    def __init__(self, candidates: int, requirements: Sequence[Requirement], decay: float, *, by_choices: bool) -> None:
+    def __init__(
+        self,
+        candidates: int,
+        requirements: Sequence[Requirement],
+        decay: float,
+        *,
+        by_choices: bool,
+        chooser: Chooser | None = None,
+    ) -> None:
         self.requirements = tuple(requirements)
         self.scores: dict[int, float] = {}
+        self.chooser = chooser or Roulette()
+        self.turns: deque[tuple[int, dict[str, float]]] = deque(maxlen=TURNS)  # who had each, and what it came to
+        self._names = tuple(dict.fromkeys((*statistics_of(requirements), *statistic_names())))
         self.overall = self._histories()
         self.current = self._histories()
         self.by_candidate = [self._histories() for _ in range(candidates)]
@@ -105,10 +132,36 @@ class Selector:
         """Take up what happened under a candidate."""
         self._updated[candidate] = now
         for name in self.overall:
-            value = statistic_named(name)(interval)
+            value = statistic_named(name)(interval) if name in statistic_names() else None
             if value is not None:
                 for histories in (self.overall, self.current, self.by_candidate[candidate]):
                     histories[name].add(value)
+
+    def end_turn(self, candidate: int) -> None:
+        """Take up what a turn was worth."""
+        means = {name: history.mean for name, history in self.current.items()}
+        known = {name: mean for name, mean in means.items() if mean is not None}
+        if known:
+            self.turns.append((candidate, known))
+            self._reward(candidate, known)
+
+    def _reward(self, candidate: int, means: Mapping[str, float]) -> None:
+        worth = reward(self.requirements, means, self.overall)
+        if worth is not None:
+            self.chooser.rewarded(candidate, worth)
+
+    def succeed(self, former: Selector) -> None:
+        """Go on with the samples of another one of the same candidates; its turns are judged by what is wanted now."""
+        for name in former.overall.keys() & self.overall.keys():
+            self.overall[name] = former.overall[name]
+            self.current[name] = former.current[name]
+            for mine, theirs in zip(self.by_candidate, former.by_candidate, strict=True):
+                mine[name] = theirs[name]
+        self.random = former.random
+        self._choices, self._updated, self._chosen = former._choices, former._updated, former._chosen
+        for candidate, means in former.turns:
+            self.turns.append((candidate, means))
+            self._reward(candidate, means)
 
     def chosen(self, candidate: int) -> None:
         """A candidate begins a turn."""
@@ -130,11 +183,12 @@ class Selector:
         self._scored = now
 
     def draw(self, avoid: Collection[int] = ()) -> int:
-        return spin(self.random, {number: score for number, score in self.scores.items() if number not in avoid})
+        scores = {number: score for number, score in self.scores.items() if number not in avoid}
+        return self.chooser.choose(self.random, scores)
 
     def _fading(self, candidate: int, now: float) -> float:
         age = self._choices - self._chosen[candidate] if self._by_choices else now - self._updated[candidate]
         return self._decay ** max(0.0, age)
 
     def _histories(self) -> dict[str, History]:
-        return {name: History() for name in statistics_of(self.requirements)}
+        return {name: History() for name in self._names}

@@ -12,7 +12,7 @@ A statistic is a function of an `Interval`. It is known under its name once its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from headgate.model import Outcome, unknown
@@ -53,6 +53,11 @@ def statistic_named(name: str) -> Statistic:
     if name not in _STATISTICS:
         raise unknown("statistic", name, _STATISTICS)
     return _STATISTICS[name]
+
+
+def statistic_names() -> Collection[str]:
+    """The names of all statistics that are known now."""
+    return _STATISTICS.keys()
 
 
 @statistic("queue")
