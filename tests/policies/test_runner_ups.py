@@ -26,7 +26,7 @@ def explained(text: str) -> list[Why]:
     while isinstance(choice := policy.choose(view, 0), Choice):
         told.append(policy.explain(view, choice))
         for unit in choice.units:
-            view.ready.pop(unit.id)  # type: ignore[attr-defined]
+            view.taken.add(unit.id)
     return told
 
 
