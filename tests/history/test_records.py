@@ -39,7 +39,7 @@ RUNS = st.builds(
     began=TIMES,
     evaluated=TIMES,
     ended=TIMES,
-    answers=st.dictionaries(NAMES, st.builds(Answer, COUNTS, TIMES, TIMES, st.none() | TIMES), max_size=2),
+    answers=st.dictionaries(NAMES, st.builds(Answer, COUNTS, TIMES, TIMES, st.none() | TIMES, TIMES), max_size=2),
     error=st.none() | NAMES,
     takes=st.lists(st.tuples(COUNTS, COUNTS, COUNTS), max_size=2).map(tuple),
     why=st.none() | WHYS,

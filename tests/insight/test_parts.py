@@ -53,6 +53,18 @@ def test_each_part_is_what_happened_in_it() -> None:
     assert by_class(recorded, {"q": "critical"})["critical"].parts == result.moments.parts
 
 
+def test_a_window_waits_for_more_tuples_before_its_response_time_counts() -> None:
+    answer = {"q": Answer(2, 6.0, 6.0, released=6.25, window=5.0, mean_window=3.0)}
+    recorded = History.of([RunRecord(1, 0, "q", "c", ("q",), 4, 6.0, 6.5, 7.0, 7.0, answers=answer)])
+    (slowest,) = results(recorded, slowest=True)
+    assert slowest.moments.parts == {"window": 5.25, "queue": 0.25, "running": 0.5, "commit": 0.0, "sink": 0.0}
+    assert (slowest.response, slowest.moments.arrival) == (1.0, 1.0)
+    (mean,) = results(recorded)
+    assert (mean.moments.arrival, mean.response) == (3.0, 1.0)
+    (counted,) = results(recorded, windows=False)
+    assert counted.moments.total == 1.0
+
+
 def test_the_slowest_result_and_the_mean_one() -> None:
     answer = {"q": Answer(count=4, mean_arrival=2.0, oldest_arrival=1.0)}
     recorded = History.of([RunRecord(1, 0, "q", "c", ("q",), 4, 1.0, 3.0, 4.0, 4.0, answers=answer)])

@@ -25,12 +25,17 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The results that a run gave to one query, by the arrivals of the tuples which they are of."""
+    """The results that a run gave to one query, by the arrivals of the tuples which they are of.
+
+    For the result of a window that is the tuple that closed it; its own tuples came `window` seconds before.
+    """
 
     count: int
     mean_arrival: float
     oldest_arrival: float  # of the result that took longest
     released: float | None = None  # when its window closed, so that the tuples could be taken; None: none held them
+    window: float = 0.0  # seconds that the result that took longest waited for its window, before that arrival
+    mean_window: float = 0.0  # likewise, the mean of all
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 For two classes of which the more important one has the higher mean response time, the difference is divided among what
 made the more important one late: runs that kept it waiting, less important queries in its own runs, and whatever of
 window, own run, commit and sink takes longer than for the other class. These are at least as long as the difference,
-and each counts in proportion, so that the seconds lost add up to it.
+and each counts in proportion, so that the seconds lost add up to it. Response times count as in reports, for the result
+of a window from the tuple that closed it, and up to the sink.
 """
 
 from __future__ import annotations
@@ -81,14 +82,14 @@ def starving(explainer: Explainer) -> list[Explanation]:
     """Queries that wait far longer than their results ever took, with what they wait behind."""
     slowest: dict[str, float] = {}
     for result in results(explainer.history, slowest=True):
-        slowest[result.query] = max(slowest.get(result.query, 0.0), result.moments.total)
+        slowest[result.query] = max(slowest.get(result.query, 0.0), result.response)
     waiting = (explainer.waiting(query) for query in sorted(explainer.classes.of))
     return [one for one in waiting if one is not None and one.moments.total > STARVES * slowest.get(one.query, 0.0)]
 
 
 def _by_class(explainer: Explainer, since: float, upto: float) -> dict[str, list[Result]]:
     found: dict[str, list[Result]] = {}
-    for result in results(explainer.history):
+    for result in results(explainer.history, windows=False):
         if since <= result.moments.ended <= upto:
             name = explainer.classes.of.get(result.query, result.run.query_class)
             found.setdefault(name, []).append(result)

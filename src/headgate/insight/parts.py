@@ -55,6 +55,12 @@ class Result:
     run: RunRecord
     moments: Moments
     count: int = 1  # results that it stands for
+    window: float = 0.0  # seconds of it before the arrival that its response time counts from
+
+    @property
+    def response(self) -> float:
+        """How late it was: the wait for more tuples, which its window wants, does not count."""
+        return self.moments.total - self.window
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +90,30 @@ class Deliveries:
         return times[place] if place < len(times) else None
 
 
-def moments(run: RunRecord, arrival: float, released: float | None, delivered: float | None) -> Moments:
+def moments(
+    run: RunRecord, arrival: float, released: float | None, delivered: float | None, window: float = 0.0
+) -> Moments:
     """The moments of a result of a run, in order even where clocks or estimates disagree a little."""
-    first = min(arrival, run.began)
-    ready = first if released is None else min(max(released, first), run.began)
+    closed = min(arrival, run.began)
+    ready = closed if released is None else min(max(released, closed), run.began)
+    first = closed - max(0.0, window)
     evaluated = max(run.began, run.evaluated)
     ended = max(evaluated, run.ended)
     return Moments(first, ready, run.began, evaluated, ended, max(ended, ended if delivered is None else delivered))
 
 
-def results(history: History, query: str | None = None, *, slowest: bool = False) -> Iterator[Result]:
-    """For every run and query the mean result, or the slowest one."""
+def results(
+    history: History, query: str | None = None, *, slowest: bool = False, windows: bool = True
+) -> Iterator[Result]:
+    """For every run and query the mean result, or the slowest one; without `windows` from when its window closed."""
     deliveries = Deliveries(history)
     for run in history.runs:
         for name, answer in run.answers.items():
             if query is None or name == query:
                 arrival = answer.oldest_arrival if slowest else answer.mean_arrival
-                life = moments(run, arrival, answer.released, deliveries.at(name, run))
-                yield Result(name, run, life, 1 if slowest else answer.count)
+                window = (answer.window if slowest else answer.mean_window) if windows else 0.0
+                life = moments(run, arrival, answer.released, deliveries.at(name, run), window)
+                yield Result(name, run, life, 1 if slowest else answer.count, window)
 
 
 def mean_parts(found: Iterable[Result]) -> MeanParts:

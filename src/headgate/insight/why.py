@@ -92,7 +92,7 @@ class Explainer:
         if waiting is not None and waiting.moments.arrival <= now:
             return waiting
         if covering:
-            return self.explain(max(covering, key=lambda one: one.moments.total))
+            return self.explain(max(covering, key=lambda one: one.response))
         after = [one for one in found if one.moments.arrival > now]
         if not after:
             raise HeadgateError(f"no result of '{query}' was on its way then or later", hint="ask with --last")
@@ -103,14 +103,14 @@ class Explainer:
         self._check(query)
         found = list(results(self.history, query, slowest=True))
         waiting = self.waiting(query)
-        worst = max((one.moments.total for one in found), default=-inf)
+        worst = max((one.response for one in found), default=-inf)
         if waiting is not None and (not found or (which == "worst" and waiting.moments.total > worst)):
             return waiting
         if not found:
             raise HeadgateError(f"'{query}' has no results in this record", hint="ask again when it has some")
         if which == "last":
-            return self.explain(max(found, key=lambda one: (one.moments.ended, one.moments.total)))
-        return self.explain(max(found, key=lambda one: one.moments.total))
+            return self.explain(max(found, key=lambda one: (one.moments.ended, one.response)))
+        return self.explain(max(found, key=lambda one: one.response))
 
     def waiting(self, query: str) -> Explanation | None:
         """What a query waits behind whose tuples waited at the newest decision and have not run since; or None."""

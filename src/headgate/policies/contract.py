@@ -186,14 +186,22 @@ class Policy(ABC):
         }
 
     def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
-        """Which unit would have been next; None where only the order, not a number, decides."""
-        return None
+        """Which unit would have been next; None if no other can run. Must change nothing.
+
+        A policy that neither compares units nor lets them take turns leaves it at the one that has waited longest.
+        """
+        others = (unit for number, unit in view.ready.items() if number not in chosen)
+        return min(others, key=lambda unit: (view.oldest(unit), unit.id), default=None)
+
+    def reason(self, view: View, winner: Unit, second: Unit | None) -> str:
+        """The decision in words, where numbers do not say it: whose turn it is, and whose is next."""
+        return ""
 
     def explain(self, view: View, choice: Choice) -> Why:
         """The decision in numbers; to be asked before the decision is carried out."""
         winner = choice.units[0]
         chosen = {unit.id for unit in choice.units}
-        second = self.runner_up(view, chosen)
+        second = self.runner_up(view, chosen) or Policy.runner_up(self, view, chosen)
         return Why(
             str(self),
             self.rule,
@@ -201,7 +209,8 @@ class Policy(ABC):
             self.numbers(view, winner),
             str(second) if second else None,
             self.numbers(view, second) if second else {},
-            waiting=tuple(self._waiting(view, chosen, second)),
+            self.reason(view, winner, second),
+            tuple(self._waiting(view, chosen, second)),
         )
 
     def _waiting(self, view: View, chosen: Collection[UnitId], second: Unit | None) -> Iterator[WaitingUnit]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from headgate.model import IDLE, Choice, Idle, Outcome, Run, Unit, UnitId, WorkerId
@@ -53,6 +53,18 @@ class Cyclic(Policy):
             return IDLE
         self._credit = {unit.id: seconds for unit in turns if (seconds := self.lasts(view, unit))}
         return Choice(tuple(turns), self.train)
+
+    def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
+        for number in self._credit:
+            if number in view.ready and number not in chosen:
+                return view.units[number]
+        following = self._turns.peek(lambda number: number in view.ready and number not in chosen)
+        return None if following is None else view.units[following]
+
+    def reason(self, view: View, winner: Unit, second: Unit | None) -> str:
+        left = self._credit.get(winner.id)
+        lasts = f", for up to {left:.4g} s" if left else ""
+        return f"it is the turn of {winner} in the cycle{lasts}" + (f"; next is {second}" if second else "")
 
     def _next(self, view: View) -> Iterator[UnitId]:
         """The next in the cycle that can run, as many as a decision lists."""

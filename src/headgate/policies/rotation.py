@@ -88,6 +88,16 @@ class Rotation(Generic[Key]):
         turns = ((self.rounds + more, place) for more, place in coming)
         return [self.slots[turn[1]] for turn in turns if self._awake.get(self.slots[turn[1]]) == turn]
 
+    def peek(self, can_run: Callable[[Key], bool]) -> Key | None:
+        """The key whose turn comes next among those that can run; nothing changes.
+
+        >>> turns = Rotation("abc")
+        >>> turns.wake("c"), turns.wake("b"), turns.peek(lambda key: True), turns.peek(lambda key: key != "b")
+        (None, None, 'b', 'c')
+        """
+        coming = min((turn for key, turn in self._awake.items() if can_run(key)), default=None)
+        return None if coming is None else self.slots[coming[1]]
+
     def take(self, key: Key) -> None:
         """Take a key's turn before it comes; the others keep theirs."""
         self._last = self._awake.pop(key)

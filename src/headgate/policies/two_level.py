@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
-from headgate.model import IDLE, Choice, Idle, Outcome, QueueId, Run, Unit, WorkerId
+from headgate.model import IDLE, Choice, Idle, Outcome, QueueId, Run, Unit, UnitId, WorkerId
 from headgate.policies.contract import Policy, View
 from headgate.policies.rotation import Rotation
 
@@ -70,6 +70,23 @@ class TwoLevel(Policy):
             return IDLE
         self._turns.wake(part)  # others of its units may be ready
         return tried[-1]
+
+    def title(self, part: Hashable) -> str:
+        """What a part is called in explanations."""
+        return str(part)
+
+    def following(self, view: View, waiting: Collection[Hashable], chosen: Collection[UnitId]) -> Hashable | None:
+        """The part whose turn is next among those in which something waits that was not chosen; changes nothing."""
+        return self._turns.peek(waiting.__contains__)
+
+    def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
+        waiting = {self.part(unit) for unit in view.ready.values() if unit.id not in chosen}
+        part = self.following(view, waiting, chosen) if waiting else None
+        return None if part is None else self._inner[part].runner_up(self._within(view, part), chosen)
+
+    def reason(self, view: View, winner: Unit, second: Unit | None) -> str:
+        turn = f"it is the turn of {self.title(self.part(winner))}"
+        return turn if second is None else f"{turn}; next is {second}, in the turn of {self.title(self.part(second))}"
 
     def _ask(self, view: View, part: Hashable, worker: WorkerId) -> Choice | Idle:
         return self._inner[part].choose(self._within(view, part), worker)

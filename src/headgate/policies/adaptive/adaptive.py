@@ -229,6 +229,8 @@ class Adaptive(Policy):
     def explain(self, view: View, choice: Choice) -> Why:
         candidate = self._candidates[self._active]
         why = candidate.explain(self._part(view, self._active), choice)
+        if why.runner_up is None and (second := self.runner_up(view, {unit.id for unit in choice.units})) is not None:
+            why = replace(why, runner_up=str(second), runner_up_numbers=self.numbers(view, second))
         wanted = statistics_of(self._selector.requirements)
         current = {f"current {name}": self._selector.current[name].mean for name in wanted}
         numbers = {"score": self._selector.scores.get(self._active), **current}

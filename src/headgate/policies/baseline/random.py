@@ -3,7 +3,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from headgate.model import IDLE, Choice, Idle, WorkerId
+from headgate.model import IDLE, Choice, Idle, Unit, WorkerId
 from headgate.policies.contract import Policy, View
 from headgate.policies.registry import register
 
@@ -37,3 +37,10 @@ class UniformlyAtRandom(Policy):
         if not ready:
             return IDLE
         return Choice(tuple(self._random.sample(ready, min(self.schedule, len(ready)))), self.train)
+
+    def reason(self, view: View, winner: Unit, second: Unit | None) -> str:
+        if second is None:
+            return ""
+        return (
+            f"{winner} was drawn, one of {len(view.ready)}, each as likely; {second} has waited longest of the others"
+        )

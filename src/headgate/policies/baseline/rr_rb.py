@@ -32,6 +32,9 @@ class RoundRobinRateBased(TwoLevel):
     def part(self, unit: Unit) -> Hashable:
         return unit.queries[0]
 
+    def title(self, part: Hashable) -> str:
+        return f"query {part}"
+
     def inner(self) -> Policy:
         shared = {setting.name for setting in TRAIN}
         return HighestRate(**{name: value for name, value in self.given.items() if name in shared})

@@ -63,13 +63,17 @@ def _refused(text: str, setting: str) -> None:
 
 
 def explains_its_choice(text: str) -> None:
-    """The explanation names the unit that was chosen, and explaining changes no decision."""
+    """The explanation names the unit that was chosen and who is next, and explaining changes no decision."""
 
     def ask(view: View, choice: Choice) -> None:
         why = random_run.policy.explain(view, choice)
         demand(why.winner == str(choice.units[0]), f"{text} chose {choice.units[0]} but explains {why.winner}")
         demand(why.winner != why.runner_up, f"{text} gives the winner {why.winner} as its own runner-up")
         demand(why.rule and str(why), f"{text} explains nothing")
+        others = {str(unit) for unit in view.ready.values() if unit.id not in {unit.id for unit in choice.units}}
+        if others:
+            demand(why.runner_up in others, f"{text} gives {why.runner_up} as runner-up, but {others} could have run")
+            demand(why.reason or why.runner_up_numbers, f"{text} does not say why {why.runner_up} is next")
         numbers = [*why.numbers.values(), *why.runner_up_numbers.values()]
         demand(all(number == number for number in numbers), f"{text} explains with no number: {why}")
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -110,6 +111,25 @@ class AdaptiveBroadcastDisks(Policy):
                 self._end_round()
             else:
                 self._begin_turn()
+
+    def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
+        """The next unit of the class while its slice lasts, else the first of the class whose slice is next."""
+        waiting = {unit.payer for unit in view.ready.values() if unit.id not in chosen}
+        name = (
+            self._class if self._class in waiting and self._slice.left > 0 else self._slices.peek(waiting.__contains__)
+        )
+        name = self._class if name is None else name
+        if name is None:
+            return None
+        number = self._inside[name].peek(lambda number: number in view.ready and number not in chosen)
+        return None if number is None else view.units[number]
+
+    def reason(self, view: View, winner: Unit, second: Unit | None) -> str:
+        turn = f"it is a slice of class {winner.payer}, of {self._slice.seconds:.4g} s"
+        if second is None:
+            return turn
+        following = "in it" if second.payer == winner.payer else f"in a slice of class {second.payer}"
+        return f"{turn}; next is {second}, {following}"
 
     def _begin_turn(self) -> None:
         self._turns += 1

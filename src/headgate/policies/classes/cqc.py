@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.model import IDLE, Choice, ClassId, Idle, Level, Outcome, Run, Unit, WorkerId
+from headgate.model import IDLE, Choice, ClassId, Idle, Level, Outcome, Run, Unit, UnitId, WorkerId
 from headgate.policies.classes.ranking import priorities
 from headgate.policies.contract import Policy, View
 from headgate.policies.registry import register
@@ -151,6 +151,24 @@ class ContinuousQueryClasses(TwoLevel):
         if not view.running:  # turns pass quickly while nothing waits, and with them the debts
             self.accounts = {name: Account(account.share, account.share) for name, account in self.accounts.items()}
         return IDLE
+
+    def title(self, part: Hashable) -> str:
+        name = part[0] if isinstance(part, tuple) else part
+        return f"class {name}"
+
+    def following(self, view: View, waiting: Collection[Hashable], chosen: Collection[UnitId]) -> Hashable | None:
+        """The class whose turn it is, while its quota lasts; then the next one that is not in debt."""
+        names = list(self.accounts)
+        start = names.index(self._class) + 1 if self._class in self.accounts else 0
+        order = [*names[start:], *names[:start]]
+        classes = {part[0] for part in waiting if isinstance(part, tuple)}
+        if self._class is not None and self._class in classes and self.accounts[self._class].left > 0:
+            name: ClassId | None = self._class
+        else:
+            name = min(
+                (name for name in order if name in classes), key=lambda name: self.accounts[name].debt, default=None
+            )
+        return next(((name, reading) for reading in (False, True) if (name, reading) in waiting), None)
 
     def _inside(self, view: View, name: ClassId, worker: WorkerId) -> Choice | Idle:
         for reading in (False, True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from random import Random
 from typing import Any
 
@@ -42,6 +42,19 @@ class Drawing(Policy):
         for unit in units[1:]:
             self._lots.enter(unit.id)  # listed, but still ready until their turn comes
         return Choice(tuple(units), self.train) if units else IDLE
+
+    def numbers(self, view: View, unit: Unit) -> dict[str, float]:
+        return {"tickets": self._lots.of(unit.id), **super().numbers(view, unit)}
+
+    def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
+        """Of the others the one with most tickets: it was the likeliest."""
+        others = (unit for number, unit in view.ready.items() if number not in chosen)
+        return min(others, key=lambda unit: (-self._lots.of(unit.id), unit.id), default=None)
+
+    def reason(self, view: View, winner: Unit, second: Unit | None) -> str:
+        whole = sum(self._lots.of(number) for number in view.ready)
+        drawn = f"{winner} was drawn, with {self._lots.of(winner.id):.4g} of {whole:.4g} tickets"
+        return f"{drawn}; of the others {second} has most" if second else drawn
 
     def _draw(self, view: View) -> Unit | None:
         while (number := self._lots.draw(self._random)) is not None:

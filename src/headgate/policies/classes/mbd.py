@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from random import Random
 from typing import Any
 
@@ -97,6 +97,7 @@ class MultiCoreBroadcastDisks(Policy):
         self._round = 0
         self._taken = 0  # turns since classes were last judged
         self._stale = False  # numbers are new, and wait for the end of the round
+        self._turn = ""  # why the last choice was made
 
     @property
     def round(self) -> list[UnitId]:
@@ -132,17 +133,29 @@ class MultiCoreBroadcastDisks(Policy):
         self._frequencies.heard(run, outcome)
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        number = self._once_more(view, worker)
+        number, self._turn = self._once_more(view, worker), "a slot of it came while it ran"
         if number is None:
-            number = self._at_home(view, worker)
+            number, self._turn = (
+                self._at_home(view, worker),
+                "this worker ran it last, and one of its next slots is near",
+            )
         if number is None:
-            number = self._next(view)
+            number, self._turn = self._next(view), "its slot has come"
         if number is None:
             return IDLE
         self._ran[worker] = number
         self._home[number] = worker
         self._turns.wake(number)  # its next slot may come while it runs
         return Choice((view.units[number],), self.train)
+
+    def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
+        number = self._turns.peek(lambda number: number in view.ready and number not in chosen)
+        return None if number is None else view.units[number]
+
+    def reason(self, view: View, winner: Unit, second: Unit | None) -> str:
+        own = self._turns.slots.count(winner.id)
+        slots = f"{own} of {len(self._turns.slots)} slots of a round are of {winner}"
+        return f"{self._turn}, {slots}" + (f"; next is {second}" if second else "")
 
     def _once_more(self, view: View, worker: WorkerId) -> UnitId | None:
         """What the worker has just run, if a slot of it came meanwhile."""

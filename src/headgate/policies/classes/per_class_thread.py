@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Any
 
 from headgate.model import Choice, ClassId, Idle, Level, Unit, UnitId, WorkerId
@@ -48,6 +48,16 @@ class PerClassThread(TwoLevel):
 
     def part(self, unit: Unit) -> Hashable:
         return self._threads.get(unit.id)
+
+    def title(self, part: Hashable) -> str:
+        name, thread = part if isinstance(part, tuple) else (part, 0)
+        return f"class {name}'s second thread" if thread else f"class {name}'s thread"
+
+    def following(self, view: View, waiting: Collection[Hashable], chosen: Collection[UnitId]) -> Hashable | None:
+        busy = {self.part(unit) for run in view.running.values() for unit in run.units}
+        busy |= {self.part(view.units[number]) for number in chosen}
+        free = self._turns.peek(lambda part: part in waiting and part not in busy)
+        return free if free is not None else self._turns.peek(waiting.__contains__)
 
     def inner(self) -> Policy:
         # One run of a thread at a time: its decisions list one query each.

@@ -25,6 +25,10 @@ class Tickets:
         self._leaves = 1 << (len(self._numbers) - 1).bit_length() if self._numbers else 1
         self._sums = [0.0] * (2 * self._leaves)
 
+    def of(self, number: int) -> float:
+        """How many tickets a number has, whether it takes part or not."""
+        return self._tickets[number]
+
     def enter(self, number: int) -> None:
         """The number takes part."""
         self._put(number, self._tickets[number])

@@ -18,7 +18,7 @@ from headgate.spark.execution.fused_jobs import FusedJobs
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.open_sinks import size_of
 from headgate.spark.execution.query_run import QueryRun
-from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train
+from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train, own_arrivals_of
 from headgate.spark.execution.unexpected_errors import explain
 from headgate.spark.execution.warm_up import Warmer
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
@@ -126,10 +126,12 @@ class SparkEvaluator:
             return PortionResult(portion, query_run.error)
         output = query_run.output(self._aside)
         times: Any = ()
+        own: Any = ()
         if query_run.result.written is not None:
             times = arrivals_of_train(query_run.result.count, query_run.streams_read, arrivals)
         elif query_run.fragment.feeds is None:
             times = arrivals_of(query_run.result.rows, query_run.streams_read, self._logs)
+            own = own_arrivals_of(query_run.result.rows)
         return PortionResult(
             portion,
             output=output,
@@ -146,5 +148,6 @@ class SparkEvaluator:
             jobs_share=query_run.jobs_share,
             rows_read=query_run.rows_read,
             arrivals=times,
+            own_arrivals=own,
             follower_tables=tuple(query_run.tables(self._aside)) if self._followers.has(query_run.name) else (),
         )

@@ -34,6 +34,14 @@ def arrivals_of(rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str,
     return np.where(places < 0, arrivals, closing[places])
 
 
+def own_arrivals_of(rows: pa.Table) -> Floats:
+    """For each result of a window, the arrival of its latest tuple, however late the window closed; else nothing."""
+    if rows[CLOSES].null_count == rows.num_rows:
+        return np.empty(0)
+    arrivals: Floats = rows[ARRIVAL].to_numpy()
+    return arrivals
+
+
 Arrivals = Callable[[str, int, int], Sequence[tuple[float, int]]]  # (stream, first, last) -> (arrival, tuples)
 
 

@@ -49,12 +49,20 @@ class RunHistory:
         self._commits[number] = written.number
         if not result.count or result.portion.fragment.feeds_name is not None:
             return
-        arrivals = np.asarray(result.arrivals, dtype=float)
+        # Infinity if the end of a stream closed a window.
+        arrivals = np.minimum(np.asarray(result.arrivals, dtype=float), self._context.now)
         if not arrivals.size:
             return
+        own = np.asarray(result.own_arrivals, dtype=float)
+        windows = np.maximum(arrivals - own, 0.0) if own.size == arrivals.size else np.zeros(arrivals.size)
         _, taken, _, _ = self._begun.get(number, (0, None, None, None))
         self._answers.setdefault(number, {})[result.portion.name] = Answer(
-            result.count, float(arrivals.mean()), float(arrivals.min()), None if taken is None else taken.released
+            result.count,
+            float(arrivals.mean()),
+            float(arrivals.min()),
+            None if taken is None else taken.released,
+            float(windows[arrivals == arrivals.min()].max()),
+            float(windows.mean()),
         )
 
     def ended(self, active_run: ActiveRun, outcome: Outcome, cancelled: bool = False) -> None:

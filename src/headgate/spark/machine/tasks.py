@@ -158,6 +158,7 @@ class PortionResult:
     jobs_share: float = 0.0  # of the jobs: one of several queries counts once for all of them
     rows_read: float = 0.0  # by these jobs, its share
     arrivals: Any = ()  # of each result or of a sample: when the last tuple that it needed arrived, as numpy has it
+    own_arrivals: Any = ()  # likewise, of the last tuple in it, where that is not the one that closed its window
     follower_tables: tuple[Any, ...] = ()  # results for those who follow the query
 
 
