@@ -39,7 +39,7 @@ class JobWork:
             queries.update(network.queries)
             owners.update(_owners(network))
         forms = {name: form for name, query in queries.items() if (form := template(query.plan)) is not None}
-        costs = fit_jobs(runs, began, {name: parts.form for name, parts in forms.items()})
+        costs = fit_jobs(runs, {name: parts.form for name, parts in forms.items()})
         taken: dict[str, list[tuple[float, float]]] = {}
         for run in runs:
             if not run.cancelled and run.error is None:
@@ -89,11 +89,11 @@ class JobMachine:
             tuples = sum(behind - first for query in members for _, first, behind in takes[query])
             given = self._give(members, takes, counts, results)
             known, dice = self._unit(unit.queries)
-            expected = known.seconds(tuples / len(unit.queries), tuples + known.besides, given)
-            seconds += expected * dice.choice(known.scatter) if known.scatter else expected
-            commit = max(commit, dice.choice(known.commits) if known.commits else 0.0)
-            jobs, read = jobs + known.jobs, read + tuples + known.besides
-        seconds *= self._work.costs.slower(others, now)
+            taken = tuples / len(unit.queries)
+            seconds += known.seconds(taken, given) * known.off(now, dice)
+            commit = max(commit, known.commit(dice))
+            jobs, read = jobs + known.jobs, read + known.read(taken)
+        seconds *= self._work.costs.slower(others)
         operators = self._operators(takes, counts, seconds)
         work = Work(jobs, read, float(sum(counts.values())))
         return Executed(max(seconds, 1e-6), commit, tuple(results), operators, (), work)
