@@ -1,14 +1,14 @@
 """How far a what-if is off: workloads on Spark under three policies each, each predicted from the others' histories.
 
-    python benchmarks/what_if.py --quick               the plant only, 15 s for each policy
+    python benchmarks/what_if.py --quick               the plant only, 30 s for each policy
     python benchmarks/what_if.py                       three workloads; half an hour
     python benchmarks/what_if.py --json out/what-if.json
 
 The workloads: the plant as it is; the plant at five times its rates; and its queries without windows at twenty times,
 none of them sharing a job. Each runs on one warm Spark under each policy, on a directory of its own. Then every policy
-is predicted from every directory. Printed are, for each pair and class, the recorded mean response time, the predicted one
-and how far that is off; whether the policies are in the right order wherever their means differ by more than the error
-of the replay; and in how many of the predictions from another policy the mean is within 20 %.
+is predicted from every directory. Printed are, for each pair and class, the recorded mean response time, the predicted
+one and how far that is off; whether the policies are in the right order wherever their means differ by more than the
+error of the replay; and in how many of the predictions from another policy the mean is within 20 %.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headgate.history.history import History
 from headgate.history.ring import read_history
 from headgate.model import Aggregate, Except, Join, walk
 from headgate.spark.jvm.settings import builder
@@ -72,15 +73,15 @@ def faster(workload: Workload, rate: float) -> Workload:
     )
 
 
-def recorded(spark: SparkSession, case: Case, policy: str, seconds: float, workers: int) -> Learned:
-    """What is learned of a run."""
+def recorded(spark: SparkSession, case: Case, policy: str, seconds: float, workers: int) -> History:
+    """The history of a run."""
     with tempfile.TemporaryDirectory(prefix="headgate-what-if-") as folder:
         directory = Path(folder) / "data"
         with open_workload(
             case.workload, spark=spark, directory=directory, policy=policy, workers=workers, fuse=case.fuse
         ):
             time.sleep(seconds)
-        return Learned.of(read_history(directory))
+        return read_history(directory)
 
 
 def predictions(known: Mapping[str, Learned], seed: int) -> dict[str, dict[str, Judged]]:
@@ -135,7 +136,7 @@ def orders(known: Mapping[str, Learned], predicted: Mapping[str, Mapping[str, Ju
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="the plant only, 15 s for each policy")
+    parser.add_argument("--quick", action="store_true", help="the plant only, 30 s for each policy")
     parser.add_argument("--seconds", type=float, default=90.0, help="for each policy")
     parser.add_argument("--compiling", type=float, default=60.0, help="seconds before the first that counts")
     parser.add_argument("--policies", nargs="+", default=list(POLICIES))
@@ -145,7 +146,7 @@ def main() -> None:
     options = parser.parse_args()
     chosen = cases()
     if options.quick:
-        options.seconds, options.compiling = 15.0, 20.0
+        options.seconds, options.compiling = 30.0, 20.0
         chosen = {"plant": chosen["plant"]}
     spark = builder("local[*]", "what-if").config("spark.log.level", "ERROR").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
@@ -153,7 +154,10 @@ def main() -> None:
     for name, case in chosen.items():
         # Java compiles what is used often: without this the first policy would be several times slower than the last.
         recorded(spark, case, options.policies[0], options.compiling, options.workers)
-        known = {policy: recorded(spark, case, policy, options.seconds, options.workers) for policy in options.policies}
+        known = {
+            policy: Learned.of(recorded(spark, case, policy, options.seconds, options.workers))
+            for policy in options.policies
+        }
         found[name] = told(name, known, predictions(known, options.seed))
     spark.stop()
     if options.json is not None:
