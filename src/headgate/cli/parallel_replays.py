@@ -25,9 +25,8 @@ def replay_all(
         for number, (name, (policy, what)) in enumerate(tasks.items()):
             yield name, _here(learned, policy, what, number, name, progress)
         return
-    calls = {
-        name: (_there, learned, policy, what, load_policies(policy or "")) for name, (policy, what) in tasks.items()
-    }
+    files = [file for policy in asked for file in load_policies(policy)]  # the recorded one may be among them
+    calls = {name: (_there, learned, policy, what, files) for name, (policy, what) in tasks.items()}
     for name, found in processes(calls, jobs):
         if isinstance(found, Exception) and not isinstance(found, HeadgateError):
             yield name, HeadgateError(f"{type(found).__name__}: {found}")

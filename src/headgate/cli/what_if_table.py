@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from headgate.cli.console import show
+from headgate.cli.console import show, stdout
 from headgate.cli.number_format import NOTHING, duration
 from headgate.cli.tables import plain_table
 from headgate.model.number_text import significant, time_unit
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headgate.what_if.response_times import Judged
 
 SAME = "≈"
+WIDE = 27  # letters that a class takes, with its 95th percentile
 
 
 def show_comparison(comparison: Comparison, by: str, source: str) -> None:
@@ -30,12 +31,11 @@ def show_comparison(comparison: Comparison, by: str, source: str) -> None:
     ]
     classes = list(comparison.recorded.classes)
     units = {name: time_unit(_known([judged.classes.get(name, Times()) for _, judged in rows])) for name in classes}
-    headings = [
-        heading for name, (unit, _) in units.items() for heading in (f"{name}\nmean {unit}", "\np95", "\nchange")
-    ]
+    tails = stdout().width >= max(map(len, (label for label, _ in rows))) + WIDE * len(classes)
+    headings = [heading for name, (unit, _) in units.items() for heading in _headings(name, unit, tails)]
     targets = [] if not comparison.recorded.targets else ["targets\nmet"]
     table = plain_table("policy", *headings, *targets)
-    columns = [cells for name in classes for cells in _columns(comparison, name, units[name][1], rows, ranking)]
+    columns = [cells for name in classes for cells in _columns(comparison, name, units[name][1], rows, ranking, tails)]
     if targets:
         columns.append([f"{judged.met} of {len(judged.targets)}" for _, judged in rows])
     for place, (label, _) in enumerate(rows):
@@ -49,8 +49,13 @@ def show_comparison(comparison: Comparison, by: str, source: str) -> None:
 
 
 def _columns(
-    comparison: Comparison, name: str, scale: float, rows: list[tuple[str, Judged]], ranking: list[str]
-) -> tuple[list[str], list[str], list[str]]:
+    comparison: Comparison,
+    name: str,
+    scale: float,
+    rows: list[tuple[str, Judged]],
+    ranking: list[str],
+    with_tails: bool,
+) -> list[list[str]]:
     times = [judged.classes.get(name, Times()) for _, judged in rows]
     means, tails = (_numbers([getattr(one, part) for one in times], scale) for part in ("mean", "p95"))
     error = comparison.error(name)
@@ -58,7 +63,11 @@ def _columns(
     for policy in ranking:
         change, same = comparison.change(policy, name), comparison.within_error(policy, name)
         changes.append(NOTHING if change is None else f"{SAME if same else ''}{change:+.0%}")
-    return means, tails, changes
+    return [means, tails, changes] if with_tails else [means, changes]
+
+
+def _headings(name: str, unit: str, tails: bool) -> list[str]:
+    return [f"{name}\nmean {unit}", *(["\np95"] if tails else []), "\nchange"]
 
 
 def _numbers(values: list[float | None], scale: float) -> list[str]:

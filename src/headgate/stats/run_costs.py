@@ -122,15 +122,23 @@ class UnitCosts:
     runs: deque[Observed] = field(default_factory=lambda: deque(maxlen=KEPT))
     errors: deque[float] = field(default_factory=lambda: deque(maxlen=ERRORS))
     coefficients: Vector | None = None
+    lately: tuple[float, float, float] | None = None  # of the latest runs, once somebody has asked since the last one
 
     def expected(self, taken: float) -> Vector:
         """What a run on so many tuples will do, going by the latest ones."""
+        if self.lately is None:
+            self.lately = self._lately()
+        jobs, besides, results = self.lately
+        return jobs, taken, taken + besides, taken * results
+
+    def _lately(self) -> tuple[float, float, float]:
+        """Jobs, tuples read beside those taken, and results per tuple."""
         latest = list(self.runs)[-LATEST:]
         all_taken = sum(run.features[1] for run in latest)
         jobs = sum(run.features[0] for run in latest) / len(latest)
         results = sum(run.features[3] for run in latest) / all_taken if all_taken else 0.0
         besides = median(run.features[2] - run.features[1] for run in latest)  # of windows that earlier runs took
-        return jobs, taken, taken + max(0.0, besides), taken * results
+        return jobs, max(0.0, besides), results
 
     @property
     def known(self) -> float:
@@ -199,6 +207,7 @@ class RunCosts:
         self._others.add(others)
         observed = Observed((work.jobs, float(taken), work.read, work.results), seconds / self._slower(others))
         unit.runs.append(observed)
+        unit.lately = None
         self._pool.append(observed)
         if self._pooled is None or self._observed % POOL_EVERY == 0:
             self._pooled = fit(self._pool, age=POOL_AGE)

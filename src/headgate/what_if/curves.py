@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+_GOLDEN = 0.618033988749895  # multiples of it, without their whole parts, are spread evenly over 0 to 1
 _LONG = 10_007  # draws that stand for an operator nobody has seen at work
 
 
@@ -57,14 +58,22 @@ class Curve:
 
 
 def copies(runs: Sequence[tuple[int, int]]) -> list[int]:
-    """What an operator gave for each of its tuples, in order; over the tuples of one run it is spread evenly.
+    """What an operator gave for each of its tuples, in order.
 
-    >>> copies([(1, 0), (1, 2), (4, 2)])
-    [0, 2, 0, 1, 0, 1]
+    Which tuples of a run its results are of is not recorded: they are taken at equal distances, from another first one
+    in every run, so that neither early nor late tuples are preferred.
+
+    >>> copies([(1, 0), (1, 2), (4, 2), (4, 2)])
+    [0, 2, 0, 1, 0, 1, 1, 0, 1, 0]
     """
     found: list[int] = []
+    start = 0.0
     for taken, given in runs:
-        found.extend((place + 1) * given // taken - place * given // taken for place in range(taken))
+        start = (start + _GOLDEN) % 1.0
+        given_here = [0] * taken
+        for number in range(given):
+            given_here[int((number + start) * taken / given)] += 1
+        found.extend(given_here)
     return found
 
 

@@ -2,12 +2,14 @@
 
 The seconds of a run are explained as in `headgate.stats.run_costs`: by its jobs, the tuples taken and read, and its
 results, with coefficients of its own for every unit, more while other runs share the machine. Beside that are learned
-how the machine's pace changed over time (it warms up; something else may have used it), how far single runs are off,
-and how long commits take.
+how far single runs are off, by when that was (the machine warms up; something else may have used it), and how long
+commits take.
 """
 
 from __future__ import annotations
 
+import random
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
@@ -19,8 +21,7 @@ from headgate.stats.run_costs import CROWDED, Observed, Vector, fit
 FEWEST = 10  # runs to learn from
 FITTED = 400  # runs of a unit that are fitted, evenly chosen
 POOLED = 1500  # runs of all units that are fitted together, likewise
-PACE = 5.0  # seconds over which the machine's pace is taken as the same
-IN_PACE = 5  # runs that tell the pace of such a stretch
+NEAR = 3  # recorded runs of about the same time, one of which tells how far a run is off
 ALONE, CROWD = 0.2, 0.5  # other runs at a time: fewer is alone, more is a crowd
 MOST_CROWDED = 2.0
 _ROUNDS = 3
@@ -35,14 +36,28 @@ class UnitRuns:
     queries: Members
     coefficients: Vector
     jobs: float  # of a run
-    besides: float  # tuples read beside those that are taken: of windows
+    besides: float  # tuples read beside those that are taken for each query: of windows that earlier runs took
     of_pool: float  # how many times as long they take as the average unit's would
-    scatter: tuple[float, ...]  # measured seconds relative to expected ones, by run
+    scatter: tuple[tuple[float, float], ...]  # when each run began, and its seconds relative to expected ones
     commits: tuple[float, ...]  # seconds, by run
 
-    def seconds(self, taken: float, read: float, results: float) -> float:
+    def read(self, taken: float) -> float:
+        """The tuples that a run reads which takes so many for each of its queries."""
+        return taken + self.besides
+
+    def seconds(self, taken: float, results: float) -> float:
         """Expected seconds of a run that has the machine for itself."""
-        return _dot((self.jobs, taken, read, results), self.coefficients)
+        return _dot((self.jobs, taken, self.read(taken), results), self.coefficients)
+
+    def off(self, now: float, dice: random.Random) -> float:
+        """How far a run is off: as far as one of those that began at about the same time."""
+        if not self.scatter:
+            return 1.0
+        first = max(0, min(bisect_left(self.scatter, (now,)) - NEAR // 2, len(self.scatter) - NEAR))
+        return dice.choice(self.scatter[first : first + NEAR])[1]
+
+    def commit(self, dice: random.Random) -> float:
+        return dice.choice(self.commits) if self.commits else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +67,11 @@ class JobCosts:
     units: Mapping[Members, UnitRuns]
     pooled: Vector
     crowding: float  # so much slower per other run
-    paces: tuple[float, ...]  # by stretch of time since `began`
-    began: float
     forms: Mapping[str, Hashable] = field(default_factory=dict)  # queries of one form share a job
 
-    def slower(self, others: float, now: float) -> float:
-        """By how much a run takes longer, beside others and at a time."""
-        place = min(max(0, int((now - self.began) / PACE)), len(self.paces) - 1)
-        return (1.0 + self.crowding * others) * self.paces[place]
+    def slower(self, others: float) -> float:
+        """How many times as long a run takes beside others."""
+        return 1.0 + self.crowding * others
 
     def unit(self, queries: Iterable[str], stand_ins: Mapping[str, str]) -> UnitRuns:
         """The costs of a unit; of one that never ran, put together from those that its queries were in.
@@ -71,17 +83,18 @@ class JobCosts:
             return self.units[members]
         parts = {query: self._part(stand_ins.get(query, query)) for query in members}
         factor = fmean(part.of_pool for part in parts.values())
-        by_form: dict[Hashable, list[float]] = {}
+        by_form: dict[Hashable, list[tuple[float, float]]] = {}
         for query, part in parts.items():
-            by_form.setdefault(self.forms.get(query, query), []).append(part.jobs / self._forms_in(part.queries))
+            forms = self._forms_in(part.queries)
+            by_form.setdefault(self.forms.get(query, query), []).append((part.jobs / forms, part.besides / forms))
         jobs, taken, read, results = (factor * value for value in self.pooled)
         return UnitRuns(
             members,
             (jobs, taken, read, results),
-            sum(map(fmean, by_form.values())),
-            sum(part.besides / len(part.queries) for part in parts.values()),
+            sum(fmean(jobs for jobs, _ in theirs) for theirs in by_form.values()),
+            sum(fmean(besides for _, besides in theirs) for theirs in by_form.values()),
             factor,
-            tuple(value for part in parts.values() for value in part.scatter),
+            tuple(sorted(value for part in parts.values() for value in part.scatter)),
             tuple(value for part in parts.values() for value in part.commits),
         )
 
@@ -99,7 +112,7 @@ def usable(runs: Iterable[RunRecord]) -> list[RunRecord]:
     return [run for run in runs if not run.cancelled and run.error is None and run.seconds > 0 and run.jobs > 0]
 
 
-def fit_jobs(history_runs: Sequence[RunRecord], began: float, forms: Mapping[str, Hashable]) -> JobCosts:
+def fit_jobs(history_runs: Sequence[RunRecord], forms: Mapping[str, Hashable]) -> JobCosts:
     """The costs that explain the runs of a history."""
     runs = usable(history_runs)
     if len(runs) < FEWEST:
@@ -118,12 +131,11 @@ def fit_jobs(history_runs: Sequence[RunRecord], began: float, forms: Mapping[str
         crowding = _crowding(runs, beside, expected, crowding)
     alone = {run.id: run.seconds / (1.0 + crowding * beside[run.id]) for run in runs}
     ratios = {run.id: alone[run.id] / max(1e-9, expected[run.id]) for run in runs}
-    paces = _paces(runs, ratios, began)
     units = {
-        members: _unit(members, coefficients[members], theirs, ratios, alone, pooled, paces, began)
+        members: _unit(members, coefficients[members], theirs, ratios, alone, pooled)
         for members, theirs in by_unit.items()
     }
-    return JobCosts(units, pooled, crowding, paces, began, forms)
+    return JobCosts(units, pooled, crowding, forms)
 
 
 def beside_each(runs: Sequence[RunRecord]) -> list[float]:
@@ -168,19 +180,14 @@ def _unit(
     ratios: Mapping[int, float],
     alone: Mapping[int, float],
     pooled: Vector,
-    paces: Sequence[float],
-    began: float,
 ) -> UnitRuns:
-    def pace(run: RunRecord) -> float:
-        return paces[min(max(0, int((run.began - began) / PACE)), len(paces) - 1)]
-
     return UnitRuns(
         members,
         coefficients,
         fmean(run.jobs for run in runs),
-        max(0.0, median(run.read - run.tuples for run in runs)),
+        max(0.0, median(run.read - run.tuples / len(members) for run in runs)),
         median(alone[run.id] / max(1e-9, _dot(_features(run), pooled)) for run in runs),
-        tuple(ratios[run.id] / pace(run) for run in runs),
+        tuple((run.began, ratios[run.id]) for run in runs),
         tuple(max(0.0, run.ended - run.evaluated) for run in runs),
     )
 
@@ -196,19 +203,6 @@ def _crowding(
     paces = [median(run.seconds / max(1e-9, expected[run.id]) for run in some) for some in (crowd, single)]
     others = fmean(beside[run.id] for run in crowd)
     return min(MOST_CROWDED, max(0.0, (paces[0] / paces[1] - 1.0) / others))
-
-
-def _paces(runs: Sequence[RunRecord], ratios: Mapping[int, float], began: float) -> tuple[float, ...]:
-    """The machine's pace by stretch of time; a stretch with few runs has that of the one before it."""
-    stretches: dict[int, list[float]] = {}
-    for run in runs:
-        stretches.setdefault(max(0, int((run.began - began) / PACE)), []).append(ratios[run.id])
-    known = {place: median(values) for place, values in stretches.items() if len(values) >= IN_PACE}
-    paces: list[float] = []
-    first = known[min(known)] if known else 1.0
-    for place in range(max(stretches) + 1):
-        paces.append(known.get(place, paces[-1] if paces else first))
-    return tuple(paces)
 
 
 def _expected(run: RunRecord, coefficients: Mapping[Members, Vector]) -> float:

@@ -10,6 +10,7 @@ from headgate.history.records import RunRecord
 from headgate.model import HeadgateError, Level, OperatorOutcome, Query, QueueId, Run, Take, Unit, Work
 from headgate.plan.fusion_template import template
 from headgate.plan.network import Network
+from headgate.stats.run_costs import KEPT
 from headgate.what_if.curves import Curve
 from headgate.what_if.executed import Executed, Result
 from headgate.what_if.job_costs import JobCosts, UnitRuns, fit_jobs
@@ -17,6 +18,7 @@ from headgate.what_if.similar import most_similar
 from headgate.what_if.stream_arrivals import StreamArrivals
 from headgate.what_if.windows import Releases, held_queues, learn_releases
 
+SELDOM = 8  # one run in so many of a unit that is known well tells its costs to the scheduler
 POINTS = 5  # response times by which the results of a query's run are told, if they are more
 RESULT = 5.0  # a result costs as much as so many tuples, where the time of a run is split over its queries
 WHOLE = frozenset({Level.QUERY, Level.GROUP, Level.SHARED})
@@ -39,7 +41,7 @@ class JobWork:
             queries.update(network.queries)
             owners.update(_owners(network))
         forms = {name: form for name, query in queries.items() if (form := template(query.plan)) is not None}
-        costs = fit_jobs(runs, began, {name: parts.form for name, parts in forms.items()})
+        costs = fit_jobs(runs, {name: parts.form for name, parts in forms.items()})
         taken: dict[str, list[tuple[float, float]]] = {}
         for run in runs:
             if not run.cancelled and run.error is None:
@@ -59,6 +61,7 @@ class JobMachine:
         self._work, self._arrivals, self._releases, self._seed = work, arrivals, releases, seed
         self._places: dict[str, float] = {}  # tuples that each query has had
         self._units: dict[tuple[str, ...], tuple[UnitRuns, random.Random]] = {}
+        self._runs: dict[tuple[str, ...], int] = {}  # by the queries of their units
         self._undo: dict[int, dict[str, float]] = {}
         self._stand_ins: dict[str, str] = {}
         self._network: Network
@@ -89,14 +92,22 @@ class JobMachine:
             tuples = sum(behind - first for query in members for _, first, behind in takes[query])
             given = self._give(members, takes, counts, results)
             known, dice = self._unit(unit.queries)
-            expected = known.seconds(tuples / len(unit.queries), tuples + known.besides, given)
-            seconds += expected * dice.choice(known.scatter) if known.scatter else expected
-            commit = max(commit, dice.choice(known.commits) if known.commits else 0.0)
-            jobs, read = jobs + known.jobs, read + tuples + known.besides
-        seconds *= self._work.costs.slower(others, now)
+            taken = tuples / len(unit.queries)
+            seconds += known.seconds(taken, given) * known.off(now, dice)
+            commit = max(commit, known.commit(dice))
+            jobs, read = jobs + known.jobs, read + known.read(taken)
+        seconds *= self._work.costs.slower(others)
         operators = self._operators(takes, counts, seconds)
-        work = Work(jobs, read, float(sum(counts.values())))
+        work = Work(jobs, read, float(sum(counts.values()))) if self._tells(run) else None
         return Executed(max(seconds, 1e-6), commit, tuple(results), operators, (), work)
+
+    def _tells(self, run: Run) -> bool:
+        """Whether the scheduler is told what a run did, to learn costs from: as long as a unit is new, then seldom.
+
+        It fits them anew every time, which would take most of the time of a replay, and changes little.
+        """
+        number = self._runs[run.units[0].queries] = self._runs.get(run.units[0].queries, 0) + 1
+        return number <= KEPT or not number % SELDOM
 
     def finished(self, run: Run) -> None:
         self._undo.pop(run.id)

@@ -41,7 +41,7 @@ def compose(comparison: Comparison, by: str) -> Figure:
         _panel(ax, comparison, name, comparison.ranking(by))
     title = f"What if: mean response time by class, ranked by {by}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
-    note = "grey: the recorded policy, measured and replayed; the band is the error of the replay, p95 is a mark"
+    note = "grey: the recorded policy, measured and replayed; band: the error of the replay; bars: means; marks: p95"
     figure.supxlabel(note, x=0.01, ha="left", fontsize=8, color=QUIET)
     return figure
 
@@ -67,9 +67,8 @@ def _panel(ax: Axes, comparison: Comparison, name: str, ranking: Sequence[str]) 
         if one.mean:
             ax.barh(row, one.mean / scale - left, left=left, height=0.7, color=colour, zorder=2)
             ax.plot([(one.p95 or one.mean) / scale], [row], marker="|", markersize=9, color=INK, zorder=3)
-        text = f"{readable(one.mean / scale, 3)} {unit}" if one.mean else "no results"
         ax.annotate(
-            text,
+            _text(one, unit, scale),
             (max(one.p95 or 0.0, one.mean or 0.0) / scale or left, row),
             xytext=(5, 0),
             textcoords="offset points",
@@ -77,7 +76,7 @@ def _panel(ax: Axes, comparison: Comparison, name: str, ranking: Sequence[str]) 
             fontsize=8,
         )
     largest = max(known, default=1.0) / scale
-    ax.set_xlim(left, largest * (1.9 if by_decades else 1.16))
+    ax.set_xlim(left, largest * (largest / left) ** 0.33 if by_decades else largest * 1.35)
     ax.set_yticks(range(len(runs)), [shorten(label, LONGEST_NAME, placeholder="…") for label, _, _ in runs])
     ax.set_ylim(len(runs) - 0.4, -0.6)
     (decade_ticks if by_decades else readable_ticks)(ax.xaxis)
@@ -85,3 +84,9 @@ def _panel(ax: Axes, comparison: Comparison, name: str, ranking: Sequence[str]) 
     ax.set_title(f"{name}{off}", loc="left", fontsize=10)
     ax.set_xlabel(f"response time in {unit}")
     ax.grid(axis="x")
+
+
+def _text(times: Times, unit: str, scale: float) -> str:
+    if times.mean is None or times.p95 is None:
+        return "no results"
+    return f"{readable(times.mean / scale, 3)} {unit}, p95 {readable(times.p95 / scale, 3)} {unit}"

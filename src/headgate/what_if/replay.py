@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from heapq import heappop, heappush, merge
 from typing import NamedTuple
 
@@ -29,6 +31,9 @@ Progress = Callable[[float], None]
 _NEVER = math.inf
 _ENDED, _ARRIVED, _CHANGED, _WAKE = range(4)  # what happens first at one moment
 GAVE_WAY = "cancelled for something more important"
+ENOUGH = 4000  # runs, in all rounds of a replay
+ROUNDS = 9  # at most
+SEEDS = 1_000_003  # between the seeds of two rounds, so that other seeds have other rounds
 RATES = 1.0  # seconds over which an engine measures a stream's rate
 
 
@@ -46,24 +51,47 @@ class _Meter:
 
 
 def replay(learned: Learned, policy: str | None, changed: Changed, progress: Progress | None = None) -> Judged:
-    """What would have become of the recorded time under a policy; None: the recorded one, its changes included."""
-    return Replay(learned, policy, changed, progress).judge()
+    """What would have become of the recorded time under a policy; None: the recorded one, its changes included.
+
+    A short history of an engine is replayed several times, with other random numbers, and all results are told
+    together: in a few runs, those that happen to be slow decide too much.
+    """
+    times = ResponseTimes()
+    rounds = min(ROUNDS, max(1, -(-ENOUGH // learned.runs))) if learned.on_spark else 1
+    told = progress or (lambda share: None)
+    for number in range(rounds):
+        again = replace(changed, seed=changed.seed + SEEDS * number)
+        done = Replay(learned, policy, again, times, 1.0 / rounds, partial(_told, told, number, rounds))
+        done.run()
+    last = learned.settings.last
+    queries = dict(last.queries) | {query.name: query for query in changed.added}
+    return Judged.of(str(done.scheduler.policy), times, queries, last.classes)
+
+
+def _told(progress: Progress, number: int, rounds: int, share: float) -> None:
+    progress((number + share) / rounds)
 
 
 class Replay:
     """One replay in progress."""
 
     def __init__(
-        self, learned: Learned, policy: str | None, changed: Changed, progress: Progress | None = None
+        self,
+        learned: Learned,
+        policy: str | None,
+        changed: Changed,
+        times: ResponseTimes,
+        weight: float = 1.0,
+        progress: Progress | None = None,
     ) -> None:
         self._learned, self._policy, self._changed = learned, policy, changed
+        self._times, self._weight = times, weight  # what a result counts
         self._progress = progress or (lambda share: None)
         self.scheduler = scheduler_for(learned, policy, changed)
         self._chunks = {stream: scaled(chunks, changed.rate) for stream, chunks in learned.arrivals.items()}
         self._arrivals = {stream: StreamArrivals.of(chunks) for stream, chunks in self._chunks.items()}
         self._releases = _releases(learned, changed)
         self._machine = self._make_machine()
-        self._times = ResponseTimes()
         self._free = workers_of(learned, changed)
         self._active: dict[WorkerId, _Active] = {}  # until they are committed
         self._evaluating: dict[int, _Active] = {}  # by run, until their worker is free
@@ -74,16 +102,10 @@ class Replay:
         self._hold(self.scheduler.network.queries)
         self._rewired()
 
-    def judge(self) -> Judged:
-        """Replay to the end, and tell of it."""
-        self._run()
-        last = self._learned.settings.last
-        queries = dict(last.queries) | {query.name: query for query in self._changed.added}
-        return Judged.of(str(self.scheduler.policy), self._times, queries, last.classes)
-
     # -- time --------------------------------------------------------------------------------------------------
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Replay to the end."""
         learned = self._learned
         stop = _NEVER if learned.drained else learned.ended
         coming = self._coming()
@@ -231,7 +253,7 @@ class Replay:
         answered: dict[str, list[float]] = {}
         for query, count, arrival, emitted in executed.results:
             seconds = (now if emitted is None else emitted) - arrival
-            self._times.add(query, seconds, count)
+            self._times.add(query, seconds, self._weight * count)
             answered.setdefault(query, []).append(seconds)
         told = tuple(Answered(query, tuple(times)) for query, times in answered.items())
         self.scheduler.finished(
