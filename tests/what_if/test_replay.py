@@ -34,7 +34,7 @@ def plant(seed: int = 1, load: float = 0.8, **head: Any) -> Workload:
         "count": {"class": "low", "operators": ["select, cost=1ms, selectivity=0.5", "aggregate, cost=2ms, window=1s"]},
         "all": {"class": "low", "operators": ["project, cost=9ms"]},
     }
-    settings = {"duration": "4 s", "classes": CLASSES, "seed": seed, "load": load, **head}
+    settings = {"duration": "6 s", "classes": CLASSES, "seed": seed, "load": load, **head}
     return workload(queries, "poisson, rate=120", **settings)
 
 
@@ -53,7 +53,7 @@ def test_the_recorded_policy_comes_out_as_it_was(recorded: str) -> None:
     known = learned(recorded)
     again = replay(known, None, Changed())
     for name, times in known.recorded.classes.items():
-        assert again.classes[name].mean == pytest.approx(times.mean, rel=0.03)
+        assert again.classes[name].mean == pytest.approx(times.mean, rel=0.04)
         assert again.classes[name].results == times.results
 
 
@@ -63,7 +63,7 @@ def test_another_policy_comes_out_as_its_simulation(recorded: str, asked: str) -
     found = replay(learned(recorded), asked, Changed())
     true = simulated(asked)
     for name in CLASSES:
-        assert found.classes[name].mean == pytest.approx(true.classes[name].response_time.mean, rel=0.05)
+        assert found.classes[name].mean == pytest.approx(true.classes[name].response_time.mean, rel=0.06)
         assert found.classes[name].p95 == pytest.approx(true.classes[name].response_time.p95, rel=0.1)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -188,8 +188,8 @@ def _learn(recorded: Path, policies: Sequence[str]) -> Learned:
         if recorded.is_dir():
             history = read_history(recorded)
         else:
-            with recorded.open(encoding="utf-8") as lines:
-                history = history_of_trace(lines, files)
+            with recorded.open("rb") as file, Bar(1, what="traces read") as bar:
+                history = history_of_trace(_lines(file, recorded.stat().st_size, bar), files)
         for setting in history.settings:
             replayable(setting.header["policy"], files)
         return Learned.of(history)
@@ -199,6 +199,16 @@ def _learn(recorded: Path, policies: Sequence[str]) -> Learned:
         ) from None
     except HeadgateError as error:
         raise error.at(str(recorded)) from None
+
+
+def _lines(file: IO[bytes], size: int, bar: Bar) -> Iterator[str]:
+    """The lines of a file, while the bar shows how much of it is read."""
+    done = 0
+    for number, line in enumerate(file):
+        done += len(line)
+        if not number % 256:
+            bar.at(done / max(1, size), "reading")
+        yield line.decode("utf-8")
 
 
 def _replays(

@@ -115,7 +115,7 @@ def read_history(directory: str | Path) -> History:
                 origin = record.origin if isinstance(record, Setting) else origin
                 starts.setdefault(origin, []).append(record)
     histories = [History.of(records) for _, records in sorted(starts.items(), reverse=True)]
-    return next((history for history in histories if history.runs), History())
+    return next((history for history in histories if history.runs), (histories or [History()])[0])
 
 
 def _records(path: Path) -> Iterator[Record]:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from time import sleep
 
+import pytest
 from tests.spark.conftest import Open
 from tests.spark.engine.test_steering import rows
 from tests.spark.engine.workload import PATIENCE, declare
@@ -15,7 +16,8 @@ from headgate.cli.main import app
 
 
 def test_a_directory_answers_what_if(opened: Open, tmp_path: Path) -> None:
-    session = opened(policy="fcfs", workers=2)
+    trace, lines = tmp_path / "t.jsonl", list[str]()
+    session = opened(policy="fcfs", workers=2, record=lines.append)
     declare(session, ("a",))
     session.query("some", "SELECT id FROM a WHERE id % 2 = 0", query_class="high")
     session.query("all", "SELECT id, v FROM a", query_class="low")
@@ -24,6 +26,7 @@ def test_a_directory_answers_what_if(opened: Open, tmp_path: Path) -> None:
         sleep(0.05)
         assert session.drain(PATIENCE)
     session.close()
+    trace.write_text("".join(lines))
     (tmp_path / "more.sql").write_text("-- class: high\nSELECT id FROM a WHERE id % 3 = 0")
     asked = [
         "what-if",
@@ -49,6 +52,13 @@ def test_a_directory_answers_what_if(opened: Open, tmp_path: Path) -> None:
             assert told["classes"][name]["response_time"]["mean"] > 0
     assert tree["replayed"]["classes"]["low"]["results"] == tree["recorded"]["classes"]["low"]["results"] == 800
     assert tree["policies"]["mbd"]["classes"]["high"]["results"] > tree["replayed"]["classes"]["high"]["results"]
+
+    of_trace = CliRunner().invoke(app, ["what-if", str(trace), "-p", "mbd", "--json"])
+    assert of_trace.exit_code == 0, of_trace.stderr
+    recorded = json.loads(of_trace.stdout)["recorded"]["classes"]["low"]
+    assert recorded["results"] == 800
+    expected = tree["recorded"]["classes"]["low"]["response_time"]["mean"]
+    assert recorded["response_time"]["mean"] == pytest.approx(expected, rel=0.05)
 
     refused = CliRunner().invoke(app, ["what-if", str(tmp_path / "data"), "-p", "fifo"])
     assert refused.exit_code == 2
