@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import fsum
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,9 +106,13 @@ def test_losses_add_up_to_the_measured_difference(policy: str, cores: int, seed:
     }
     classes = {"critical": 60, "normal": 30, "background": 10}
     given_workload = workload(queries, "poisson, rate=8", classes=classes, cores=cores, seed=seed, duration="2 s")
-    explainer = Explainer(history_of_trace(traced(given_workload, policy)[1]))
+    records, lines = traced(given_workload, policy)
+    explainer = Explainer(history_of_trace(lines))
     recorded = explainer.history
     means = by_class(recorded, explainer.classes.of)
+    for query in records.queries:  # each class has one
+        response = np.array(query.emission) - np.array(query.arrival)
+        assert means[explainer.classes.of[query.query]].total == pytest.approx(response.mean())
     found = inverted_pairs(explainer, recorded.began, recorded.ended)
     assert {(pair.above, pair.below) for pair in found} == {
         (above, below)
