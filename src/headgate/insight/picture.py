@@ -43,7 +43,7 @@ def _compose(explainer: Explainer, since: float, upto: float) -> Figure:
     workers = sorted({run.worker for run in history.runs if run.ended >= since and run.began <= upto})
     waits = _waits(explainer, since, upto)
     rows = len(workers), max(1, len(waits))
-    figure = Figure(figsize=(11.0, 1.9 + 0.34 * sum(rows)), layout="constrained")
+    figure = Figure(figsize=(11.0, 1.9 + 0.3 * sum(rows)), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=rows)
     _draw_runs(above, explainer, workers, looks, (since, upto))
     _draw_waits(below, explainer, waits, looks, (since, upto))
