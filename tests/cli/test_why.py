@@ -61,7 +61,10 @@ def test_the_last_result_as_json(headgate: Headgate, directory: Path) -> None:
 def test_inversions(headgate: Headgate, directory: Path) -> None:
     shown = headgate("why", directory, "--inversions", "--over", "3 s")
     assert shown.exit_code == 0, shown.stderr
-    assert "critical lost 1 s a result in the last 3 s, 889 ms of it to background's runs" in shown.stdout
+    assert (
+        "against background, critical lost 1 s a result in the last 3 s, 889 ms of it to background's runs"
+        in shown.stdout
+    )
     told = json.loads(headgate("why", directory, "--inversions", "--over", "3 s", "--json").stdout)
     (pair,) = told["inversions"]
     assert sum(pair["causes"].values()) == pytest.approx(pair["lost"])

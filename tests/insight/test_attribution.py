@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import fsum
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ def test_a_long_run_of_a_lower_class() -> None:
     )
     assert (pair.above, pair.below, pair.response_above, pair.response_below) == ("critical", "background", 3.25, 2.0)
     assert [(loss.cause, loss.seconds, loss.run and loss.run.id) for loss in pair.losses] == [(Cause.LONG_RUN, 1.25, 2)]
-    assert pair.summary == "critical lost 1.25 s a result in 9 s, 1.25 s of it to background's runs"
+    assert pair.summary == "against background, critical lost 1.25 s a result in 9 s, 1.25 s of it to background's runs"
 
 
 def test_the_policy_chose_lower_runs_first() -> None:
@@ -58,7 +59,7 @@ def test_fused_too_much_and_a_slow_sink() -> None:
     late = run(2, "fire", 1.0, 1.5, answers={"fire": (1.0,)}, query_class="critical", commit=4)
     (pair,) = pairs_of(quick, late, Delivery(6.0, "fire", 4))
     assert pair.by_cause == {Cause.SINK: pytest.approx(4.5)}
-    assert pair.summary == "critical lost 4.5 s a result in 9 s, 4.5 s of it to its sinks"
+    assert pair.summary == "against background, critical lost 4.5 s a result in 9 s, 4.5 s of it to its sinks"
 
 
 def test_window_joins_are_named() -> None:
@@ -72,7 +73,8 @@ def test_window_joins_are_named() -> None:
     queries = recorded.settings[0].header["queries"]
     next(query for query in queries if query["name"] == "pairs")["plan"] = {"is": "Project", "inputs": [{"is": "Join"}]}
     (pair,) = inverted_pairs(Explainer(recorded), 0.0, 9.0, when="in the last minute")
-    assert pair.summary == "critical lost 1.5 s a result in the last minute, 1.5 s of it to background's window joins"
+    assert pair.summary.startswith("against background, critical lost 1.5 s a result in the last minute, ")
+    assert pair.summary.endswith("1.5 s of it to background's window joins")
 
 
 def test_equal_response_times_count_if_asked() -> None:
@@ -83,7 +85,7 @@ def test_equal_response_times_count_if_asked() -> None:
     assert pairs_of(*records) == []
     (pair,) = pairs_of(*records, equal=True)
     assert (pair.difference, pair.losses) == (0.0, ())
-    assert pair.summary == "critical lost 0 s a result in 9 s"
+    assert pair.summary == "against background, critical lost 0 s a result in 9 s"
 
 
 def test_a_starving_query_and_what_it_waits_behind() -> None:
@@ -105,9 +107,13 @@ def test_losses_add_up_to_the_measured_difference(policy: str, cores: int, seed:
     }
     classes = {"critical": 60, "normal": 30, "background": 10}
     given_workload = workload(queries, "poisson, rate=8", classes=classes, cores=cores, seed=seed, duration="2 s")
-    explainer = Explainer(history_of_trace(traced(given_workload, policy)[1]))
+    records, lines = traced(given_workload, policy)
+    explainer = Explainer(history_of_trace(lines))
     recorded = explainer.history
     means = by_class(recorded, explainer.classes.of)
+    for query in records.queries:  # each class has one
+        response = np.array(query.emission) - np.array(query.arrival)
+        assert means[explainer.classes.of[query.query]].total == pytest.approx(response.mean())
     found = inverted_pairs(explainer, recorded.began, recorded.ended)
     assert {(pair.above, pair.below) for pair in found} == {
         (above, below)

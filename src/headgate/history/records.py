@@ -139,8 +139,10 @@ def _run(plain: dict[str, Any]) -> RunRecord:
 
 
 def _why(plain: dict[str, Any]) -> Why:
-    waiting = (WaitingUnit(**{**unit, "queries": tuple(unit["queries"])}) for unit in plain.pop("waiting", ()))
-    return Why(**plain, waiting=tuple(waiting))
+    waiting = plain.pop("waiting", ())
+    for unit in waiting:
+        unit["queries"] = tuple(unit["queries"])
+    return Why(**plain, waiting=tuple([WaitingUnit(**unit) for unit in waiting]))
 
 
 def _arrivals(plain: dict[str, Any]) -> Arrivals:

@@ -8,9 +8,10 @@ is missing.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -109,13 +110,26 @@ def read_history(directory: str | Path) -> History:
         )
     starts: dict[float, list[Record]] = {}
     origin = 0.0
-    for path in _files(folder):
-        with suppress(OSError):  # it was removed meanwhile
-            for record in _records(path):
-                origin = record.origin if isinstance(record, Setting) else origin
-                starts.setdefault(origin, []).append(record)
+    with _without_collections():
+        for path in _files(folder):
+            with suppress(OSError):  # it was removed meanwhile
+                for record in _records(path):
+                    origin = record.origin if isinstance(record, Setting) else origin
+                    starts.setdefault(origin, []).append(record)
     histories = [History.of(records) for _, records in sorted(starts.items(), reverse=True)]
     return next((history for history in histories if history.runs), (histories or [History()])[0])
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no garbage meanwhile: a history is some hundred thousand objects, all of which stay."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _records(path: Path) -> Iterator[Record]:

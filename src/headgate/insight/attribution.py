@@ -186,7 +186,9 @@ def _summed_up(pair: InvertedPair, explainer: Explainer, when: str) -> InvertedP
     for loss in pair.losses:
         whom = _to_whom(loss, pair.above, explainer)
         groups[whom] = groups.get(whom, 0.0) + loss.seconds
-    text = f"{pair.above} lost {time_text(pair.difference)} a result" + (f" {when}" if when else "")
+    text = f"against {pair.below}, {pair.above} lost {time_text(pair.difference)} a result" + (
+        f" {when}" if when else ""
+    )
     if groups:
         whom, seconds = max(groups.items(), key=lambda item: item[1])
         text += f", {time_text(seconds)} of it to {whom}"

@@ -93,13 +93,18 @@ class Deliveries:
 def moments(
     run: RunRecord, arrival: float, released: float | None, delivered: float | None, window: float = 0.0
 ) -> Moments:
-    """The moments of a result of a run, in order even where clocks or estimates disagree a little."""
-    closed = min(arrival, run.began)
-    ready = closed if released is None else min(max(released, closed), run.began)
-    first = closed - max(0.0, window)
-    evaluated = max(run.began, run.evaluated)
+    """The moments of a result of a run, in order even where clocks disagree a little.
+
+    The simulator counts results from when they come out of a run, which may be before its end. What is known of such a
+    result is its response time, so its arrival may lie within the run; it then has no part in the queue.
+    """
+    closed = arrival if arrival <= run.ended else run.began
+    began = max(run.began, closed)
+    ready = closed if released is None else min(max(released, closed), began)
+    evaluated = max(began, run.evaluated)
     ended = max(evaluated, run.ended)
-    return Moments(first, ready, run.began, evaluated, ended, max(ended, ended if delivered is None else delivered))
+    known = ended if delivered is None else max(ended, delivered)
+    return Moments(closed - max(0.0, window), ready, began, evaluated, ended, known)
 
 
 def results(

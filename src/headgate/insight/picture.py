@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from headgate.history.records import RunRecord
 from headgate.insight.parts import Moments, results
 from headgate.insight.text import time_text
 from headgate.insight.why import Explainer
@@ -40,16 +42,17 @@ def _compose(explainer: Explainer, since: float, upto: float) -> Figure:
 
     history, names = explainer.history, explainer.classes.ordered()
     looks = {name: style(place) for place, name in enumerate(names)}
-    workers = sorted({run.worker for run in history.runs if run.ended >= since and run.began <= upto})
+    shown_runs = [run for run in history.runs if run.ended >= since and run.began <= upto]
+    workers = _rows(shown_runs, int(history.header.get("workers", 0)))
     waits = _waits(explainer, since, upto)
-    rows = len(workers), max(1, len(waits))
-    figure = Figure(figsize=(11.0, 1.9 + 0.34 * sum(rows)), layout="constrained")
+    rows = 1 + max(workers.values(), default=0), max(1, len(waits))
+    figure = Figure(figsize=(11.0, 1.9 + 0.3 * sum(rows)), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=rows)
-    _draw_runs(above, explainer, workers, looks, (since, upto))
+    _draw_runs(above, shown_runs, workers, looks, history.origin)
     _draw_waits(below, explainer, waits, looks, (since, upto))
     below.set_xlim(since - history.origin, max(upto, since + 1e-9) - history.origin)
     below.set_xlabel("seconds since the start")
-    shown = {run.query_class for run in history.runs if run.ended >= since and run.began <= upto}
+    shown = {run.query_class for run in shown_runs}
     shown |= {explainer.classes.of.get(query, "") for query in waits}
     _legend(figure, {name: look for name, look in looks.items() if name in shown}, explainer)
     policy = history.header.get("policy", "")
@@ -59,14 +62,24 @@ def _compose(explainer: Explainer, since: float, upto: float) -> Figure:
     return figure
 
 
+def _rows(runs: Sequence[RunRecord], workers: int) -> dict[int, int]:
+    """The row of each run: its worker, or the first that is free where the driver counts committing runs as well."""
+    if all(run.worker < workers for run in runs):
+        return {run.id: run.worker for run in runs}
+    free: list[float] = []  # from when on, by row
+    rows: dict[int, int] = {}
+    for run in runs:
+        row = next((row for row, at in enumerate(free) if at <= run.began), len(free))
+        free[row:] = [run.evaluated, *free[row + 1 :]]
+        rows[run.id] = row
+    return rows
+
+
 def _draw_runs(
-    ax: Axes, explainer: Explainer, workers: Sequence[int], looks: Mapping[str, Style], stretch: tuple[float, float]
+    ax: Axes, runs: Sequence[RunRecord], rows: Mapping[int, int], looks: Mapping[str, Style], origin: float
 ) -> None:
-    origin, row = explainer.history.origin, {worker: place for place, worker in enumerate(workers)}
-    for run in explainer.history.runs:
-        if run.ended < stretch[0] or run.began > stretch[1]:
-            continue
-        look, place = looks[run.query_class], row[run.worker] - BAR / 2
+    for run in runs:
+        look, place = looks[run.query_class], rows[run.id] - BAR / 2
         ax.broken_barh(
             [(run.began - origin, run.evaluated - run.began)],
             (place, BAR),
@@ -84,8 +97,9 @@ def _draw_runs(
                 edgecolor="none",
                 zorder=2,
             )
-    ax.set_yticks(range(len(workers)), [f"worker {worker}" for worker in workers])
-    _finish_rows(ax, len(workers))
+    workers = 1 + max(rows.values(), default=0)
+    ax.set_yticks(range(workers), [f"worker {worker}" for worker in range(workers)])
+    _finish_rows(ax, workers)
 
 
 def _draw_waits(
@@ -154,10 +168,20 @@ def _waits(explainer: Explainer, since: float, upto: float) -> dict[str, list[Mo
     for query in explainer.classes.of:
         if (still := explainer.waiting(query)) is not None:
             found.setdefault(query, []).append(still.moments)
-    longest = sorted(found, key=lambda query: -max(life.began - life.ready for life in found[query]))[:MOST_QUERIES]
+    longest = _longest(found, explainer.classes.of)
     order = {name: place for place, name in enumerate(explainer.classes.ordered())}
     ordered = sorted(longest, key=lambda query: (order.get(explainer.classes.of.get(query, ""), len(order)), query))
     return {query: found[query] for query in ordered if query in explainer.classes.of}
+
+
+def _longest(found: Mapping[str, Sequence[Moments]], of: Mapping[str, str]) -> list[str]:
+    """The queries that waited longest, of each class the same number as far as it has them."""
+    ranked = sorted(found, key=lambda query: -max(life.began - life.ready for life in found[query]))
+    of_class: dict[str, list[str]] = {}
+    for query in ranked:
+        of_class.setdefault(of.get(query, ""), []).append(query)
+    turns = [query for turn in zip_longest(*of_class.values()) for query in turn if query is not None]
+    return turns[:MOST_QUERIES]
 
 
 def _finish_rows(ax: Axes, rows: int) -> None:

@@ -75,6 +75,12 @@ class Explainer:
         self.history = history
         self.classes = Classes.of_history(history)
         self.timeline = Timeline(history)
+        self._waiting: dict[str, WaitingUnit] = {}  # queries that were passed over and have not run since
+        for run in history.runs:
+            for query in run.queries:
+                self._waiting.pop(query, None)
+            for unit in () if run.why is None else run.why.waiting:
+                self._waiting.update((query, unit) for query in unit.queries if query not in run.queries)
 
     def at(self, query: str, moment: float) -> Explanation:
         """Of the results that were on their way at a moment (seconds since the driver began) the slowest one."""
@@ -114,12 +120,9 @@ class Explainer:
 
     def waiting(self, query: str) -> Explanation | None:
         """What a query waits behind whose tuples waited at the newest decision and have not run since; or None."""
-        own = [run.began for run in self.history.runs if query in run.queries]
-        passed = [run for run in self.history.runs if _passed_over(run, query) is not None]
-        if not passed or (own and max(own) >= passed[-1].began):
+        waited = self._waiting.get(query)
+        if waited is None:
             return None
-        waited = _passed_over(passed[-1], query)
-        assert waited is not None
         ended = max(self.history.ended, waited.oldest)
         life = Moments(waited.oldest, waited.oldest, ended, ended, ended, ended)
         return self._explanation(query, life, None)
