@@ -44,6 +44,7 @@ class TargetStatus:
     * `met`, `missed`: for how many seconds it was.
     * `reached`: what the target's percentile of results took at most in the last 10 s, or how long an overdue tuple has
       waited; None without either.
+    * `overdue`: whether it is missed because of such a tuple, and not by results.
 
     >>> status = TargetStatus(Target(0.5), TargetState.MISSED, since=3.0, met=9.0, missed=3.0, reached=0.75)
     >>> status.share, status.missed_by
@@ -56,6 +57,7 @@ class TargetStatus:
     met: float = 0.0
     missed: float = 0.0
     reached: float | None = None
+    overdue: bool = False
 
     @property
     def share(self) -> float | None:
@@ -80,6 +82,7 @@ class TargetStatus:
             "since": self.since,
             "share_met": self.share,
             "reached": self.reached,
+            "overdue": self.overdue,
             "missed_by": self.missed_by,
         }
 
@@ -187,7 +190,7 @@ class TargetTracker:
             due = now - oldest_wait + self.target.limit
             from_then = due if self._since is None else max(self._since, due)
             missed = self._missed + now - from_then
-            return TargetStatus(self.target, TargetState.MISSED, from_then, self._met, missed, oldest_wait)
+            return TargetStatus(self.target, TargetState.MISSED, from_then, self._met, missed, oldest_wait, overdue)
         found = None if recent is None else reached(recent, self.target.percentile)
         return TargetStatus(self.target, self._state, self._since, self._met, self._missed, found)
 
