@@ -167,7 +167,9 @@ class TargetTracker:
         if not took.size:
             return
         at = max(at, self._upto) if self._upto < inf else at
-        self._overdue(at, at - float(took.max()) + self.target.limit)
+        self._advance(at)
+        if self._state is TargetState.NO_RESULTS:
+            self._overdue(at, at - float(took.max()) + self.target.limit)
         late = int(np.count_nonzero(took > self.target.limit + GRACE))
         if self._chunks and at - self._chunks[-1][0] < _FINEST:
             self._chunks[-1][1] += took.size
@@ -196,8 +198,7 @@ class TargetTracker:
 
     def _overdue(self, at: float, due: float) -> None:
         """Count time without results as missed from the moment on at which one was due that now comes."""
-        self._advance(at)
-        if self._state is TargetState.NO_RESULTS and due < at - GRACE:
+        if due < at - GRACE:
             self._since = max(due, -inf if self._since is None else self._since)
             self._missed += at - self._since
             self._state = TargetState.MISSED
