@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +170,50 @@ sql = "SELECT a FROM s WHERE a > 1"
     assert "no [costs] for project: " in headgate(*command.split(), file).stderr
     file.write_text(text + '\n[costs]\nselect = "cost=1us"\nproject = "cost=0us"\n', encoding="utf-8")
     assert "[costs]" not in headgate(*command.split(), file).stderr
+
+
+TARGETS = """
+stream = [{ name = "s", arrivals = "poisson, rate=9" }]
+class = [{ name = "high", priority = 10, target = "p99 TIME" }, { name = "low" }]
+query = [
+    { name = "alarm", class = "high", from = "s", operators = ["select, cost=20ms"] },
+    { name = "other", class = "high", target = "50 ms ± 20 %", from = "s", operators = ["select, cost=20ms"] },
+    { name = "report", class = "low", from = "s", operators = ["select, cost=50ms"] },
+]
+workload = { duration = "20 s" }
+"""
+
+
+@pytest.fixture
+def wanted(tmp_path: Path) -> Callable[[str], Path]:
+    """A workload with targets, of which the class's can be chosen."""
+
+    def written(time: str) -> Path:
+        path = tmp_path / "w.toml"
+        path.write_text(TARGETS.replace("TIME", time))
+        return path
+
+    return written
+
+
+def test_how_much_of_the_time_targets_were_met(headgate: Headgate, wanted: Callable[[str], Path]) -> None:
+    policies = ("--policy", "fcfs", "--policy", "hnr")
+    shown = headgate("simulate", wanted("10 min"), *policies).stdout.partition("each target was met")[2]
+    rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    assert rows["alarm"].split()[-4:] == ["100", "%", "100", "%"]
+    assert "p95 50 ms ± 20 %" in rows["other"]
+    assert "report" not in rows
+    tree = json.loads(headgate("simulate", wanted("10 min"), *policies, "--json").stdout)["policies"]["fcfs"]
+    assert tree["queries"]["alarm"]["targets"]["share"] == 1.0
+    assert tree["queries"]["other"]["targets"]["share"] < tree["classes"]["high"]["targets"]["share"] < 1
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare", "check"])
+def test_a_target_that_nobody_could_meet_is_refused(
+    headgate: Headgate, wanted: Callable[[str], Path], command: str
+) -> None:
+    path = wanted("10 ms")
+    result = headgate(command, path)
+    assert result.exit_code == 2
+    reason = "target p99 10 ms cannot be met: a tuple of query 'alarm' takes 20 ms even alone; give more than that"
+    assert result.stderr.strip() == f"headgate: {path}:3: class 'high', target: {reason}"

@@ -30,6 +30,8 @@ AsLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per
 def journal(directory: options.Directory, query: OfQuery = None, last: Last = None, as_json: AsLines = False) -> None:
     """List the changes of queries' states: when, from which state to which, and why; also while the engine runs.
 
+    It also says when a query's target is missed, and when it is met again.
+
     The newest 20 as a table, the newest of all last, or all of them as JSON lines; --last says otherwise. The journal
     is kept within bounds: the oldest changes are gone after some ten thousand.
     """

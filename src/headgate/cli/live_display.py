@@ -176,7 +176,10 @@ def missed_targets(status: Status) -> list[str]:
 
 def target_text(target: TargetStatus, now: float) -> str:
     """A target and how it is missed: what was reached, since when, how much of the time it was met."""
-    reached = "" if target.reached is None else f": {time_text(target.reached)} in the last 10 s"
+    reached = ""
+    if target.reached is not None:
+        found = time_text(target.reached)
+        reached = f": a tuple has waited for {found}" if target.overdue else f": {found} in the last 10 s"
     since = "" if target.since is None else f", since {math.floor(max(0.0, now - target.since))} s"
     share = "" if target.share is None else f", met {math.floor(100 * target.share)} % of the time"
     return f"{target.target}{reached}{since}{share}"

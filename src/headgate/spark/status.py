@@ -137,7 +137,7 @@ class Status:
     * `source_notes`: by stream, what else there is to know of its source, such as files that it does not read.
     * `policy_error`: why the last policy that failed was taken out.
     * `spark_error`: why Spark is away; empty if it is there.
-    * `journal`: the newest changes of queries' states, with their reasons.
+    * `journal`: the newest changes of queries' states, with their reasons, and of targets that are missed or met again.
     * `inversion`: how much later than its less important neighbour each class answers, by the median; 0 if it does not.
     * `results`: the newest results, from which `report()` computes every measure of the simulator.
     * `recent`: the response times of all results of the last 10 s.

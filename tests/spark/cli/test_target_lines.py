@@ -18,6 +18,7 @@ LATELY = {"last_10_s": Latency(1), "last_minute": Latency(9, 0.5, 0.5, 0.61, 0.7
 MET = TargetStatus(Target(0.5), TargetState.MET, 900.0, 99.9, 0.1, 0.3)
 MISSED = TargetStatus(Target(0.5), TargetState.MISSED, 988.0, 45.0, 55.0, 0.812)
 FURTHER = TargetStatus(Target(2.0, 99.0), TargetState.MISSED, None, 0.0, 0.0, 20.0)
+STUCK = TargetStatus(Target(10.0), TargetState.MISSED, 999.5, reached=11.0, overdue=True)
 SILENT = TargetStatus(Target(0.5))
 
 
@@ -26,6 +27,7 @@ def shown() -> Status:
         line("good", target=MET, latency=LATELY),
         line("bad", target=MISSED, is_late=True),
         line("worse", target=FURTHER, is_late=True),
+        line("stuck", target=STUCK, is_late=True),
         line("silent", target=SILENT),
         line("free"),
     ]
@@ -43,9 +45,8 @@ def test_columns_say_whether_targets_are_met() -> None:
     rows = cells()
     assert "target" in rows["query"]
     assert "met %" in rows["query"]
-    assert {
-        name: state in rows[name] for name, state in {"good": "met", "bad": "missed", "silent": "no results"}.items()
-    }
+    for name, state in {"good": " met ", "bad": " missed ", "silent": " no results "}.items():
+        assert state in rows[name]
     assert " 99 " in rows["good"]  # not 100: it was missed once
     assert " 45 " in rows["bad"]
     assert "1 of 3" in rows["critical"]
@@ -58,6 +59,7 @@ def test_missed_targets_are_told_the_worst_first() -> None:
     assert missed_targets(shown()) == [
         "worse misses its target p99 2 s: 20 s in the last 10 s",
         "bad misses its target p95 500 ms: 812 ms in the last 10 s, since 12 s, met 45 % of the time",
+        "stuck misses its target p95 10 s: a tuple has waited for 11 s, since 0 s",
     ]
     assert any("bad misses its target" in text.plain for text in picture(shown(), 3.0, 120, 30))
 

@@ -44,6 +44,7 @@ class TargetStatus:
     * `met`, `missed`: for how many seconds it was.
     * `reached`: what the target's percentile of results took at most in the last 10 s, or how long an overdue tuple has
       waited; None without either.
+    * `overdue`: whether it is missed because of such a tuple, and not by results.
 
     >>> status = TargetStatus(Target(0.5), TargetState.MISSED, since=3.0, met=9.0, missed=3.0, reached=0.75)
     >>> status.share, status.missed_by
@@ -56,6 +57,7 @@ class TargetStatus:
     met: float = 0.0
     missed: float = 0.0
     reached: float | None = None
+    overdue: bool = False
 
     @property
     def share(self) -> float | None:
@@ -80,6 +82,7 @@ class TargetStatus:
             "since": self.since,
             "share_met": self.share,
             "reached": self.reached,
+            "overdue": self.overdue,
             "missed_by": self.missed_by,
         }
 
@@ -164,7 +167,9 @@ class TargetTracker:
         if not took.size:
             return
         at = max(at, self._upto) if self._upto < inf else at
-        self._overdue(at, at - float(took.max()) + self.target.limit)
+        self._advance(at)
+        if self._state is TargetState.NO_RESULTS:
+            self._overdue(at, at - float(took.max()) + self.target.limit)
         late = int(np.count_nonzero(took > self.target.limit + GRACE))
         if self._chunks and at - self._chunks[-1][0] < _FINEST:
             self._chunks[-1][1] += took.size
@@ -187,14 +192,13 @@ class TargetTracker:
             due = now - oldest_wait + self.target.limit
             from_then = due if self._since is None else max(self._since, due)
             missed = self._missed + now - from_then
-            return TargetStatus(self.target, TargetState.MISSED, from_then, self._met, missed, oldest_wait)
+            return TargetStatus(self.target, TargetState.MISSED, from_then, self._met, missed, oldest_wait, overdue)
         found = None if recent is None else reached(recent, self.target.percentile)
         return TargetStatus(self.target, self._state, self._since, self._met, self._missed, found)
 
     def _overdue(self, at: float, due: float) -> None:
         """Count time without results as missed from the moment on at which one was due that now comes."""
-        self._advance(at)
-        if self._state is TargetState.NO_RESULTS and due < at - GRACE:
+        if due < at - GRACE:
             self._since = max(due, -inf if self._since is None else self._since)
             self._missed += at - self._since
             self._state = TargetState.MISSED

@@ -80,9 +80,8 @@ class TargetWatch:
 def _reason(status: TargetStatus, took: float | None) -> str:
     """Why a target is missed or met, in numbers."""
     target = status.target
-    if took is None:
-        waited = 0.0 if status.reached is None else status.reached
-        return f"target {target}: a tuple has waited for {time_text(waited)}, and no result came"
+    if took is None or status.overdue:
+        return f"target {target}: a tuple has waited for {time_text(status.reached or 0.0)}, and no result came"
     percentile = str(target).split()[0]
     found = f"target {target}: {percentile} was {time_text(took)} over the last {WINDOW:g} s"
     if status.state is TargetState.MISSED:

@@ -7,6 +7,8 @@ A line looks like this:
 
     {"at":1767265200.25,"query":"fire","from":"scheduled","to":"paused","reason":"asked for"}
 
+A target that is missed, or met again, is a change from "target met" to "target missed", or back.
+
 Nothing is recovered from the journal, so lines are not forced to disk, and a power cut may lose the last ones. For the
 same reason a full disk stops nothing: the lines that could not be written are counted, and an error is logged.
 """
@@ -37,7 +39,7 @@ _logger = logs.logger("journal")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A query's change from one state to another, at a time in seconds since 1970.
+    """A query's change from one state to another, or that of its target, at a time in seconds since 1970.
 
     >>> Entry(1767265200.25, "fire", "scheduled", "paused", "asked for").to_json()
     {'at': 1767265200.25, 'query': 'fire', 'from': 'scheduled', 'to': 'paused', 'reason': 'asked for'}
