@@ -195,6 +195,34 @@ def test_abd_repairs_an_inversion_at_the_end_of_a_round(priorities: dict[str, fl
     assert Counter(policy.round) == slots
 
 
+@pytest.mark.parametrize(
+    ("module", "after"),
+    [("step", [5, 4, 2]), ("dvp", [5, 4, 2]), ("ivp", [6, 5, 3]), ("dsp", [5, 4, 2]), ("none", [5, 4, 3])],
+)
+def test_abd_lets_the_modules_of_mbd_repair_it_too(module: str, after: list[int]) -> None:
+    policy, view = started(f"abd, slice=1.0, inversion={module}", one_each({"A": 5.0, "B": 4.0, "C": 3.0}))
+    assert isinstance(policy, AdaptiveBroadcastDisks)
+    assert policy.wants_answers == (module != "none")
+    late = {"A": 1.0, "B": 3.0, "C": 2.0}
+    for _ in range(13):
+        run = begin(policy, view)
+        end(policy, view, run, 1.0, answers=late[run.units[0].payer])
+    assert [Counter(policy.round)[name] for name in "ABC"] == after
+
+
+@pytest.mark.parametrize(("module", "after"), [("none", [5, 4, 3]), ("dsp", [5, 4, 2]), ("isp", [6, 5, 3])])
+def test_cqc_gives_classes_other_shares_where_they_are_inverted(module: str, after: list[int]) -> None:
+    policy, view = started(f"cqc, period=12.0, inversion={module}", one_each({"A": 5.0, "B": 4.0, "C": 3.0}))
+    assert isinstance(policy, ContinuousQueryClasses)
+    assert policy.wants_answers == (module != "none")
+    late = {"A": 1.0, "B": 3.0, "C": 2.0}
+    for _ in range(4):  # a turn of each class, and the first of the next round
+        run = begin(policy, view)
+        end(policy, view, run, policy.accounts[run.units[0].payer].left, answers=late[run.units[0].payer])
+    shares = [account.share for account in policy.accounts.values()]
+    assert shares == [pytest.approx(12.0 * part / sum(after)) for part in after]
+
+
 # -- mbd ---------------------------------------------------------------------------------------------------------
 
 

@@ -92,6 +92,11 @@ def _sentences(comparison: Comparison, by: str, ranking: list[str]) -> list[str]
         lines.append(f"The replay of the recorded policy is off by: {off}.")
     if any(comparison.within_error(policy, name) for policy in ranking for name in comparison.recorded.classes):
         lines.append(f"{SAME} marks changes that are within that error, or below 5 %: they say nothing.")
+    lines += [
+        f"Under {policy}, {' and '.join(missing)} would have got no results in that time."
+        for policy in ranking
+        if (missing := comparison.unserved(policy))
+    ]
     if len(ranking) > 1:
         best = ranking[0]
         tied = [policy for policy in ranking[1:] if comparison.tied(policy, best, by)]

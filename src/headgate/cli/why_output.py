@@ -163,8 +163,13 @@ def show_inversions(pairs: Sequence[InvertedPair], waiting: Sequence[Explanation
         if pair.losses:
             show(_losses(pair.losses))
         show(Text(pair.summary))
-    for told in waiting:
-        show(Text(f"{told.query}, class {told.query_class}, starves: it {told.sentence}"))
+    for query_class in dict.fromkeys(told.query_class for told in waiting):
+        longest, *others = sorted(
+            (told for told in waiting if told.query_class == query_class), key=lambda told: -told.moments.total
+        )
+        show(Text(f"{longest.query}, class {query_class}, starves: it {longest.sentence}"))
+        if others:
+            show(Text(f"so do others of {query_class}: {', '.join(told.query for told in others)}"))
 
 
 def _losses(losses: Sequence[Loss]) -> Any:

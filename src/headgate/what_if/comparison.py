@@ -39,8 +39,18 @@ class Comparison:
         return None if change is None or error is None else abs(change) <= max(SURE, error)
 
     def ranking(self, by: str) -> list[str]:
-        """The policies, the best first."""
-        return sorted(self.policies, key=lambda policy: (*self._place(self.policies[policy], by), policy))
+        """The policies, the best first; those that leave a class without results come last, whatever others get."""
+
+        def place(policy: str) -> tuple[Any, ...]:
+            return len(self.unserved(policy)), *self._place(self.policies[policy], by), policy
+
+        return sorted(self.policies, key=place)
+
+    def unserved(self, policy: str) -> list[str]:
+        """Classes with recorded results that get none under a policy."""
+        served = self.policies[policy].classes
+        recorded = [name for name, times in self.recorded.classes.items() if times.mean is not None]
+        return [name for name in recorded if served.get(name, Times()).mean is None]
 
     def tied(self, policy: str, best: str, by: str) -> bool:
         """Whether a policy is no worse than another as far as can be told: by its measure, within that one's error."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from headgate.history.history import History
-from headgate.model import Query, QueryClass, Target
+from headgate.model import Query, QueryClass, effective_target
 
 POINTS = 5  # response times by which the results of a query's run are told, if they are more
 
@@ -116,7 +116,7 @@ class Judged:
             by_class.setdefault(query.query_class, []).append(query.name)
         targets: dict[str, bool] = {}
         for query in queries.values():
-            target: Target | None = query.target or classes[query.query_class].target
+            target = effective_target(query, classes[query.query_class])
             if target is not None:
                 reached = times.percentile([query.name], target.percentile)
                 targets[query.name] = reached is not None and reached <= target.limit

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.model import IDLE, WHOLE_QUEUE, Choice, ClassId, Idle, Level, Outcome, Run, Unit, UnitId, WorkerId
-from headgate.policies.classes.frequencies import Frequencies
-from headgate.policies.classes.inversion import step
+from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
+from headgate.policies.classes.inversion import MODULES, step
 from headgate.policies.classes.ranking import priorities
 from headgate.policies.classes.slice import Slice
 from headgate.policies.classes.spreading import spread
@@ -25,7 +25,8 @@ class AdaptiveBroadcastDisks(Policy):
     Compared with one long turn a round (`cqc`), an important class never waits long for its next slice. Inside a class
     operators go round robin, on no more tuples than fit into what is left of the slice. The slice grows where a queue
     did not fit and shrinks after a round without need. At the end of a round a class that answers later than a less
-    important one gets its way: the other loses a slice of each round, or it gains one.
+    important one gets its way: the other loses a slice of each round, or it gains one (`inversion=step`; the modules of
+    `mbd` can take its place).
 
     >>> from headgate.policies.checks import Situation
     >>> worth = dict(zip("ABCDE", [5.0, 4.0, 3.0, 2.0, 1.0]))
@@ -48,14 +49,18 @@ class AdaptiveBroadcastDisks(Policy):
             "seconds of a turn at first; it adapts; where runs have an overhead, by default at least 2 of those",
             least=1e-9,
         ),
+        inversion_setting("step", "step"),
+        AT,
     )
 
     slice: float
-    wants_answers = True
+    inversion: str
+    at: str
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self._frequencies = Frequencies(step)
+        self.wants_answers = self.inversion != "none"
+        self._frequencies = Frequencies(step if self.inversion == "step" else MODULES.get(self.inversion), self.at)
         self._slices: Rotation[ClassId] = Rotation()
         self._inside: dict[ClassId, Rotation[UnitId]] = {}
         self._slice = Slice(self.slice)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from headgate.model import IDLE, Choice, ClassId, Idle, Level, Outcome, Run, Unit, UnitId, WorkerId
+from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
+from headgate.policies.classes.inversion import MODULES
 from headgate.policies.classes.ranking import priorities
 from headgate.policies.contract import Policy, View
 from headgate.policies.registry import register
@@ -70,7 +72,8 @@ class ContinuousQueryClasses(TwoLevel):
     With period k, class i has k·P_i/ΣP seconds a round. It is not interrupted; if its last run takes longer, the
     excess is deducted from its next turn. A turn ends early when nothing of the class waits. Important classes get
     more time, and the others can count on theirs; but everyone waits for all others' turns to end. Where sources are
-    units, a class reads only when nothing else of it waits, so that a run finds longer queues.
+    units, a class reads only when nothing else of it waits, so that a run finds longer queues. `inversion` changes the
+    shares as the modules of `mbd` change frequencies.
 
     >>> from headgate.policies.checks import Situation
     >>> worth = {"H": 6.0, "C": 3.0, "N": 1.0}
@@ -96,12 +99,20 @@ class ContinuousQueryClasses(TwoLevel):
             " least class 10 overheads, at most 2 s",
             least=1e-9,
         ),
+        inversion_setting("none"),
+        AT,
     )
 
     period: float
+    inversion: str
+    at: str
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        self.wants_answers = self.inversion != "none"
+        self._frequencies = Frequencies(MODULES.get(self.inversion), self.at)
+        self._round = 0.0  # seconds of one
+        self._passed = 0  # turns since classes were last judged
         self.accounts: dict[ClassId, Account] = {}
         self._class: ClassId | None = None  # whose turn it is
         self._awake: set[ClassId] = set()
@@ -118,15 +129,20 @@ class ContinuousQueryClasses(TwoLevel):
 
     def changed(self, view: View) -> None:
         class_priorities = priorities(view)
-        period, total = self._period(view, class_priorities), sum(class_priorities.values())
-        accounts = {}
-        for name, priority in class_priorities.items():
-            share = period * priority / total
+        self._round = self._period(view, class_priorities)
+        self._frequencies.follow(class_priorities)
+        self._divide(class_priorities if self.inversion == "none" else self._frequencies.of)
+        self._awake.clear()
+        super().changed(view)
+
+    def _divide(self, frequencies: Mapping[ClassId, float]) -> None:
+        """Give every class its share of a round."""
+        total, accounts = sum(frequencies.values()), {}
+        for name, frequency in frequencies.items():
+            share = self._round * frequency / total
             old = self.accounts.get(name)
             accounts[name] = Account(share, min(old.quota, share), old.used) if old else Account(share, share)
         self.accounts = accounts
-        self._awake.clear()
-        super().changed(view)
 
     def ready(self, view: View, unit: Unit) -> None:
         super().ready(view, unit)
@@ -134,6 +150,7 @@ class ContinuousQueryClasses(TwoLevel):
 
     def finished(self, view: View, run: Run, outcome: Outcome) -> None:
         super().finished(view, run, outcome)
+        self._frequencies.heard(run, outcome)
         account = self.accounts.get(run.units[0].payer)
         if account is not None:
             account.used += outcome.seconds
@@ -144,6 +161,7 @@ class ContinuousQueryClasses(TwoLevel):
             if isinstance(choice, Choice):
                 return choice
         while self._awake:
+            self._judge()
             self._class = self._next()
             choice = self._inside(view, self._class, worker)
             if isinstance(choice, Choice):
@@ -151,6 +169,14 @@ class ContinuousQueryClasses(TwoLevel):
         if not view.running:  # turns pass quickly while nothing waits, and with them the debts
             self.accounts = {name: Account(account.share, account.share) for name, account in self.accounts.items()}
         return IDLE
+
+    def _judge(self) -> None:
+        """After as many turns as there are classes, let the module change their shares."""
+        self._passed += 1
+        if self.inversion != "none" and self._passed > len(self.accounts):
+            self._passed = 0
+            if self._frequencies.judge():
+                self._divide(self._frequencies.of)
 
     def title(self, part: Hashable) -> str:
         name = part[0] if isinstance(part, tuple) else part

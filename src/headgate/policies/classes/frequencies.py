@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headgate.model import ClassId, Outcome, Run
-from headgate.policies.classes.inversion import Module, victims
+from headgate.policies.classes.inversion import MODULES, Module, victims
 from headgate.policies.classes.ranking import whole
-from headgate.policies.classes.responses import Responses
+from headgate.policies.classes.responses import LEVELS, Responses
+from headgate.policies.settings import Setting
 
 HIGHEST = 10_000  # an inversion that cannot be removed must not lengthen the schedule for ever
+
+
+AT = Setting("at", "mean", "the response time that must not be inverted", choices=LEVELS)
+
+
+def inversion_setting(usual: str, *more: str) -> Setting:
+    """The setting that chooses an inversion module; `more` are choices that only some policies have."""
+    return Setting("inversion", usual, "what to do about priority inversion", choices=(*more, "none", *MODULES))
 
 
 class Frequencies:

@@ -20,10 +20,9 @@ from headgate.model import (
     UnitId,
     WorkerId,
 )
-from headgate.policies.classes.frequencies import Frequencies
+from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
 from headgate.policies.classes.inversion import MODULES
 from headgate.policies.classes.ranking import priorities
-from headgate.policies.classes.responses import LEVELS
 from headgate.policies.classes.shares import query_priorities
 from headgate.policies.classes.spreading import spread
 from headgate.policies.contract import Policy, View
@@ -56,8 +55,8 @@ class MultiCoreBroadcastDisks(Policy):
     needs = frozenset({"class_priority", "query_cost"})
     levels = (Level.QUERY,)
     settings = (
-        Setting("inversion", "none", "what to do about priority inversion", choices=("none", *MODULES)),
-        Setting("at", "mean", "the response time that must not be inverted", choices=LEVELS),
+        inversion_setting("none"),
+        AT,
         Setting(
             "adapt",
             "none",
