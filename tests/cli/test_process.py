@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -117,7 +118,7 @@ def test_a_polite_kill_ends_the_processes_of_a_comparison(long: Path) -> None:
         process.terminate()
         stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stdout) == (143, "")
-    assert stderr == "headgate: interrupted, 0 of 32 policies finished\n"
+    assert re.fullmatch(r"headgate: interrupted, 0 of \d+ policies finished\n", stderr)
     end = time.monotonic() + 40.0
     while any(map(child_processes._runs, started)):  # multiprocessing's own ends once it notices
         assert time.monotonic() < end

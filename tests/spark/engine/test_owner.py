@@ -309,7 +309,7 @@ def test_a_policy_that_raises_is_replaced_and_named(opened: Open, former: str, a
                 session.append("a", rows(5 * step))
                 assert session.drain(PATIENCE), (where, number)
             status = session.status()
-            if calls[0] > after:
+            if calls[0] > after and where != "explain":  # what it decided counts, also if it cannot explain it
                 assert status.policy == (former or "fcfs"), where
                 assert "policy 'failing' failed: ZeroDivisionError: a fault of its own (" in status.policy_error
                 assert f"{__file__}:" in status.policy_error
