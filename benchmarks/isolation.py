@@ -295,7 +295,7 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=[DEFAULT, "mbd, inversion=dsp", "rr", "fcfs"])
     parser.add_argument("--seconds", type=float, default=25.0)
     parser.add_argument("--warm-up", type=float, default=12.0)
-    parser.add_argument("--compiling", type=float, default=90.0, help="seconds before the first case")
+    parser.add_argument("--compiling", type=float, default=150.0, help="seconds before the first case")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--no-streaming", action="store_true", help="leave out Structured Streaming")
     parser.add_argument("--json", type=Path, help="write everything there")
