@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.cli.number_format import aligned, duration, number, read_duration, with_margin
-from headgate.model.number_text import significant, time_unit
+from headgate.cli.number_format import aligned, number, read_duration, with_margin
+from headgate.model.number_text import duration, significant, time_unit
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ WRONG = {
     "notes.txt -p hnr": "notes.txt: line 1: this is not a line of a trace",
     "cut.jsonl -p hnr": "this is not a line of a trace",
     "old.jsonl -p hnr": "this is not a trace of this version",
-    "header.jsonl -p hnr": "it tells of no arrivals; record it while tuples come",
+    "header.jsonl -p hnr": "header.jsonl: nothing has run yet",
     "short.jsonl -p hnr": "there are too few runs to learn from: ",
     "t.jsonl": "nothing is to be different; add --policy fcfs",
     "t.jsonl -p hnrr": "unknown policy 'hnrr'; did you mean 'hnr'",

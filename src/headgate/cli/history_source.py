@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -37,16 +37,16 @@ FilePolicies = Annotated[
 ]
 
 
-def read_source(path: Path, policies: Iterable[str] = ()) -> History:
-    """The history of a data directory or a trace; refuses one in which nothing has run."""
+def read_source(path: Path, policies: Sequence[str] = ()) -> History:
+    """The history of a data directory or a trace; refuses one in which nothing has run.
+
+    `policies` are loaded policies of files, which a trace may name.
+    """
     from headgate.history.from_trace import history_of_trace
     from headgate.history.ring import read_history
 
-    if path.is_dir():
-        history = read_history(path)
-    else:
-        given = load_given(policies)
-        history = read_trace(path, lambda lines: history_of_trace(lines, given))
+    directory = path.is_dir()
+    history = read_history(path) if directory else read_trace(path, lambda lines: history_of_trace(lines, policies))
     if not history.runs:
         raise HeadgateError("nothing has run yet", where=str(path), hint="ask again when something has")
     return history

@@ -20,7 +20,7 @@ from headgate.cli.console import note
 from headgate.cli.number_format import NOTHING
 from headgate.cli.status_table import judged, status_table
 from headgate.cli.urgency import counted_states
-from headgate.model.target_checks import time_text
+from headgate.model.number_text import duration
 
 if TYPE_CHECKING:
     from headgate.metrics.measures.targets import TargetStatus
@@ -178,7 +178,7 @@ def target_text(target: TargetStatus, now: float) -> str:
     """A target and how it is missed: what was reached, since when, how much of the time it was met."""
     reached = ""
     if target.reached is not None:
-        found = time_text(target.reached)
+        found = duration(target.reached)
         reached = f": a tuple has waited for {found}" if target.overdue else f": {found} in the last 10 s"
     since = "" if target.since is None else f", since {math.floor(max(0.0, now - target.since))} s"
     share = "" if target.share is None else f", met {math.floor(100 * target.share)} % of the time"

@@ -6,19 +6,9 @@ import math
 from collections.abc import Sequence
 
 from headgate.model import HeadgateError, seconds
-from headgate.model.number_text import significant, time_unit
+from headgate.model.number_text import significant
 
 NOTHING = "–"
-
-
-def duration(value: float) -> str:
-    """A duration in the unit that suits it.
-
-    >>> duration(0.01225), duration(75.0), duration(0.0)
-    ('12.25 ms', '75 s', '0 s')
-    """
-    unit, scale = time_unit([value])
-    return f"{significant(value / scale)} {unit}"
 
 
 def rough_duration(seconds: float) -> str:

@@ -18,7 +18,6 @@ from headgate.cli.background import Background
 from headgate.cli.console import examples, note, show, show_json, stdout
 from headgate.cli.ending import end
 from headgate.cli.live_display import counted_runs, display, missed_targets, source_failures
-from headgate.cli.number_format import duration as duration_text
 from headgate.cli.number_format import read_duration
 from headgate.cli.signals import Interruption, exit_code, noted
 from headgate.cli.spark_start import start_spark
@@ -27,6 +26,7 @@ from headgate.cli.timed_changes import TimedChanges
 from headgate.cli.warming import WarmingDisplay
 from headgate.cli.workload_plan import note_plan, show_plan
 from headgate.model import HeadgateError
+from headgate.model.number_text import duration as duration_text
 from headgate.plan.fusion import Fuse
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from headgate.cli import options
 from headgate.cli.console import examples, interrupted, note, show, show_json, stdout
-from headgate.cli.number_format import duration as duration_text
 from headgate.cli.progress import Bar
 from headgate.cli.report_tables import MARK, marked, report_tables
 from headgate.cli.signals import raised
 from headgate.cli.targets_table import targets_table
+from headgate.model.number_text import duration as duration_text
 
 if TYPE_CHECKING:
     from headgate.metrics import Records, Report

@@ -12,7 +12,7 @@ from rich.text import Text
 from headgate.cli import options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.help_texts import ReadableCommand, ReadableGroup
-from headgate.cli.history_source import FilePolicies, Source, read_source
+from headgate.cli.history_source import FilePolicies, Source, load_given, read_source
 from headgate.cli.number_format import NOTHING, read_moment
 from headgate.cli.tables import plain_table
 from headgate.cli.why_output import as_tree, moment, stretch_text
@@ -69,7 +69,7 @@ def show_trace(
     from headgate.insight.why import Explainer
 
     options.check_plot(plot)
-    explainer = Explainer(read_source(source, policy or ()))
+    explainer = Explainer(read_source(source, load_given(policy or ())))
     stretch = _stretch(explainer, source, since, upto)
     if plot is not None:
         if since is None and upto is None:

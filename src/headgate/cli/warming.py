@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from headgate.cli.background import Background
 from headgate.cli.console import note
-from headgate.cli.number_format import duration
 from headgate.cli.progress import Bar
+from headgate.model.number_text import duration
 
 POLL_INTERVAL = 0.1  # seconds between two looks at how far it is
 

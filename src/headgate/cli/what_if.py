@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headgate.cli import options
 from headgate.cli.console import examples, interrupted, note, show_json
+from headgate.cli.history_source import Source, read_source
 from headgate.cli.progress import Bar
 from headgate.cli.signals import raised
 from headgate.model import HeadgateError
@@ -28,12 +29,6 @@ EXAMPLES = examples(
     "what-if out/plant --add new.sql --add-class normal --json",
 )
 
-Recorded = Annotated[
-    Path,
-    typer.Argument(
-        help="The directory of a run, or a trace that --record wrote.", show_default=False, metavar="DIR|TRACE"
-    ),
-]
 FuseOption = Annotated[
     str | None,
     typer.Option(
@@ -100,7 +95,7 @@ PlotOption = Annotated[
 
 
 def what_if(
-    recorded: Recorded,
+    recorded: Source,
     policy: options.Policies = None,
     fuse: FuseOption = None,
     priority: Priority = None,
@@ -176,39 +171,21 @@ def _priorities(texts: Sequence[str]) -> dict[str, float]:
 def _learn(recorded: Path, policies: Sequence[str]) -> Learned:
     """What a directory or a trace tells."""
     from headgate.core.trace import replayable
-    from headgate.history.from_trace import history_of_trace
-    from headgate.history.ring import read_history
     from headgate.policy_files import load_policies
     from headgate.what_if.learned import Learned
 
+    if not recorded.exists():
+        raise HeadgateError(
+            "there is no such directory or trace", where=str(recorded), hint="give the directory of headgate run"
+        )
     files = [file.name for text in policies for file in load_policies(text)]
+    history = read_source(recorded, files)
     try:
-        if not recorded.exists():
-            raise HeadgateError("there is no such directory or trace", hint="give the directory of headgate run")
-        if recorded.is_dir():
-            history = read_history(recorded)
-        else:
-            with recorded.open("rb") as file, Bar(1, what="traces read") as bar:
-                history = history_of_trace(_lines(file, recorded.stat().st_size, bar), files)
         for setting in history.settings:
             replayable(setting.header["policy"], files)
         return Learned.of(history)
-    except UnicodeDecodeError:
-        raise HeadgateError(
-            "this is not a trace", where=str(recorded), hint="give the file that --record wrote"
-        ) from None
     except HeadgateError as error:
         raise error.at(str(recorded)) from None
-
-
-def _lines(file: IO[bytes], size: int, bar: Bar) -> Iterator[str]:
-    """The lines of a file, while the bar shows how much of it is read."""
-    done = 0
-    for number, line in enumerate(file):
-        done += len(line)
-        if not number % 256:
-            bar.at(done / max(1, size), "reading")
-        yield line.decode("utf-8")
 
 
 def _replays(

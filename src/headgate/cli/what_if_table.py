@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from headgate.cli.console import show, stdout
-from headgate.cli.number_format import NOTHING, duration
+from headgate.cli.number_format import NOTHING
 from headgate.cli.tables import plain_table
-from headgate.model.number_text import significant, time_unit
+from headgate.model.number_text import duration, significant, time_unit
 from headgate.what_if.comparison import TARGETS, value
 from headgate.what_if.response_times import Times
 

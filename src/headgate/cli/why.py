@@ -135,7 +135,7 @@ def _explained(
 def _explainer(source: Path, policies: list[str] | tuple[()]) -> Explainer:
     from headgate.insight.why import Explainer
 
-    return Explainer(read_source(source, policies))
+    return Explainer(read_source(source, load_given(policies)))
 
 
 def _inversions(source: Path, over: str | None, equal: bool, policies: list[str] | tuple[()], as_json: bool) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from headgate.cli.console import note, show
-from headgate.cli.number_format import NOTHING, duration, number
+from headgate.cli.number_format import NOTHING, number
 from headgate.cli.tables import plain_table
 from headgate.insight.text import time_text
+from headgate.model.number_text import duration
 
 if TYPE_CHECKING:
     from headgate.history.records import RunRecord

@@ -36,3 +36,13 @@ def significant(value: float, digits: int = 4) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return text if abs(value) >= 1e5 else text.replace(",", "")
+
+
+def duration(value: float) -> str:
+    """A duration in the unit that suits it.
+
+    >>> duration(0.01225), duration(75.0), duration(0.0)
+    ('12.25 ms', '75 s', '0 s')
+    """
+    unit, scale = time_unit([value])
+    return f"{significant(value / scale)} {unit}"

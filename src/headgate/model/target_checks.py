@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from headgate.model.errors import HeadgateError
-from headgate.model.number_text import significant, time_unit
+from headgate.model.number_text import duration
 from headgate.model.qos import GRACE
 from headgate.model.query import Query, QueryClass
 from headgate.model.target import Target
@@ -33,8 +33,8 @@ def check_not_contradicted(query: Query, query_class: QueryClass) -> None:
     either = "leave one of them out" if own else "give the query a target of its own"
     raise HeadgateError(
         f"{whose} contradicts the qos of query '{query.name}', which gives results their full value up to "
-        f"{time_text(deadline)}",
-        hint=f"let the graph fall at {time_text(target.limit)} or before, or {either}",
+        f"{duration(deadline)}",
+        hint=f"let the graph fall at {duration(target.limit)} or before, or {either}",
     )
 
 
@@ -47,15 +47,5 @@ def check_reachable(target: Target | None, shortest: float, what: str) -> None:
     """  # noqa: E501
     if target is not None and target.limit < shortest - GRACE:
         raise HeadgateError(
-            f"target {target} cannot be met: {what} takes {time_text(shortest)} even alone", hint="give more than that"
+            f"target {target} cannot be met: {what} takes {duration(shortest)} even alone", hint="give more than that"
         )
-
-
-def time_text(seconds: float) -> str:
-    """Seconds in the unit that fits.
-
-    >>> time_text(0.812), time_text(2.0)
-    ('812 ms', '2 s')
-    """
-    unit, scale = time_unit([seconds])
-    return f"{significant(seconds / scale)} {unit}"

@@ -12,11 +12,11 @@ from rich.text import Text
 from headgate.cli import options
 from headgate.cli.console import examples, note, show, show_json
 from headgate.cli.fresh import element_options
-from headgate.cli.number_format import duration, read_duration
+from headgate.cli.number_format import read_duration
 from headgate.cli.signals import exit_code, raised
 from headgate.cli.tables import plain_table
 from headgate.freshness.column_names import ColumnNames
-from headgate.model.number_text import significant
+from headgate.model.number_text import duration, significant
 
 if TYPE_CHECKING:
     from headgate.freshness.refresher.loop import VisitTally

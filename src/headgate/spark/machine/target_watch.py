@@ -6,7 +6,7 @@ from math import floor, inf
 
 from headgate.metrics.measures.targets import WINDOW, TargetState, TargetStatus, TargetTracker, reached
 from headgate.model import effective_target
-from headgate.model.target_checks import time_text
+from headgate.model.number_text import duration
 from headgate.spark.machine.followed_target import FollowedTarget
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.recent_results import Floats
@@ -81,9 +81,9 @@ def _reason(status: TargetStatus, took: float | None) -> str:
     """Why a target is missed or met, in numbers."""
     target = status.target
     if took is None or status.overdue:
-        return f"target {target}: a tuple has waited for {time_text(status.reached or 0.0)}, and no result came"
+        return f"target {target}: a tuple has waited for {duration(status.reached or 0.0)}, and no result came"
     percentile = str(target).split()[0]
-    found = f"target {target}: {percentile} was {time_text(took)} over the last {WINDOW:g} s"
+    found = f"target {target}: {percentile} was {duration(took)} over the last {WINDOW:g} s"
     if status.state is TargetState.MISSED:
-        return f"{found}, {time_text(max(0.0, took - target.seconds))} too long"
+        return f"{found}, {duration(max(0.0, took - target.seconds))} too long"
     return found if status.share is None else f"{found}; met {floor(100 * status.share)} % of the time"
