@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from headgate.model.errors import HeadgateError, unknown
 
 MOST_CHARACTERS = 100
 MOST_BYTES = 200  # of the file name made of it; file systems take 255, and endings such as .jsonl come behind it
 _NAME = re.compile(r"\w[\w.-]*( [\w.-]+)*")
+SEPARATOR = ".."  # between a namespace and the name within it
+_T = TypeVar("_T")
 _HINT = "use letters, digits, '_', '-', '.' and single spaces between them"
 
 
@@ -56,6 +59,40 @@ def relation(kind: str, name: str) -> str:
 def folded(name: str) -> str:
     """A stream's or table's name as SQL reads it, quoted or not."""
     return name.lower()
+
+
+def namespace(name: str) -> str:
+    """The namespace of a stream, table or query: the part of its name before "..", or "" for none.
+
+    Those who share an engine without knowing of each other have a namespace each. The SQL of a query in a namespace
+    reads the streams and tables of that namespace, by their names within it, and no others.
+
+    >>> namespace("acme..readings"), namespace("readings")
+    ('acme', '')
+    """
+    before, separator, _ = name.partition(SEPARATOR)
+    return before if separator else ""
+
+
+def within(space: str, name: str) -> str:
+    """The whole name of something in a namespace.
+
+    >>> within("acme", "readings"), within("", "readings")
+    ('acme..readings', 'readings')
+    """
+    return f"{space}{SEPARATOR}{name}" if space else name
+
+
+def visible(things: Mapping[str, _T], space: str) -> dict[str, _T]:
+    """Those of a namespace by their names within it; without one, everything by its whole name.
+
+    >>> visible({"acme..readings": 1, "readings": 2}, "acme"), len(visible({"acme..readings": 1, "readings": 2}, ""))
+    ({'readings': 1}, 2)
+    """
+    if not space:
+        return dict(things)
+    start = space + SEPARATOR
+    return {name.removeprefix(start): thing for name, thing in things.items() if name.startswith(start)}
 
 
 def check_known(what: str, name: object, names_in_use: Iterable[str]) -> str:

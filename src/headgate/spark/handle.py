@@ -247,7 +247,7 @@ class Handle:
         [97.5, 99.0, 61.0]
         """
         query = self._session.engine.query(self.name).query
-        self._session.engine.replace_query(replace(query, plan=self._session.plan(sql), sql=sql))
+        self._session.engine.replace_query(replace(query, plan=self._session.plan_for(self.name, sql), sql=sql))
 
     @gated
     def stop(self) -> None:

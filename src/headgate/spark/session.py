@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headgate.logs import configure_from_environment
 from headgate.metrics.report.run_report import Report
 from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known, closed
+from headgate.model.names import namespace
 from headgate.model.values import located, text
 from headgate.policies.isolation_checks import check_isolation
 from headgate.policies.registry import create
@@ -290,7 +291,7 @@ class Session:
         query = Query(
             name=name,
             query_class="" if query_class is None else self._class(query_class),
-            plan=self.plan(sql),
+            plan=self.plan_for(name, sql),
             sql=sql,
             qos=arguments.quality(qos),
             start=first,
@@ -332,9 +333,13 @@ class Session:
         >>> hg.plan("SELECT machine FROM alarms WHERE level > 3").kind.value
         'project'
         """
+        return self.plan_for("", sql)
+
+    def plan_for(self, query: str, sql: str) -> Operator:
+        """The same for the SQL of a query: one in a namespace, as `acme..hot`, sees the streams and tables of that."""
         with located("sql"):
             text(sql, "SELECT id FROM sensors WHERE temp > 90")
-        return self.engine.plan(sql)
+        return self.engine.plan(sql, namespace(query))
 
     @gated
     def __getitem__(self, name: str) -> Handle:

@@ -28,6 +28,7 @@ from headgate.model import (
     relation,
     walk,
 )
+from headgate.model.names import visible
 from headgate.model.target_checks import check_not_contradicted, check_reachable
 from headgate.model.values import located
 from headgate.model.values import priority as priority_of
@@ -244,9 +245,10 @@ class Engine:
         self.send_query(query, call=call, start=start, end=end).result()
         return self.query(query.name)
 
-    def plan(self, sql: str) -> Operator:
-        """The plan of some SQL over the streams and tables that are declared."""
-        return plan_sql(sql, self.streams, {name: self.tables.described(name) for name in self.tables})
+    def plan(self, sql: str, space: str = "") -> Operator:
+        """The plan of some SQL over the streams and tables that are declared, or over those of a namespace."""
+        tables = {name: self.tables.described(name) for name in self.tables}
+        return plan_sql(sql, visible(self.streams, space), visible(tables, space))
 
     def send_query(
         self,

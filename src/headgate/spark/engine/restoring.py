@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from headgate.model import HeadgateError, Operator, Project, Source
+from headgate.model.names import namespace
 from headgate.spark.machine.definitions import CLASSES, STREAMS, TABLES, declared_query
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Restoring:
         """Start queries that could not be planned before, and can now."""
         for name, description in list(self._unplanned.items()):
             try:
-                self._engine.plan(str(description["sql"]))
+                self._engine.plan(str(description["sql"]), namespace(name))
             except HeadgateError:
                 continue
             del self._unplanned[name]
@@ -51,7 +52,7 @@ class Restoring:
         plan: Operator = _NO_PLAN
         lacks: tuple[str, ...] = ()
         try:
-            plan = self._engine.plan(str(description["sql"]))
+            plan = self._engine.plan(str(description["sql"]), namespace(name))
         except HeadgateError as error:
             self._unplanned[name] = description
             lacks = (f"what its SQL reads: {error.message}",)

@@ -1,0 +1,118 @@
+"""The one engine of a server: opened and closed in threads of their own, so that the server always answers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headgate import logs
+from headgate.model import HeadgateError
+from headgate.server.problems import NotReadyError
+from headgate.spark.session import Session
+from headgate.spark.status import Status
+
+Tell = Callable[[str], object]  # is told what is being done
+Opened = Callable[[Tell], Session]
+
+_logger = logs.logger("server")
+
+
+class EngineState(StrEnum):
+    """What the engine of a server is doing."""
+
+    STARTING = "starting"
+    READY = "ready"
+    RESTARTING = "restarting"  # Spark has died and is started again; rows are taken meanwhile
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatus:
+    """The state of the engine, what it is busy with, and for how many seconds it has been in that state."""
+
+    state: EngineState
+    detail: str = ""
+    seconds: float = 0.0
+
+
+class EngineHost:
+    """Opens a session, keeps it, and closes it."""
+
+    def __init__(self, open_session: Opened) -> None:
+        self._open_session = open_session
+        self._lock = threading.Lock()
+        self._state, self._detail, self._since = EngineState.STARTING, "waits to begin", time.monotonic()
+        self._session: Session | None = None
+        self._over = threading.Event()  # the session is open, or never will be
+        self.error: BaseException | None = None  # why it could not be opened
+        self.final: Status | None = None  # how it stood when it was closed
+
+    def start(self) -> None:
+        """Begin to open the session; returns at once."""
+        threading.Thread(target=self._open, name="headgate-opening", daemon=True).start()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the session is open, or could not be opened; whether that came before the timeout."""
+        return self._over.wait(timeout)
+
+    def _open(self) -> None:
+        try:
+            session = self._open_session(self._tell)
+        except BaseException as error:  # told by `status`, and by whoever runs the server
+            self.error = error
+            self._change(EngineState.FAILED, str(error))
+            self._over.set()
+            return
+        with self._lock:
+            self._session = session
+        if self._state is EngineState.STARTING:
+            self._change(EngineState.READY)
+        self._over.set()
+
+    def _tell(self, detail: str) -> None:
+        self._detail = detail
+
+    def _change(self, state: EngineState, detail: str = "") -> None:
+        self._state, self._detail, self._since = state, detail, time.monotonic()
+        _logger.info("engine", state=state.value, detail=detail)
+
+    def status(self) -> EngineStatus:
+        """What the engine is doing now."""
+        state, detail = self._state, self._detail
+        session = self._session
+        if state is EngineState.READY and session is not None and (error := self._spark_error(session)):
+            state, detail = EngineState.RESTARTING, error
+        return EngineStatus(state, detail, time.monotonic() - self._since)
+
+    @staticmethod
+    def _spark_error(session: Session) -> str:
+        try:
+            session.engine.check_spark()
+            return session.engine.overview().spark_error
+        except HeadgateError:  # it was closed just now
+            return ""
+
+    def session(self) -> Session:
+        """The session, for whoever has something to ask of it; `NotReadyError` if there is none yet, or no more."""
+        session = self._session
+        if session is None or self._state is not EngineState.READY:
+            detail = f": {self._detail}" if self._detail else ""
+            raise NotReadyError(
+                f"the engine is {self._state}{detail}", hint="ask again; GET /v1/health/ready tells when it is ready"
+            )
+        return session
+
+    def close(self, patience: float | None) -> None:
+        """Close the session, so that runs under way get so many seconds to end."""
+        if self._state in (EngineState.FAILED, EngineState.STOPPED):
+            return
+        self._change(EngineState.STOPPING, "lets runs end and gives results to their sinks")
+        self._over.wait()
+        if self._session is not None:
+            self.final = self._session.close(patience)
+        self._change(EngineState.STOPPED)
