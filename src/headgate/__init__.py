@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headgate.model.errors import HeadgateError
+    from headgate.model.errors import BusyError, ConflictError, HeadgateError
     from headgate.spark.session import Session
 
-__all__ = ["HeadgateError", "Session", "__version__"]
+__all__ = ["BusyError", "ConflictError", "HeadgateError", "Session", "__version__"]
 __version__ = "0.1.0"
 
 
@@ -21,8 +21,8 @@ def __getattr__(name: str) -> Any:
         from headgate.spark.session import Session
 
         return Session
-    if name == "HeadgateError":
-        from headgate.model.errors import HeadgateError
+    if name in ("HeadgateError", "ConflictError", "BusyError"):
+        from headgate.model import errors
 
-        return HeadgateError
+        return getattr(errors, name)
     raise AttributeError(f"module 'headgate' has no attribute '{name}'")

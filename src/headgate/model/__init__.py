@@ -1,6 +1,6 @@
 """The words of Headgate, as frozen dataclasses: streams, operators, queries, classes, units, runs."""
 
-from headgate.model.errors import HeadgateError, closed, unknown
+from headgate.model.errors import BusyError, ConflictError, HeadgateError, closed, unknown
 from headgate.model.names import check_known, check_name, check_relation, folded, relation
 from headgate.model.operator import (
     Aggregate,
@@ -61,9 +61,11 @@ __all__ = [
     "WHOLE_QUEUE",
     "Aggregate",
     "Answered",
+    "BusyError",
     "Choice",
     "ClassId",
     "Column",
+    "ConflictError",
     "EventTime",
     "Except",
     "Given",

@@ -36,6 +36,17 @@ class HeadgateError(Exception):
         return type(self)(self.message, where=place, hint=self.hint)
 
 
+class ConflictError(HeadgateError):
+    """A request that is fine by itself, but not with what is there now.
+
+    A name that exists already, other values under the same name, a state that does not allow a command.
+    """
+
+
+class BusyError(HeadgateError):
+    """A request that cannot be taken at the moment: the same one may succeed later."""
+
+
 def _rebuild(kind: type[HeadgateError], message: str, where: str, hint: str) -> HeadgateError:
     return kind(message, where=where, hint=hint)
 

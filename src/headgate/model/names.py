@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from headgate.model.errors import HeadgateError, unknown
+from headgate.model.errors import ConflictError, HeadgateError, unknown
 
 MOST_CHARACTERS = 100
 MOST_BYTES = 200  # of the file name made of it; file systems take 255, and endings such as .jsonl come behind it
@@ -42,13 +42,13 @@ def check_relation(kind: str, name: str, taken: Mapping[str, str]) -> None:
 
     >>> check_relation("table", "Rooms", {"rooms": "stream 'rooms'"})
     Traceback (most recent call last):
-    headgate.model.errors.HeadgateError: table 'Rooms' has the name of stream 'rooms'; give one of them another name
+    headgate.model.errors.ConflictError: table 'Rooms' has the name of stream 'rooms'; give one of them another name
     """
     there = taken.get(folded(name))
     if there == relation(kind, name):
-        raise HeadgateError(f"{there} exists already", hint="choose another name")
+        raise ConflictError(f"{there} exists already", hint="choose another name")
     if there is not None:
-        raise HeadgateError(f"{relation(kind, name)} has the name of {there}", hint="give one of them another name")
+        raise ConflictError(f"{relation(kind, name)} has the name of {there}", hint="give one of them another name")
 
 
 def relation(kind: str, name: str) -> str:

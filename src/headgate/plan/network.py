@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from headgate.model import (
     ClassId,
+    ConflictError,
     Given,
     HeadgateError,
     Kind,
@@ -118,7 +119,7 @@ class Network:
     def add(self, query: Query) -> Network:
         """The network with one more query; what it costs does not grow with how many there are, copies aside."""
         if query.name in self.queries:
-            raise HeadgateError(f"query '{query.name}' exists already", hint="remove it first or choose another name")
+            raise ConflictError(f"query '{query.name}' exists already", hint="remove it first or choose another name")
         return self._with([query])
 
     def remove(self, name: QueryId) -> Network:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headgate.model import HeadgateError, Stream
+from headgate.model import ConflictError, HeadgateError, Stream
 from headgate.spark.engine.catalog_entries import SourceText, stored_source
 from headgate.spark.engine.engine import Engine
 from headgate.spark.ingest.source_thread import SourceThread
@@ -45,7 +45,7 @@ class StreamSources:
         """Declare a stream that is read from an object, of which the directory keeps only the kind."""
         if stream.name in self.thread.readers:
             hint = "wait until it has ended, or declare another stream"
-            raise HeadgateError(f"stream '{stream.name}' is being read already", hint=hint)
+            raise ConflictError(f"stream '{stream.name}' is being read already", hint=hint)
         self._add(stream, kind, lambda: open_reader(stream))
 
     def _add(self, stream: Stream, source: SourceText | str, open_reader: Callable[[], Reader]) -> None:

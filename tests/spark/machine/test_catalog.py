@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.spark.machine.standin import StandIn, query
 
-from headgate.model import HeadgateError, QueryClass, Stream
+from headgate.model import ConflictError, HeadgateError, QueryClass, Stream
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import CLASSES, SETTINGS, STREAMS, TABLES
 
@@ -60,6 +60,7 @@ def test_the_same_may_be_declared_again_and_something_else_is_refused(kind: str)
     number, before = engine.number, engine.seen()
     assert answered(engine, *first) == ""
     assert answered(engine, *other).startswith(error)
+    assert isinstance(engine.replies[engine.tickets].error, ConflictError)
     assert (engine.number, engine.seen()) == (number, before)  # nothing is committed a second time
     later = engine.restarted()
     assert answered(later, *first) == ""
@@ -142,6 +143,7 @@ def test_a_table_has_no_name_of_a_stream() -> None:
     engine = StandIn()
     with_error = answered(engine, m.DeclareTable, "A", {"path": "one"})
     assert "'a'" in with_error
+    assert isinstance(engine.replies[engine.tickets].error, ConflictError)
     assert TABLES not in engine.catalog
 
 

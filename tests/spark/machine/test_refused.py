@@ -16,7 +16,7 @@ from tests.spark.engine.test_steering import COPY, Slow, ids, rows
 from tests.spark.engine.workload import PATIENCE, declare, lasting
 from tests.spark.machine.standin import STREAMS, StandIn, query
 
-from headgate.model import HeadgateError, QueryClass, Stream
+from headgate.model import ConflictError, HeadgateError, QueryClass, Stream
 from headgate.spark.engine import engine
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.lifecycle import POSSIBLE, TRANSITIONS, QueryState
@@ -182,7 +182,7 @@ def test_a_command_that_does_not_fit_a_state_names_the_state_and_what_is_possibl
         assert replies[1] is None or command == "stop"
     else:
         for error in replies:
-            assert isinstance(error, HeadgateError)
+            assert isinstance(error, ConflictError)
             assert error.message == f"query 'p' is {state}: it cannot {command} now"
             assert error.hint == f"possible: {', '.join(fitting)}"
 

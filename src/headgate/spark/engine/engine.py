@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.history.ring import HistoryRing
 from headgate.model import (
+    BusyError,
     HeadgateError,
     Operator,
     Query,
@@ -364,7 +365,7 @@ class Engine:
         try:
             self._owner.ask(m.WaitForRoom, stream, timeout=timeout)
         except TimeoutError:
-            raise HeadgateError(
+            raise BusyError(
                 f"stream '{stream}' takes nothing more: query '{self.lagging_query(stream)}' is at its lag limit",
                 hint="resume or stop that query, or give it a limit that skips",
             ) from None

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from headgate.model import HeadgateError, Table, check_relation, folded, relation
+from headgate.model import ConflictError, HeadgateError, Table, check_relation, folded, relation
 from headgate.spark.compile.declared_tables import DeclaredTable, Tables
 from headgate.spark.engine.catalog_entries import stored_table, table_entry
 from headgate.spark.engine.owner import Owner
@@ -73,7 +73,7 @@ def check_fits(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> 
     """Refuse a file that lacks a column that the table had, or has it with another type: results would not fit."""
     columns = dict(now["columns"])
     if any(columns.get(column) != kind for column, kind in before.get("columns", ())):
-        raise HeadgateError(
+        raise ConflictError(
             f"table '{name}' has other columns than before, {shown(now['columns'])} and not {shown(before['columns'])}",
             hint="correct the file, then declare the table again; or give it another name",
         )

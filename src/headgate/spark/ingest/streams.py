@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headgate.model import HeadgateError, Stream, closed, unknown
+from headgate.model import ConflictError, HeadgateError, Stream, closed, unknown
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.ingest.dead_letter_replay import LetterReplay, complete, replay
 from headgate.spark.store.dead_letters import DeadLetters, Letter
@@ -35,7 +35,7 @@ class StreamIngest:
     def add(self, stream: Stream) -> StreamLog:
         """Open a stream's log, or make it."""
         if stream.name in self.streams:
-            raise HeadgateError(f"stream '{stream.name}' exists already", hint="choose another name")
+            raise ConflictError(f"stream '{stream.name}' exists already", hint="choose another name")
         if self._closed:
             raise closed()
         schema = arrow_schema(stream)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headgate.model import HeadgateError
+from headgate.model import BusyError
 
 
-class SparkGoneError(HeadgateError):
+class SparkGoneError(BusyError):
     """Spark's Java process has died, which is why the task failed: it can be tried again with a new process."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.core import QueryMoved
-from headgate.model import HeadgateError, Query, check_known
+from headgate.model import ConflictError, HeadgateError, Query, check_known
 from headgate.model.target_checks import check_not_contradicted
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.delivery import Delivery
@@ -193,7 +193,7 @@ class Commands:
         self._policy_changes.check(query)
         if life.reopen_from is not None:  # rows wait between its fragments, which are not open
             hint = "resume it, then replace its SQL"
-            raise HeadgateError(f"query '{life.name}' goes on from before, and has not begun yet", hint=hint)
+            raise ConflictError(f"query '{life.name}' goes on from before, and has not begun yet", hint=hint)
         if life.state is QueryState.SCHEDULED:
             self._replace_scheduled(command, life, query, checked)
             return
@@ -275,7 +275,7 @@ def check_possible_later(command: str, life: Life) -> None:
 def check_columns(name: str, before: Any, now: Any) -> None:
     """Refuse SQL whose results have other columns than those that a query has given so far."""
     if now != before:
-        raise HeadgateError(
+        raise ConflictError(
             f"query '{name}' gives {_listed(before)}, the new SQL {_listed(now)}",
             hint="give the same columns, or stop it and start another one",
         )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from headgate.model import HeadgateError, Operator, QoS, Query, Target
+from headgate.model import ConflictError, Operator, QoS, Query, Target
 
 STREAMS, TABLES, CLASSES, SETTINGS = "streams", "tables", "classes", "settings"  # kinds of entries in the catalog
 QUERIES = "queries"  # described in commits together with where they stand
@@ -32,12 +32,12 @@ def check_same(kind: str, name: str, before: Entry, now: Entry) -> None:
 
     >>> check_same("classes", "low", {"priority": 1.0, "lag": None}, {"priority": 2.0, "lag": None})
     Traceback (most recent call last):
-    headgate.model.errors.HeadgateError: class 'low' exists already with priority 1, declared now with priority 2; change its priority with set_priority, or choose another name
+    headgate.model.errors.ConflictError: class 'low' exists already with priority 1, declared now with priority 2; change its priority with set_priority, or choose another name
     """  # noqa: E501
     differing = [key for key in now if key in before and before[key] != now[key]]
     if differing:
         there, here = (", ".join(f"{key} {shown(entry[key])}" for key in differing) for entry in (before, now))
-        raise HeadgateError(
+        raise ConflictError(
             f"{_SINGULAR[kind]} '{name}' exists already with {there}, declared now with {here}", hint=_HINTS[kind]
         )
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from headgate.model import HeadgateError, OperatorId, Query, QueueId
+from headgate.model import ConflictError, OperatorId, Query, QueueId
 from headgate.plan.places import Place
 from headgate.spark.machine.definitions import definition
 from headgate.spark.machine.followed_target import FollowedTarget
@@ -74,12 +74,12 @@ def check_possible(command: str, name: str, state: QueryState) -> None:
 
     >>> check_possible("pause", "fire", QueryState.DONE)
     Traceback (most recent call last):
-    headgate.model.errors.HeadgateError: query 'fire' is done: it cannot pause now; possible: move, resume, stop
+    headgate.model.errors.ConflictError: query 'fire' is done: it cannot pause now; possible: move, resume, stop
     """
     if state not in POSSIBLE[command]:
         allowed = sorted(other for other, states in POSSIBLE.items() if state in states)
         hint = f"possible: {', '.join(allowed)}" if allowed else "wait until that is over"
-        raise HeadgateError(f"query '{name}' is {state}: it cannot {command} now", hint=hint)
+        raise ConflictError(f"query '{name}' is {state}: it cannot {command} now", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from headgate.model import HeadgateError, Query, check_known, relation
+from headgate.model import ConflictError, HeadgateError, Query, check_known, relation
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import QUERIES, check_same, definition
@@ -73,7 +73,7 @@ class Starting:
         function = None if life.outbox is None else life.outbox.call
         if command.call is not None and command.call is not function:
             hint = "stop it first, or choose another name"
-            raise HeadgateError(f"query '{life.name}' exists already, with a callback of its own", hint=hint)
+            raise ConflictError(f"query '{life.name}' exists already, with a callback of its own", hint=hint)
         self._context.reply(command.ticket, life.name)
 
     def _add_later(self, command: m.AddQuery) -> None:
@@ -118,7 +118,7 @@ class Starting:
         assert life.added_by is not None
         if life.added_by.lacks:
             hint = "declare that again"
-            raise HeadgateError(f"query '{life.name}' {_waits_for(life.added_by.lacks)}", hint=hint)
+            raise ConflictError(f"query '{life.name}' {_waits_for(life.added_by.lacks)}", hint=hint)
         self._complete(life, replace(life.added_by, ticket=ticket, query=life.query))
 
     def _leave_incomplete(self, life: Life, error: str) -> None:
@@ -297,4 +297,4 @@ def _check_kind(query: Query, remembered: RememberedQuery) -> None:
     if remembered.has_begun and ("until" in remembered.description) != query.once:
         kind = "one-time" if "until" in remembered.description else "continuous"
         hint = "start it as that, or give it another name"  # the two kinds close windows at different times
-        raise HeadgateError(f"query '{query.name}' is in the data directory as a {kind} query", hint=hint)
+        raise ConflictError(f"query '{query.name}' is in the data directory as a {kind} query", hint=hint)

@@ -27,7 +27,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headgate.model import EventTime, HeadgateError, Stream
+from headgate.model import ConflictError, EventTime, HeadgateError, Stream
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import read_json, remove_temporary, sync_folder, write_json
 from headgate.spark.store.frame_file import FrameFile
@@ -158,7 +158,7 @@ def check_stored(folder: Path, stream: Stream, schema: pa.Schema) -> None:
     before, now = read_json(file), identity_of(stream, schema)
     for key in now:
         if now[key] != before.get(key):
-            raise HeadgateError(
+            raise ConflictError(
                 f"stream '{stream.name}' was stored with {key} {before.get(key)}, now it has {now[key]}",
                 where=str(file),
                 hint="give it another name, or choose a new data directory",
