@@ -16,6 +16,7 @@ from headgate.cli import (
     journal,
     policies,
     results,
+    serve,
     simulate,
     sweep,
     trace,
@@ -77,6 +78,7 @@ app.command("why", cls=ReadableCommand, epilog=why.EXAMPLES)(why.why)
 app.add_typer(trace_show.app, name="trace")
 app.command("what-if", cls=ReadableCommand, epilog=what_if.EXAMPLES)(what_if.what_if)
 app.command("run", cls=ReadableCommand, epilog=engine.EXAMPLES)(engine.run)
+app.command("serve", cls=ReadableCommand, epilog=serve.EXAMPLES)(serve.serve)
 app.command("results", cls=ReadableCommand, epilog=results.EXAMPLES)(results.results)
 app.command("dead", cls=ReadableCommand, epilog=dead_letters.EXAMPLES)(dead_letters.dead)
 app.command("journal", cls=ReadableCommand, epilog=journal.EXAMPLES)(journal.journal)

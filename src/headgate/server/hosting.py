@@ -49,7 +49,7 @@ class EngineHost:
         self._state, self._detail, self._since = EngineState.STARTING, "waits to begin", time.monotonic()
         self._session: Session | None = None
         self._over = threading.Event()  # the session is open, or never will be
-        self.error: BaseException | None = None  # why it could not be opened
+        self.error: HeadgateError | None = None  # why it could not be opened
         self.final: Status | None = None  # how it stood when it was closed
 
     def start(self) -> None:
@@ -64,8 +64,8 @@ class EngineHost:
         try:
             session = self._open_session(self._tell)
         except BaseException as error:  # told by `status`, and by whoever runs the server
-            self.error = error
-            self._change(EngineState.FAILED, str(error))
+            self.error = error if isinstance(error, HeadgateError) else _unexpected(error)
+            self._change(EngineState.FAILED, str(self.error))
             self._over.set()
             return
         with self._lock:
@@ -116,3 +116,8 @@ class EngineHost:
         if self._session is not None:
             self.final = self._session.close(patience)
         self._change(EngineState.STOPPED)
+
+
+def _unexpected(error: BaseException) -> HeadgateError:
+    reason = f"{type(error).__name__}: {error}"
+    return HeadgateError(f"the engine did not start: {reason}", hint="please report it")

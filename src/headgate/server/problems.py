@@ -13,9 +13,10 @@ from starlette.exceptions import HTTPException
 
 from headgate import logs
 from headgate.model import HeadgateError
-from headgate.model.errors import ConflictError, printable
+from headgate.model.errors import BusyError, ConflictError, printable
 
 PROBLEM = "application/problem+json"
+RETRY = {"Retry-After": "1"}  # seconds
 _logger = logs.logger("server")
 
 
@@ -75,30 +76,22 @@ class SlowError(RequestError):
     status = HTTPStatus.REQUEST_TIMEOUT
 
 
-class _RetryError(RequestError):
-    retry_after = 1  # seconds
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"Retry-After": str(self.retry_after)}
-
-
-class BusyError(_RetryError):
-    """Too much was asked for, or too much waits: the same request may be accepted later."""
-
-    status = HTTPStatus.TOO_MANY_REQUESTS
-
-
-class NotReadyError(_RetryError):
+class NotReadyError(RequestError):
     """The engine is starting, or has ended."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
+    @property
+    def headers(self) -> dict[str, str]:
+        return RETRY
+
 
 def status_of(error: HeadgateError) -> HTTPStatus:
-    """The status of an error: its own, 409 for a conflict with what is there, and 422 for anything else."""
+    """The status of an error: its own, 409 for a conflict with what is there, 429 if it passes, else 422."""
     if isinstance(error, RequestError):
         return error.status
+    if isinstance(error, BusyError):
+        return HTTPStatus.TOO_MANY_REQUESTS
     return HTTPStatus.CONFLICT if isinstance(error, ConflictError) else HTTPStatus(422)
 
 
@@ -110,7 +103,7 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, 
 
 def of_error(error: HeadgateError, space: str = "") -> JSONResponse:
     """The answer to an error; a tenant reads its own names without its namespace."""
-    headers = error.headers if isinstance(error, RequestError) else {}
+    headers = error.headers if isinstance(error, RequestError) else RETRY if isinstance(error, BusyError) else {}
     more = {"where": error.where, "hint": error.hint}
     told = {name: own_words(text, space) for name, text in more.items() if text}
     return problem(status_of(error), own_words(str(error), space), headers, **told)

@@ -254,7 +254,17 @@ class Status:
 def status(engine: Engine, began: float) -> Status:
     """Look at an engine; consistent, because all of it is of one moment."""
     overview, now = engine.overview(), engine.now()
-    letters = _letters_by_query(engine)
+    counted = replace(status_of(overview, now, letters_by_query(engine)), seconds=now - began)
+    letters = {name: kept.count() for name, kept in engine.ingest.letters.items()}
+    return replace(counted, spark_jobs=engine.runner.jobs, dead_letters=letters)
+
+
+def status_of(overview: Overview, now: float, letters: Mapping[str, int]) -> Status:
+    """The status that a snapshot of an engine, or of some of its queries, amounts to.
+
+    `letters` has how many dead letters there are of each query; those of streams, the time since the start and the
+    number of Spark jobs are not in a snapshot.
+    """
     results, recent = records(overview, now), records(overview, now, now - RECENT)
     parts = results.class_results()
     response_times = _by_class(results, parts)
@@ -262,13 +272,13 @@ def status(engine: Engine, began: float) -> Status:
     recent_times = _by_class(recent, recent_parts)
     lines: dict[str, list[StatusLine]] = {name: [] for name in results.class_names}
     for view in overview.queries:
-        lines[view.query.query_class].append(_query_line(view, now, letters[view.query.name]))
+        lines[view.query.query_class].append(_query_line(view, now, letters.get(view.query.name, 0)))
     views = {name: [view for view in overview.queries if view.query.query_class == name] for name in lines}
     return Status(
         policy=overview.policy,
-        seconds=now - began,
+        seconds=0.0,
         runs=overview.runs,
-        spark_jobs=engine.runner.jobs,
+        spark_jobs=0,
         classes=tuple(
             StatusLine(
                 name=name,
@@ -285,7 +295,7 @@ def status(engine: Engine, began: float) -> Status:
         ),
         queries=tuple(line for members in lines.values() for line in members),
         doing=overview.doing,
-        dead_letters={name: kept.count() for name, kept in engine.ingest.letters.items()},
+        dead_letters={},
         policy_error=overview.policy_error,
         spark_error=overview.spark_error,
         journal=_journal(overview),
@@ -301,7 +311,7 @@ def status(engine: Engine, began: float) -> Status:
 
 def query_status(engine: Engine, name: str) -> StatusLine:
     """Look at one query of an engine."""
-    return _query_line(engine.query(name), engine.now(), _letters_by_query(engine)[name])
+    return _query_line(engine.query(name), engine.now(), letters_by_query(engine)[name])
 
 
 def _query_line(view: QueryView, now: float, dead_letters: int) -> StatusLine:
@@ -383,7 +393,7 @@ def _joined(columns: Iterable[Floats]) -> Floats:
     return np.concatenate([np.empty(0), *columns])
 
 
-def _letters_by_query(engine: Engine) -> Counter[str]:
+def letters_by_query(engine: Engine) -> Counter[str]:
     """How many dead letters are kept of each query."""
     counts: Counter[str] = Counter()
     for kept in engine.ingest.letters.values():

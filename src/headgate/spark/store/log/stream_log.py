@@ -176,6 +176,15 @@ class StreamLog:
                 chunks.append((arrival, at_same_time + count))
         return chunks
 
+    def rate(self, now: float, seconds: float = 10.0) -> float:
+        """Rows per second that have arrived lately, of those that are not sealed yet."""
+        rows = 0
+        for segment in reversed(self._index.segments):
+            if segment.sealed or segment.arrival is None or segment.arrival < now - seconds:
+                break
+            rows += segment.rows
+        return rows / seconds
+
     def late(self, first: int, last: int) -> int:
         """How many rows of [first, last) are late."""
         return sum(self._index.late(segment, first, last) for segment in self._index.between(first, last))

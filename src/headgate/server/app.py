@@ -1,0 +1,54 @@
+"""The ASGI application: routes, who may use them, and how errors are answered."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+
+from headgate import __version__
+from headgate.server import guard, problems
+from headgate.server.access.roles import Role, allow
+from headgate.server.hosting import EngineHost
+from headgate.server.routes import classes, health, queries, streams
+from headgate.server.routes.common import router
+from headgate.server.workspace import Workspace
+
+ROUTERS = (health.routes, streams.routes, queries.routes, classes.routes)
+DESCRIPTION = """Many continuous queries on one Spark: declare streams and queries, push rows, read results, see what
+waits and why, and change it while it runs."""
+
+
+def create_app(host: EngineHost, access: guard.Access) -> FastAPI:
+    """The application around one engine."""
+    app = FastAPI(
+        title="Headgate",
+        version=__version__,
+        description=DESCRIPTION,
+        openapi_url=None,  # served by a guarded route below
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+    )
+    app.state.host, app.state.access = host, access
+    app.state.workspace = lambda principal: Workspace(host, principal)
+    for routes in (*ROUTERS, _document(app)):
+        guard.check_declared(routes.routes)
+        app.include_router(routes)
+    problems.install(app)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return f"{route.tags[0]}-{route.name}"
+
+
+def _document(app: FastAPI) -> APIRouter:
+    routes = router("status")
+
+    @routes.get("/openapi.json", openapi_extra=allow(Role.PUBLIC), include_in_schema=False)
+    def openapi() -> dict[str, object]:
+        """The OpenAPI document of this interface."""
+        return app.openapi()
+
+    return routes

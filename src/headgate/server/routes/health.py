@@ -1,0 +1,49 @@
+"""Whether the server lives, is ready, and how everything is doing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+
+from headgate.server.access.roles import Role, allow
+from headgate.server.hosting import EngineHost
+from headgate.server.routes.common import Answer, Asked, router
+
+routes = router("status")
+READY = ("ready", "restarting")  # rows are taken while Spark is started again
+
+
+class Health(Answer):
+    """What the engine is doing, and for how many seconds."""
+
+    state: str
+    detail: str = ""
+    seconds: float = 0.0
+
+
+class StatusAnswer(Answer):
+    """How everything is doing; while the engine starts, only `engine`."""
+
+    engine: Health
+
+
+@routes.get("/health/live", openapi_extra=allow(Role.PUBLIC))
+def live() -> Health:
+    """Whether the server answers at all."""
+    return Health(state="live")
+
+
+@routes.get("/health/ready", openapi_extra=allow(Role.PUBLIC), responses={503: {"model": Health}})
+def ready(request: Request, response: Response) -> Health:
+    """Whether queries can be submitted and rows pushed: 200, or 503 while the engine starts or stops."""
+    host: EngineHost = request.app.state.host
+    status = host.status()
+    response.status_code = 200 if status.state.value in READY else 503
+    return Health(state=status.state.value, seconds=round(status.seconds, 3))
+
+
+@routes.get("/status", openapi_extra=allow(Role.VIEW), response_model=StatusAnswer)
+def status(asked: Asked) -> dict[str, Any]:
+    """How everything is doing: the engine, classes, queries and streams."""
+    return asked.status_json()

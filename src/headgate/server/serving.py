@@ -1,0 +1,83 @@
+"""Running the application: listening, answering signals, and ending in order."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import uvicorn
+import uvloop
+from fastapi import FastAPI
+
+from headgate.model import HeadgateError
+from headgate.server.settings import TLS, Address, Limits
+
+CLOSING = 2  # seconds that requests under way get when the server ends
+
+
+class Server:
+    """An application on a socket. `run` returns when `ended` says so, or after `stop`."""
+
+    def __init__(self, app: FastAPI, address: Address, limits: Limits, tls: TLS | None = None) -> None:
+        self.limits = limits
+        self._socket = _listening(address)
+        self.address = Address(address.host, int(self._socket.getsockname()[1]))
+        config = uvicorn.Config(
+            app,
+            loop="none",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=True,
+            limit_concurrency=limits.connections,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=CLOSING,
+            ssl_certfile=None if tls is None else tls.certificate,
+            ssl_keyfile=None if tls is None else tls.key,
+        )
+        self._server = _Quiet(config)
+
+    def run(self, ended: Callable[[], bool]) -> None:
+        """Answer requests until `ended` is true."""
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(self._run(ended))
+
+    async def _run(self, ended: Callable[[], bool]) -> None:
+        serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        while not ended() and not serving.done():
+            await asyncio.sleep(0.05)
+        self._server.should_exit = True
+        await serving
+
+    def stop(self) -> None:
+        """Let `run` return."""
+        self._server.should_exit = True
+
+
+class _Quiet(uvicorn.Server):
+    """Leaves signals to the command line."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+def _listening(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((address.host, address.port))
+    except OSError as error:
+        listening.close()
+        raise HeadgateError(
+            f"cannot listen at {address.host}:{address.port}: {(error.strerror or str(error)).lower()}",
+            where="--bind",
+            hint="choose another address or port; port 0 takes any that is free",
+        ) from error
+    return listening

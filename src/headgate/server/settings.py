@@ -1,0 +1,68 @@
+"""What a server is started with."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from headgate.model import HeadgateError
+
+PORT = 8440
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens.
+
+    >>> Address.parse("127.0.0.1:8440"), Address.parse("[::1]:0").loopback, Address.parse("0.0.0.0").loopback
+    (Address(host='127.0.0.1', port=8440), True, False)
+    """
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        host, separator, port = text.rpartition(":")
+        if not separator or host.endswith(":") or (":" in host and not host.startswith("[")):
+            host, port = text, str(PORT)
+        if not port.isdigit() or int(port) > 65535 or not host.strip("[]"):
+            raise HeadgateError(
+                f"'{text}' is no address", where="--bind", hint='write "127.0.0.1:8440"; port 0 takes any that is free'
+            )
+        return cls(host.strip("[]"), int(port))
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only programs on this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def url(self, scheme: str = "http") -> str:
+        """How clients write it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{scheme}://{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of the server one request or connection may take."""
+
+    body: int = 64 << 20  # bytes
+    body_seconds: float = 60.0  # for a body to come
+    header_bytes: int = 32 << 10
+    header_seconds: float = 10.0
+    connections: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class TLS:
+    """The files that a server proves itself with."""
+
+    certificate: Path
+    key: Path

@@ -1,0 +1,48 @@
+"""Classes of queries as a tenant sees them: those that it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.model import QueryClass, unknown
+from headgate.server.problems import NotFoundError
+from headgate.server.workspace.names import Names
+from headgate.spark.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The classes of the engine, or those that a tenant may use."""
+
+    session: Session
+    names: Names
+    allowed: frozenset[str] | None = None  # None: all
+
+    def all(self) -> dict[str, QueryClass]:
+        classes: Mapping[str, QueryClass] = self.session.engine.overview().classes
+        return {name: made for name, made in classes.items() if self.allowed is None or name in self.allowed}
+
+    def get(self, name: str) -> QueryClass:
+        classes = self.all()
+        if name not in classes:
+            missing = unknown("class", name, classes)
+            raise NotFoundError(missing.message, hint=missing.hint)
+        return classes[name]
+
+    def check(self, name: str) -> None:
+        """Refuse a class that is not there, or not for this tenant."""
+        classes = self.all()
+        if name not in classes:
+            raise unknown("class", name, classes)
+
+    def create(self, name: str, priority: float, lag: str | None, target: str | float | None) -> QueryClass:
+        self.session.create_class(name, priority, lag=lag, target=target)
+        return self.get(name)
+
+
+def class_json(query_class: QueryClass) -> dict[str, Any]:
+    """A class as the API shows it."""
+    target = None if query_class.target is None else str(query_class.target)
+    return {"name": query_class.name, "priority": query_class.priority, "lag": query_class.lag, "target": target}

@@ -1,0 +1,62 @@
+"""A small HTTP client for tests, of the standard library alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from typing import Any
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer of the server."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Http:
+    """Sends requests to a server at a port of 127.0.0.1."""
+
+    port: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        kind: str = JSON,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 60.0,
+    ) -> Reply:
+        """Send one request; a body that is neither text nor bytes is sent as JSON."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            data = body if body is None or isinstance(body, bytes | str) else json.dumps(body)
+            sent = {**self.headers, **({} if data is None else {"Content-Type": kind}), **(headers or {})}
+            connection.request(method, path, data, sent)
+            response = connection.getresponse()
+            return Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **more: Any) -> Reply:
+        return self("GET", path, **more)
+
+    def post(self, path: str, body: Any = None, **more: Any) -> Reply:
+        return self("POST", path, body, **more)
+
+    def delete(self, path: str, **more: Any) -> Reply:
+        return self("DELETE", path, **more)
