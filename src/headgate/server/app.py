@@ -8,12 +8,15 @@ from fastapi.routing import APIRoute
 from headgate import __version__
 from headgate.server import guard, problems
 from headgate.server.access.roles import Role, allow
+from headgate.server.event_hub import EventHub
+from headgate.server.event_stream import Ending
 from headgate.server.hosting import EngineHost
-from headgate.server.routes import classes, health, queries, streams
+from headgate.server.idempotency import KeptAnswers
+from headgate.server.routes import classes, events, health, queries, streams, tables
 from headgate.server.routes.common import router
 from headgate.server.workspace import Workspace
 
-ROUTERS = (health.routes, streams.routes, queries.routes, classes.routes)
+ROUTERS = (health.routes, streams.routes, tables.routes, queries.routes, classes.routes, events.routes)
 DESCRIPTION = """Many continuous queries on one Spark: declare streams and queries, push rows, read results, see what
 waits and why, and change it while it runs."""
 
@@ -31,6 +34,8 @@ def create_app(host: EngineHost, access: guard.Access) -> FastAPI:
         generate_unique_id_function=_operation_id,
     )
     app.state.host, app.state.access = host, access
+    app.state.ending, app.state.events = Ending(), EventHub(host)
+    app.state.answers = KeptAnswers()
     app.state.workspace = lambda principal: Workspace(host, principal)
     for routes in (*ROUTERS, _document(app)):
         guard.check_declared(routes.routes)

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 import uvicorn
 import uvloop
 from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from headgate.model import HeadgateError
+from headgate.server.event_stream import ABORT, Ending
 from headgate.server.settings import TLS, Address, Limits
 
 CLOSING = 2  # seconds that requests under way get when the server ends
@@ -22,12 +24,14 @@ class Server:
 
     def __init__(self, app: FastAPI, address: Address, limits: Limits, tls: TLS | None = None) -> None:
         self.limits = limits
+        self._ending: Ending = app.state.ending
+        self._stopped = False
         self._socket = _listening(address)
         self.address = Address(address.host, int(self._socket.getsockname()[1]))
         config = uvicorn.Config(
             app,
             loop="none",
-            http="httptools",
+            http=_Protocol,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -49,14 +53,23 @@ class Server:
 
     async def _run(self, ended: Callable[[], bool]) -> None:
         serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
-        while not ended() and not serving.done():
+        while not (self._stopped or ended() or serving.done()):
             await asyncio.sleep(0.05)
+        self._ending.end()  # streams of events end by themselves, and nobody is cut off
         self._server.should_exit = True
         await serving
 
     def stop(self) -> None:
         """Let `run` return."""
-        self._server.should_exit = True
+        self._stopped = True
+
+
+class _Protocol(HttpToolsProtocol):
+    """Lets an answer close its connection at once, if whom it is for takes nothing."""
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {ABORT: {"now": self.transport.abort}}
 
 
 class _Quiet(uvicorn.Server):
