@@ -285,7 +285,7 @@ def status(engine: Engine, began: float) -> Status:
         ),
         queries=tuple(line for members in lines.values() for line in members),
         doing=overview.doing,
-        dead_letters={name: kept.count() for name, kept in engine.ingest.letters.items()},
+        dead_letters={name: kept.count() for name, kept in list(engine.ingest.letters.items())},
         policy_error=overview.policy_error,
         spark_error=overview.spark_error,
         journal=_journal(overview),
@@ -386,7 +386,7 @@ def _joined(columns: Iterable[Floats]) -> Floats:
 def _letters_by_query(engine: Engine) -> Counter[str]:
     """How many dead letters are kept of each query."""
     counts: Counter[str] = Counter()
-    for kept in engine.ingest.letters.values():
+    for kept in list(engine.ingest.letters.values()):
         counts.update(kept.by_query())
     return counts
 
