@@ -12,11 +12,12 @@ from headgate.server.event_hub import EventHub
 from headgate.server.event_stream import Ending
 from headgate.server.hosting import EngineHost
 from headgate.server.idempotency import KeptAnswers
-from headgate.server.routes import classes, events, health, queries, streams, tables
+from headgate.server.results_feed import ResultsHub
+from headgate.server.routes import classes, events, health, queries, results, streams, tables
 from headgate.server.routes.common import router
 from headgate.server.workspace import Workspace
 
-ROUTERS = (health.routes, streams.routes, tables.routes, queries.routes, classes.routes, events.routes)
+ROUTERS = (health.routes, streams.routes, tables.routes, queries.routes, results.routes, classes.routes, events.routes)
 DESCRIPTION = """Many continuous queries on one Spark: declare streams and queries, push rows, read results, see what
 waits and why, and change it while it runs."""
 
@@ -35,7 +36,7 @@ def create_app(host: EngineHost, access: guard.Access) -> FastAPI:
     )
     app.state.host, app.state.access = host, access
     app.state.ending, app.state.events = Ending(), EventHub(host)
-    app.state.answers = KeptAnswers()
+    app.state.answers, app.state.results = KeptAnswers(), ResultsHub()
     app.state.workspace = lambda principal: Workspace(host, principal)
     for routes in (*ROUTERS, _document(app)):
         guard.check_declared(routes.routes)
