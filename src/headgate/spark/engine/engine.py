@@ -67,6 +67,7 @@ from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.sinks.base import Call
 from headgate.spark.sinks.followers import BUFFER, Followers
 from headgate.spark.sinks.registry import behind_of, needs_own_thread, parse_sink
+from headgate.spark.sinks.result_ranges import ResultRange, position_after, read_range
 from headgate.spark.sinks.table import TableAppender, needs_callback, table_of
 from headgate.spark.store.atomic_files import disk_error
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -173,7 +174,7 @@ class Engine:
 
     def _start(self, machine: Machine, workers: int) -> Owner:
         """Start the threads."""
-        committer = Committer(self.commits, self.fragment_logs, self.followers, self.now)
+        committer = Committer(self.commits, self.fragment_logs, self.followers, self.now, self.directory.aside)
         performer = Performer(
             self._evaluator,
             committer,
@@ -349,6 +350,23 @@ class Engine:
         if self.query(name).state == "done":
             self.followers.end(name)
         return tables
+
+    def follow_commits(
+        self, name: str, timeout: float | None = None, buffer: int = BUFFER
+    ) -> Iterator[tuple[int, pa.Table]]:
+        """The same, with the number of the commit that each table belongs to."""
+        tables = self.followers.follow_commits(name, timeout, buffer)
+        if self.query(name).state == "done":
+            self.followers.end(name)
+        return tables
+
+    def read_range(self, name: str, first: int, limit: int, schema: pa.Schema | None = None) -> ResultRange:
+        """Durable results of a query by row number, see `sinks.result_ranges`."""
+        return read_range(self.directory.path, name, first, limit, schema, durable=self.commits.number)
+
+    def position(self, name: str) -> tuple[int, int]:
+        """The newest durable commit, and how many rows of a query's results there are up to it."""
+        return position_after(self.directory.path, name, durable=self.commits.number)
 
     # -- scheduling --------------------------------------------------------------------------------------------
 
