@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -52,7 +52,8 @@ from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.performer import Performer
 from headgate.spark.execution.recovery import UndeliveredResults, complete
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
-from headgate.spark.ingest.streams import StreamIngest
+from headgate.spark.ingest.parsing.records import Bad
+from headgate.spark.ingest.streams import Pushed, StreamIngest
 from headgate.spark.jvm.errors import one_line
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
@@ -383,6 +384,11 @@ class Engine:
         """Append rows to a stream; durable on return. Returns how many were new, late ones included."""
         with self.ingest.changing(stream, self._grown):
             return self.ingest.append(stream, rows, batch)
+
+    def push(self, stream: str, rows: pa.Table, bad: Sequence[Bad] = (), batch: str | None = None) -> Pushed:
+        """Append rows and keep bad records as dead letters, all by one write; a batch counts once."""
+        with self.ingest.changing(stream, self._grown):
+            return self.ingest.push(stream, rows, bad, batch)
 
     def finish(self, stream: str) -> None:
         """Mark a stream as ended, so that its windows close."""

@@ -1,7 +1,8 @@
 """Reads a query's committed results by row number, without reading the files before it.
 
 A row's number counts the rows of the query's commits in their order, from 0, and never changes: commits only append, a
-merged file has the rows of its commits in the same order, and what the log forgets is in files by then. So a number is a cursor that stays good across merges, restarts and shortening of the commit log.
+merged file has the rows of its commits in the same order, and what the log forgets is in files by then. So a number is
+a cursor that stays good across merges, restarts and shortening of the commit log.
 
 Whoever wants all rows and then every new one does this, and gets each row once:
 
