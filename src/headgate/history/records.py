@@ -90,6 +90,8 @@ class Delivery:
     at: float
     query: str
     commit: int
+    seconds: float | None = None  # that the sink took for it; None: not recorded
+    size: int | None = None  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ def from_line(line: str | bytes) -> Record:
     """The record of a line.
 
     >>> from_line(to_line(Delivery(12.4, "fire", 31)))
-    Delivery(at=12.4, query='fire', commit=31)
+    Delivery(at=12.4, query='fire', commit=31, seconds=None, size=None)
     """
     try:
         ((name, fields),) = json.loads(line).items()
