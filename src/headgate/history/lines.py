@@ -75,7 +75,7 @@ def from_line(line: str | bytes) -> Record:
     """The record of a line.
 
     >>> from_line(to_lines(Delivery(12.4, "fire", 31)))
-    Delivery(at=12.4, query='fire', commit=31)
+    Delivery(at=12.4, query='fire', commit=31, seconds=None, size=None)
     """
     try:
         return _record(line, {})
