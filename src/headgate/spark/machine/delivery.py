@@ -81,6 +81,11 @@ class Delivery:
             self._letters[stream].put(commit, stream_letters, 0, self._context.now)
             self.pump(self._letters[stream])
 
+    def forget_letters(self, stream: str) -> None:
+        """A stream is gone: its dead letters need not be stored any more."""
+        if (outbox := self._letters.pop(stream, None)) is not None:
+            outbox.drop_rest()
+
     def pump(self, outbox: Outbox) -> None:
         """Start a delivery if one is due; otherwise set a timer for it."""
         if outbox.due(self._context.now):

@@ -83,6 +83,11 @@ class Outbox:
         self.size = 0
         return count
 
+    def drop_rest(self) -> None:
+        """Drop what is not in delivery."""
+        while len(self.waiting) > self.in_delivery:
+            self.size -= self.waiting.pop()[2]
+
     @property
     def due_at(self) -> float:
         """When the oldest result should be delivered; infinity if nothing waits."""

@@ -115,6 +115,10 @@ class RunHistory:
         if self._context.now >= self._flushed + EVERY:
             self._flush()
 
+    def forget(self, stream: str) -> None:
+        """A stream is gone: of its newest tuples nothing is written."""
+        self._chunks.pop(stream, None)
+
     def delivered(self, outbox: Outbox) -> None:
         """A sink has taken a query's results."""
         self._note_setting()
