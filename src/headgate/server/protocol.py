@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from http import HTTPStatus
 from typing import Any
 
@@ -14,6 +15,9 @@ from headgate.server.problems import PROBLEM
 from headgate.server.settings import Limits
 
 GRACE = 5.0  # seconds after the time for a body, when the application should have ended the request itself
+
+
+logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.ERROR)  # not what clients do
 
 
 class _RefusedError(Exception):
@@ -30,6 +34,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._in_headers = True
         self._header_bytes = 0
+        self._data = 0  # bytes that are being parsed, as far as they are of one request
         self._refusal = (400, "this is no request of HTTP/1.1")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -46,6 +51,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
+        self._data = len(data)
         if self._in_headers:
             self._header_bytes += len(data)
         super().data_received(data)
@@ -56,7 +62,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_headers, self._header_bytes = True, 0
+        self._in_headers, self._header_bytes = True, self._data
         self._within(self.limits.header_seconds, self._headers_late)
 
     def on_url(self, url: bytes) -> None:
@@ -73,7 +79,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._stop_timer()
-        self._in_headers, self._header_bytes = True, 0
+        self._in_headers, self._header_bytes, self._data = True, 0, 0
         super().on_message_complete()
 
     # -- refusals ----------------------------------------------------------------------------------------------
@@ -90,13 +96,15 @@ class LimitedProtocol(HttpToolsProtocol):
         return 431, f"the headers have more than {self.limits.header_bytes} bytes; send fewer, or shorter ones"
 
     def _headers_late(self) -> None:
-        if self._header_bytes or self.cycle is None:
-            self._refuse(408, f"the headers did not come within {self.limits.header_seconds:g} s")
+        self._refuse(408, f"the headers did not come within {self.limits.header_seconds:g} s")
 
     def _refuse(self, status: int, detail: str, more: str = "") -> None:
         if self.transport.is_closing():
             return
         self._stop_timer()
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.abort()  # this would be read as a part of that answer
+            return
         phrase = HTTPStatus(status).phrase
         body = json.dumps({"type": "about:blank", "title": phrase, "status": status, "detail": detail}).encode()
         headers = "".join(f"{name}: {value}\r\n" for name, value in security_headers(self.scheme == "https").items())

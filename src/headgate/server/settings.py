@@ -75,8 +75,9 @@ class TLS:
         made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         try:
             made.load_cert_chain(self.certificate, self.key, password=_no_password)
-        except (OSError, ValueError) as error:  # errors of TLS are among them
-            reason = getattr(error, "strerror", None) or getattr(error, "reason", None) or str(error)
+        except (OSError, ValueError) as error:
+            plain = isinstance(error, OSError) and not isinstance(error, ssl.SSLError)
+            reason = getattr(error, "strerror", "") if plain else "they are no PEM files, or do not belong together"
             raise HeadgateError(
                 f"cannot use certificate '{self.certificate}' with key '{self.key}': {str(reason).lower()}",
                 where="--tls-cert, --tls-key",
