@@ -53,7 +53,8 @@ class QueryAnswer(Answer):
 @routes.post("/queries", status_code=201, openapi_extra=allow(Role.SUBMIT), response_model=QueryAnswer)
 def create(new: NewQuery, asked: Asked) -> dict[str, Any]:
     """Start a query."""
-    asked.queries.create(submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields}))
+    with asked.new_query(new.query_class, new.sink):
+        asked.queries.create(submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields}))
     return asked.queries.describe(new.name)
 
 

@@ -60,6 +60,7 @@ class Pushed(Answer):
 @routes.post("/streams", status_code=201, openapi_extra=allow(Role.SUBMIT), response_model=StreamAnswer)
 def create(new: NewStream, asked: Asked) -> dict[str, Any]:
     """Declare a stream; the same one may be declared again."""
+    asked.resources.check_source(new.source, asked.principal)
     asked.streams.create(
         new.name,
         new.columns,
@@ -98,6 +99,7 @@ async def rows(
     asked = workspace(request)
     whole = await run_in_threadpool(asked.streams.find, name)
     body = await read_body(request)
+    await run_in_threadpool(asked.admit_push, len(body))
     accepted, rejected = await run_in_threadpool(push, asked, whole, content_type, body, idempotency_key)
     return Pushed(accepted=accepted, rejected=rejected)
 

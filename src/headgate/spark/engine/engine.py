@@ -316,8 +316,9 @@ class Engine:
         """Stop a query for good; its results stay."""
         self._owner.ask(m.Stop, name)
 
-    def pause(self, name: str) -> None:
-        self._owner.ask(m.Pause, name)
+    def pause(self, name: str, reason: str = "") -> None:
+        """Let a query take no more tuples until it is resumed; the status and the journal tell the reason."""
+        self._owner.ask(m.Pause, name, reason)
 
     def resume(self, name: str) -> None:
         """Continue a paused or suspended query, after its sink has taken what it refused before."""

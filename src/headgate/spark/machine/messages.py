@@ -92,9 +92,10 @@ class AddQuery(Command):
 
 @dataclass(frozen=True, slots=True)
 class Pause(Command):
-    """Stop a query from taking tuples until it is resumed."""
+    """Stop a query from taking tuples until it is resumed; `reason` says why, if nobody asked for it by name."""
 
     name: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
