@@ -74,6 +74,7 @@ from headgate.spark.store.costs import Costs
 from headgate.spark.store.dead_letters import Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.frame_file import GROUP
+from headgate.spark.store.journal import Entry as JournalEntry
 from headgate.spark.store.journal import Journal
 from headgate.spark.store.log.stream_log import StreamLog
 
@@ -338,6 +339,10 @@ class Engine:
         """The costs measured so far."""
         view: CostView = self._last_costs if self._closed else self._owner.ask(m.DescribeCosts)
         return costs_of(view, self.overview())
+
+    def listen_to_journal(self, tell: Callable[[JournalEntry], object]) -> None:
+        """Call a function with every line of the journal from now on, once it is written; it must not take long."""
+        self._recorder.listeners += (tell,)
 
     def follow(self, name: str, timeout: float | None = None, buffer: int = BUFFER) -> Iterator[pa.Table]:
         """A query's results as they are committed from now on; the iterator of a done query ends at once."""
