@@ -62,12 +62,14 @@ def test_inversions(headgate: Headgate, directory: Path) -> None:
     shown = headgate("why", directory, "--inversions", "--over", "3 s")
     assert shown.exit_code == 0, shown.stderr
     assert (
-        "against background, critical lost 1 s a result in the last 3 s, 889 ms of it to background's runs"
-        in shown.stdout
+        "against background, critical lost 2 s in the last 3 s (1 s a result, 2 results), "
+        "1.778 s of it to background's filters (report: long run)" in shown.stdout
     )
     told = json.loads(headgate("why", directory, "--inversions", "--over", "3 s", "--json").stdout)
     (pair,) = told["inversions"]
     assert sum(pair["causes"].values()) == pytest.approx(pair["lost"])
+    assert sum(share["seconds"] for share in pair["sum"]["to"]) == pytest.approx(pair["sum"]["seconds"])
+    assert pair["sum"]["seconds"] == pytest.approx(pair["lost"] * pair["results"])
     assert "no class answered later" in headgate("why", directory, "--inversions", "--over", "1 s").stdout
 
 

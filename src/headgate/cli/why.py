@@ -22,7 +22,7 @@ EXAMPLES = examples(
     "why fire out/plant",
     "why fire out/plant --at 12.5s",
     "why fire t.jsonl --last --json",
-    'why out/plant --inversions --over "1 min"',
+    'why out/plant --inversions --over "5 min"',
     "why t.jsonl --decision 250",
 )
 
@@ -44,7 +44,10 @@ Inversions = Annotated[
 Over = Annotated[
     str | None,
     typer.Option(
-        "--over", help="With --inversions: the newest so much of the record.", show_default=False, metavar="TIME"
+        "--over",
+        help="With --inversions: the newest so much of the record; the last minute if left out.",
+        show_default=False,
+        metavar="TIME",
     ),
 ]
 Equal = Annotated[bool, typer.Option("--equal", help="With --inversions: equal response times count, too.")]
@@ -116,7 +119,9 @@ def _result(
     explanation = _explained(_explainer(source, policies), query, source, moment, last)
     origin = explanation[0].history.origin
     if as_json:
-        show_json(why_output.as_tree(explanation[1], origin))
+        from headgate.insight.json_trees import explanation_tree
+
+        show_json(explanation_tree(explanation[1], origin))
     else:
         why_output.show_explanation(explanation[1], origin)
 
@@ -139,25 +144,15 @@ def _explainer(source: Path, policies: list[str] | tuple[()]) -> Explainer:
 
 
 def _inversions(source: Path, over: str | None, equal: bool, policies: list[str] | tuple[()], as_json: bool) -> None:
-    from headgate.insight.attribution import inverted_pairs, starving
+    from headgate.insight.inversions import MINUTE, find_inversions, tree
 
-    stretch = None if over is None else read_duration(over, "--over")
+    stretch = MINUTE if over is None else read_duration(over, "--over")
     explainer = _explainer(source, policies)
-    history = explainer.history
-    since = history.began if stretch is None else max(history.began, history.ended - stretch)
-    when = why_output.stretch_text(
-        None if stretch is None or since == history.began else stretch, history.ended - since
-    )
-    pairs = inverted_pairs(explainer, since, history.ended, equal=equal, when=when)
-    waiting = starving(explainer)
+    found = find_inversions(explainer, stretch, equal=equal)
     if as_json:
-        show_json(
-            why_output.inversions_tree(
-                pairs, waiting, since - history.origin, history.ended - history.origin, history.origin
-            )
-        )
+        show_json(tree(found, explainer.history.origin))
     else:
-        why_output.show_inversions(pairs, waiting, when)
+        why_output.show_inversions(found)
 
 
 def _decision(source: Path, number: int, policies: list[str] | tuple[()], as_json: bool) -> None:
@@ -178,7 +173,7 @@ def _replayed(trace: Path, number: int, policies: list[str] | tuple[()]) -> Why:
 
 
 def _recorded(directory: Path, number: int) -> Why:
-    runs = read_source(directory).runs
+    runs = read_source(directory).runs_so_far()
     found = next((run.why for run in runs if run.decision == number and run.why is not None), None)
     if found is None:
         first, last = min(run.decision for run in runs), max(run.decision for run in runs)

@@ -115,8 +115,8 @@ class Runs:
                 self._ask_again_at = run.until
                 self._context.call_at(run.until, self._ask_again)
             return False
-        self._history.began(run)
         active_run = self.active_runs[slot] = ActiveRun.of(run, self._context.lives)
+        self._history.began(active_run)
         for life in active_run.members:
             life.under_way += 1
         self._next_step(active_run)
