@@ -41,6 +41,7 @@ class Commands:
         self._repositioning, self._starting, self._policy_changes = repositioning, starting, policy_changes
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.AddQuery: starting.add,
+            m.CheckNewQuery: starting.check_new,
             m.Pause: self._pause,
             m.Resume: self._resume,
             m.Replace: self._replace,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from math import inf
 from typing import Any
 
@@ -103,6 +104,7 @@ class Delivery:
         if answer.error is None:
             if outbox.sink != LETTERS:
                 self.note_delivery(outbox)
+                self._count(outbox)
             outbox.delivered()
             self.pump(outbox)
             life = self._life(outbox)
@@ -116,6 +118,13 @@ class Delivery:
         if not outbox.in_delivery:
             outbox.at_once = False
         self._close_if_empty(outbox)
+
+    def _count(self, outbox: Outbox) -> None:
+        """Count how long results waited for their sink; those of a query that is gone belong to no class."""
+        if (life := self._context.lives.get(outbox.query)) is not None:
+            counts = self._context.counters.of(life)
+            for _, _, _, since in islice(outbox.waiting, outbox.in_delivery):
+                counts.sink_seconds.add(max(0.0, self._context.now - since))
 
     def _suspend(self, life: Life, outbox: Outbox) -> None:
         """Suspend a query whose sink failed; if its state is transient, once it is settled and if the error remains."""
