@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +11,43 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.server.http_client import Http
 
+from headgate.model import HeadgateError
 from headgate.server.access.open import OpenAccess
+from headgate.server.access.resources import Resources
 from headgate.server.app import create_app
 from headgate.server.guard import Access
 from headgate.server.hosting import EngineHost
 from headgate.server.serving import Server
-from headgate.server.settings import Address, Limits
+from headgate.server.settings import TLS, Address, Limits
+from headgate.server.workspace.quotas import Quotas
 from headgate.spark.session import Session
+
+EVERYTHING = Resources(paths=(Path("/"),), tables=("*",))  # tests of other things than access use any file
+
+
+def no_engine() -> EngineHost:
+    """A host whose engine never starts: whatever needs it is answered with 503."""
+
+    def refuse(tell: object) -> Session:
+        raise HeadgateError("there is no engine in this test")
+
+    return EngineHost(refuse)
 
 
 @contextmanager
-def serving(host: EngineHost, access: Access, limits: Limits) -> Iterator[Http]:
+def serving(
+    host: EngineHost,
+    access: Access,
+    limits: Limits,
+    *,
+    quotas: Quotas | None = None,
+    resources: Resources = EVERYTHING,
+    tls: TLS | None = None,
+    hosts: Sequence[str] = (),
+) -> Iterator[Http]:
     """Run a server in a thread of this process, at a port that is free."""
-    server = Server(create_app(host, access), Address("127.0.0.1", 0), limits)
+    app = create_app(host, access, quotas, resources)
+    server = Server(app, Address("127.0.0.1", 0), limits, tls, hosts)
     over = threading.Event()
     thread = threading.Thread(target=server.run, args=(over.is_set,), daemon=True)
     thread.start()
@@ -50,12 +74,19 @@ class Serve:
         return self.stack.enter_context(self.once(**settings))
 
     def once(
-        self, access: Access | None = None, limits: Limits | None = None, directory: Path | None = None, **settings: Any
+        self,
+        access: Access | None = None,
+        limits: Limits | None = None,
+        directory: Path | None = None,
+        quotas: Quotas | None = None,
+        resources: Resources = EVERYTHING,
+        **settings: Any,
     ) -> AbstractContextManager[Http]:
         """A server that runs as long as its context."""
         place = directory or self.folders.mktemp("served") / "data"
         host = EngineHost(lambda tell: Session(spark=self.spark, directory=place, **settings))
-        return serving(host, access or OpenAccess(), limits or Limits())
+        access, limits = access or OpenAccess(), limits or Limits()
+        return serving(host, access, limits, quotas=quotas, resources=resources)
 
 
 @pytest.fixture(scope="module")

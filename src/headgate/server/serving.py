@@ -4,45 +4,55 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
 import uvicorn
 import uvloop
 from fastapi import FastAPI
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from headgate.model import HeadgateError
-from headgate.server.event_stream import ABORT, Ending
+from headgate.server.event_stream import Ending
+from headgate.server.front import Front
+from headgate.server.hosts import Hosts
+from headgate.server.protocol import protocol
 from headgate.server.settings import TLS, Address, Limits
 
+BACKLOG = 1024
 CLOSING = 2  # seconds that requests under way get when the server ends
 
 
 class Server:
     """An application on a socket. `run` returns when `ended` says so, or after `stop`."""
 
-    def __init__(self, app: FastAPI, address: Address, limits: Limits, tls: TLS | None = None) -> None:
+    def __init__(
+        self,
+        app: FastAPI,
+        address: Address,
+        limits: Limits,
+        tls: TLS | None = None,
+        allowed_hosts: Iterable[str] = (),
+    ) -> None:
         self.limits = limits
+        context = None if tls is None else tls.context()
         self._ending: Ending = app.state.ending
         self._stopped = False
         self._socket = _listening(address)
         self.address = Address(address.host, int(self._socket.getsockname()[1]))
+        hosts = Hosts.of(self.address, allowed_hosts)
         config = uvicorn.Config(
-            app,
+            Front(app, hosts, limits, secure=tls is not None),
             loop="none",
-            http=_Protocol,
+            http=protocol(limits),
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
             date_header=True,
-            limit_concurrency=limits.connections,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=CLOSING,
-            ssl_certfile=None if tls is None else tls.certificate,
-            ssl_keyfile=None if tls is None else tls.key,
+            ssl_context_factory=None if context is None else lambda config, default: context,
         )
         self._server = _Quiet(config)
 
@@ -64,14 +74,6 @@ class Server:
         self._stopped = True
 
 
-class _Protocol(HttpToolsProtocol):
-    """Lets an answer close its connection at once, if whom it is for takes nothing."""
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self.scope["extensions"] = {ABORT: {"now": self.transport.abort}}
-
-
 class _Quiet(uvicorn.Server):
     """Leaves signals to the command line."""
 
@@ -86,6 +88,7 @@ def _listening(address: Address) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((address.host, address.port))
+        listening.listen(BACKLOG)  # already now: who connects before `run` waits, and is not refused
     except OSError as error:
         listening.close()
         raise HeadgateError(

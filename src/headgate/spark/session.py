@@ -360,15 +360,50 @@ class Session:
         >>> where = hg.query("where", "SELECT r.temp, h.hall FROM readings r JOIN halls h ON r.machine = h.machine")
         >>> colours = hg.query("colours", "SELECT n, colour FROM drawn WHERE n > 3", since="start")
         """
-        arguments.name(name, "query")
         arguments.function(callback, "callback")
+        query = self.declared(
+            name,
+            sql,
+            query_class=query_class,
+            sink=sink,
+            qos=qos,
+            since=since,
+            once=once,
+            start=start,
+            end=end,
+            lag=lag,
+            target=target,
+        )
+        if callback is not None:
+            query = replace(query, sink="callback")
+        if query_class is None:  # last, since it may create the class
+            query = replace(query, query_class=self._default_class())
+        return self.add_query(query, callback=callback)
+
+    def declared(
+        self,
+        name: str,
+        sql: str,
+        *,
+        query_class: str | None = None,
+        sink: str = "parquet",
+        qos: Sequence[Sequence[float]] | None = None,
+        since: str = "now",
+        once: bool = False,
+        start: float | str = 0.0,
+        end: float | str = inf,
+        lag: str | None = None,
+        target: str | float | None = None,
+    ) -> Query:
+        """What the arguments of `query` say, checked as far as that needs no Spark; its class is "" if none is said."""
+        arguments.name(name, "query")
         first, last = arguments.start_and_end(start, end)
         one_time = arguments.flag(once, "once")
         with located("since"):
             text(since, "now")
         with located("sink"):
             text(sink, "parquet")
-        query = Query(
+        return Query(
             name=name,
             query_class="" if query_class is None else self._class(query_class),
             plan=self.plan_for(name, sql),
@@ -376,15 +411,12 @@ class Session:
             qos=arguments.quality(qos),
             start=first,
             end=last,
-            sink="callback" if callback is not None else sink,
+            sink=sink,
             since="start" if one_time else since,
             once=one_time,
             lag=arguments.optional_text(lag, "lag", "skip, tuples=100000"),
             target=arguments.target(target),
         )
-        if query_class is None:  # last, since it may create the class
-            query = replace(query, query_class=self._default_class())
-        return self.add_query(query, callback=callback)
 
     @gated
     def add_query(self, query: Query, *, callback: Callable[[pa.Table], object] | None = None) -> Handle:

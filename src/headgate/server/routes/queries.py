@@ -118,7 +118,8 @@ class QueryList(Answer):
 )
 def create(new: NewQuery, asked: Asked, response: Response) -> dict[str, Any]:
     """Start a query."""
-    asked.queries.create(submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields}))
+    with asked.new_query(new.query_class, new.sink):
+        asked.queries.create(submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields}))
     asked.host.changed()
     return _described(asked, new.name, response)
 

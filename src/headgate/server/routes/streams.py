@@ -146,6 +146,7 @@ class Replayed(Answer):
 )
 def create(new: NewStream, asked: Asked, response: Response) -> dict[str, Any]:
     """Declare a stream; the same one may be declared again."""
+    asked.resources.check_source(new.source, asked.principal)
     asked.streams.create(
         new.name,
         new.columns,
@@ -199,6 +200,7 @@ async def rows(
     asked = workspace(request)
     whole = await run_in_threadpool(asked.streams.find, name)
     body = await read_body(request)
+    await run_in_threadpool(asked.admit_push, len(body))
     accepted, rejected = await run_in_threadpool(push, asked, whole, content_type, body, idempotency_key)
     return Pushed(accepted=accepted, rejected=rejected)
 

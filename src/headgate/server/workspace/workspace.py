@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
 
+from headgate.server.access.resources import Resources
 from headgate.server.access.roles import Principal
+from headgate.server.access.tenants import ALL_CLASSES, TenantLimits
 from headgate.server.hosting import EngineHost
 from headgate.server.workspace.classes import Classes
 from headgate.server.workspace.letters import Letters
 from headgate.server.workspace.names import Names
 from headgate.server.workspace.queries import Queries
+from headgate.server.workspace.quotas import Quotas
 from headgate.server.workspace.results import Results, results_of
 from headgate.server.workspace.status import status_json
 from headgate.server.workspace.streams import Streams
@@ -21,9 +25,17 @@ from headgate.spark.session import Session
 class Workspace:
     """Streams, queries, classes and numbers of one tenant, or of all."""
 
-    def __init__(self, host: EngineHost, principal: Principal) -> None:
+    def __init__(
+        self,
+        host: EngineHost,
+        principal: Principal,
+        quotas: Quotas | None = None,
+        resources: Resources | None = None,
+    ) -> None:
         self.host, self.principal = host, principal
         self.names = Names(principal.tenant)
+        self.quotas = quotas or Quotas(lambda tenant: TenantLimits(classes=(ALL_CLASSES,)))
+        self.resources = resources or Resources()
 
     @property
     def session(self) -> Session:
@@ -40,7 +52,22 @@ class Workspace:
 
     @cached_property
     def classes(self) -> Classes:
-        return Classes(self.host, self.names)
+        limits = self.quotas.limits(self.names.tenant)
+        return Classes(self.host, self.names, None if limits is None else limits.allowed)
+
+    def limits_json(self) -> dict[str, Any] | None:
+        """What the tenant may use; None without one."""
+        limits = self.quotas.limits(self.names.tenant)
+        return None if limits is None else limits.to_json()
+
+    def admit_push(self, size: int) -> None:
+        """Refuse a push of so many bytes if it goes beyond a limit of the tenant."""
+        self.quotas.push(self.session, self.names.tenant, size)
+
+    def new_query(self, query_class: str | None, sink: str) -> AbstractContextManager[None]:
+        """Around the creation of a query: refuses what this principal may not use, and one too many."""
+        self.resources.check_sink(sink, self.principal)
+        return self.quotas.new_query(self.session, self.names.tenant, query_class, sink)
 
     @cached_property
     def tables(self) -> Tables:

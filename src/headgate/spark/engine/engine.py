@@ -61,6 +61,7 @@ from headgate.spark.machine.cost_views import CostView
 from headgate.spark.machine.definitions import STREAMS
 from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.machine.machine import Machine
+from headgate.spark.machine.plan_views import CheckedPlan, PlanView
 from headgate.spark.machine.policy_changes import SHORTEST_JOB
 from headgate.spark.machine.tasks import FILES
 from headgate.spark.machine.views import Overview, QueryView
@@ -310,6 +311,15 @@ class Engine:
         lost = (f"{relation('table', name)}, which {why}" for name in tables if (why := self.tables.why_lost(name)))
         return (*callback, *lost)
 
+    def check_query(self, query: Query, query_class: QueryClass | None = None) -> CheckedPlan:
+        """Check a query as `add_query` does, and start nothing; `query_class` is its class if that is not there yet."""
+        _check(query)
+        known = self.overview().classes.get(query.query_class, query_class)
+        if known is not None:
+            check_not_contradicted(query, known)
+        checked: CheckedPlan = self._owner.ask(m.CheckNewQuery, query, query_class)
+        return checked
+
     def replace_query(self, query: Query) -> None:
         """Give a query new SQL; it continues in each stream at the old query's position, as if it had started there."""
         _check(query)
@@ -319,8 +329,9 @@ class Engine:
         """Stop a query for good; its results stay."""
         self._owner.ask(m.Stop, name)
 
-    def pause(self, name: str) -> None:
-        self._owner.ask(m.Pause, name)
+    def pause(self, name: str, reason: str = "") -> None:
+        """Let a query take no more tuples until it is resumed; the status and the journal tell the reason."""
+        self._owner.ask(m.Pause, name, reason)
 
     def resume(self, name: str) -> None:
         """Continue a paused or suspended query, after its sink has taken what it refused before."""
@@ -330,6 +341,16 @@ class Engine:
         """A snapshot of one query."""
         view: QueryView = self._owner.ask(m.Describe, name)
         return view
+
+    def plan_of(self, name: str) -> PlanView:
+        """What was measured of a query's operators, and which queries share its jobs."""
+        view: PlanView = self._owner.ask(m.DescribePlan, name)
+        return view
+
+    @property
+    def scheduling_seconds(self) -> float:
+        """Seconds that the owner thread has taken to decide and to keep its books."""
+        return self._owner.seconds
 
     def overview(self) -> Overview:
         """A snapshot of the engine; after closing, the last one."""

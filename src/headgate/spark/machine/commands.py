@@ -41,6 +41,7 @@ class Commands:
         self._repositioning, self._starting, self._policy_changes = repositioning, starting, policy_changes
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.AddQuery: starting.add,
+            m.CheckNewQuery: starting.check_new,
             m.Pause: self._pause,
             m.Resume: self._resume,
             m.Replace: self._replace,
@@ -91,7 +92,8 @@ class Commands:
         self._scheduling.leave(life)
         life.failures, life.awaits_spark = 0, False
         self._context.write_description(life, life.description(paused=True), written)
-        self._context.change_state(life, QueryState.PAUSED, "paused")  # commands that wait come after the commit
+        # Commands that wait come after the commit.
+        self._context.change_state(life, QueryState.PAUSED, "paused", command.reason)
 
     def _go_back(self, life: Life, former: QueryState, error: str, reason: str) -> None:
         """Return a query to its former state, since a commit says that it is not paused."""

@@ -26,9 +26,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import ConflictError, HeadgateError, unknown
-from headgate.spark.sinks.committed_results import Logged, Portion, portions, read_log, row_count, table_of, tried
+from headgate.spark.sinks.committed_results import Logged, Portion, portions, read_log, table_of, tried
 from headgate.spark.sinks.registry import is_file
-from headgate.spark.sinks.result_files import joined, stored_schema
+from headgate.spark.sinks.result_files import joined, rows_in, stored_schema
 from headgate.spark.store.atomic_files import safe_name
 from headgate.spark.store.commits.records import Output
 from headgate.spark.store.json_lines import from_lines
@@ -114,7 +114,7 @@ def _rows(portion: Portion) -> int:
 
 @lru_cache(FILES_REMEMBERED)
 def _counted(path: Path, *identity: int) -> int:
-    return row_count(path)
+    return rows_in(path)
 
 
 def _cut(portion: Portion, schema: pa.Schema | None, begin: int, end: int) -> pa.Table:
