@@ -106,10 +106,10 @@ def bare(port: int) -> None:
     """The yardstick: FastAPI and uvicorn as the server has them, and nothing but the parser."""
     import uvicorn
     from fastapi import FastAPI, Request
-    from headgate.spark.ingest.parsing.pushed import json_lines_bytes
     from starlette.concurrency import run_in_threadpool
 
     from headgate.model import Stream
+    from headgate.spark.ingest.parsing.pushed import json_lines_bytes
 
     app = FastAPI()
     stream = Stream(name="s", schema=tuple(tuple(column.split()) for column in SCHEMA.split(", ")))  # type: ignore[misc]
