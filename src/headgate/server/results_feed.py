@@ -27,8 +27,8 @@ from headgate.server.workspace.results import Results
 
 ROWS = 2000  # of a batch at most
 KEPT = 4 << 20  # bytes of encoded batches that one feed keeps
-CHECK = 5.0  # seconds without news after which to look whether the query is still there
-PAUSE = 0.05  # seconds between two looks for new rows: what is committed meanwhile is one batch
+CHECK = 5.0  # seconds without news after which to look all the same: a query may have been removed
+PAUSE = 0.05  # seconds from a commit to a look for new rows: what is committed meanwhile is in the same batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class ResultsFeed:
     _bytes: int = 0
     _loading: dict[int, asyncio.Task[Batch | None]] = field(default_factory=dict)
     _looking: asyncio.Task[None] | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     async def begin(self) -> None:
         """Follow the query."""
@@ -64,6 +65,7 @@ class ResultsFeed:
             loop.call_soon_threadsafe(self._wake, commit is None)
 
         self._new = await run_in_threadpool(NewRows, self.results, told)
+        self._later(CHECK)
 
     def end(self) -> None:
         """Nobody listens any more."""
@@ -71,11 +73,27 @@ class ResultsFeed:
             self._new.end()
         if self._looking is not None:
             self._looking.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _wake(self, ended: bool) -> None:
-        self._stale, self._ended = True, self._ended or ended
+        self._ended = self._ended or ended
+        self._later(PAUSE)
+
+    def _later(self, seconds: float) -> None:
+        """Let listeners look in some seconds, unless they do so earlier already."""
+        loop = asyncio.get_running_loop()
+        if self._timer is not None and self._timer.when() <= loop.time() + seconds:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_later(seconds, self._announce)
+
+    def _announce(self) -> None:
+        self._timer, self._stale = None, True
         self._news.set()
         self._news = asyncio.Event()
+        self._later(CHECK)
 
     async def events(self, position: int | None) -> AsyncGenerator[bytes, None]:
         """What one listener gets from a row on; None: from the rows that come from now on."""
@@ -91,16 +109,7 @@ class ResultsFeed:
             if self._over and position >= self._end:
                 yield json_event("end", {"next": self.results.cursor(position)}, self.results.cursor(position))
                 return
-            if not self._stale:
-                await self._wait(news)
-            await asyncio.sleep(PAUSE)
-
-    async def _wait(self, news: asyncio.Event) -> None:
-        """Wait until something is committed, and look now and then all the same: a query may have been removed."""
-        try:
-            await asyncio.wait_for(news.wait(), CHECK)
-        except TimeoutError:
-            self._stale = True
+            await news.wait()
 
     async def _batch(self, position: int) -> Batch | None:
         """The batch at a position; None if there are no rows yet."""
