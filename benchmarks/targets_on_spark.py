@@ -26,6 +26,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headgate.history.history import History
 from headgate.history.ring import read_history
 from headgate.model import Aggregate, Except, Join, Target, walk
 from headgate.spark.jvm.settings import builder
@@ -73,13 +74,18 @@ def faster(workload: Workload, rate: float) -> Workload:
     )
 
 
-def run(spark: SparkSession, case: Case, policy: str, seconds: float) -> ResponseTimes:
-    """The response times of a run, without its first seconds."""
+def run(spark: SparkSession, case: Case, policy: str, seconds: float) -> History:
+    """What was recorded of a run."""
     with tempfile.TemporaryDirectory(prefix="headgate-targets-") as folder:
         directory = Path(folder) / "data"
         with open_workload(case.workload, spark=spark, directory=directory, policy=policy, workers=2, fuse=case.fuse):
             time.sleep(seconds)
-        return recorded_times(latest(read_history(directory), max(1.0, seconds - STARTING)))
+        return read_history(directory)
+
+
+def response_times(history: History) -> ResponseTimes:
+    """The response times of a run, without its first seconds."""
+    return recorded_times(latest(history, history.ended - history.began - STARTING))
 
 
 def judged(times: ResponseTimes, workload: Workload) -> dict[str, dict[str, float]]:
@@ -129,11 +135,12 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=2, help="of each policy")
     parser.add_argument("--compiling", type=float, default=120.0, help="seconds before the first that counts")
     parser.add_argument("--policies", nargs="+", default=list(POLICIES))
+    parser.add_argument("--only", nargs="+", choices=list(cases()), help="only these workloads")
     parser.add_argument("--json", type=Path, help="write everything there")
     options = parser.parse_args()
     spark = builder("local[*]", "targets").config("spark.log.level", "ERROR").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    chosen = cases()
+    chosen = {name: case for name, case in cases().items() if not options.only or name in options.only}
     for case in chosen.values():  # Java compiles what is used often: the first runs are several times slower
         run(spark, case, options.policies[0], options.compiling / len(chosen))
     found: dict[str, Any] = {}
@@ -142,7 +149,7 @@ def main() -> None:
         times = {policy: ResponseTimes() for policy in options.policies}
         for turn in range(options.turns):
             for policy in options.policies[:: -1 if turn % 2 else 1]:
-                times[policy].extend(run(spark, case, policy, options.seconds))
+                times[policy].extend(response_times(run(spark, case, policy, options.seconds)))
         found[name] = {policy: judged(theirs, case.workload) for policy, theirs in times.items()}
         show(name, found[name])
     spark.stop()
