@@ -72,10 +72,13 @@ def serve(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
             directory: Path | None = None,
             quotas: Quotas | None = None,
             resources: Resources = EVERYTHING,
+            hosts: list[EngineHost] | None = None,  # gets the host of the engine
             **settings: Any,
         ) -> Http:
             place = directory or tmp_path_factory.mktemp("served") / "data"
             host = EngineHost(lambda tell: Session(spark=spark, directory=place, **settings))
+            if hosts is not None:
+                hosts.append(host)
             access, limits = access or OpenAccess(), limits or Limits()
             return stack.enter_context(serving(host, access, limits, quotas=quotas, resources=resources))
 
