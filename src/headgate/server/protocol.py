@@ -10,6 +10,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from headgate.server.event_stream import ABORT
 from headgate.server.front import security_headers
 from headgate.server.problems import PROBLEM
 from headgate.server.settings import Limits
@@ -62,6 +63,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.scope["extensions"] = {ABORT: {"now": self.transport.abort}}
         self._in_headers, self._header_bytes = True, self._data
         self._within(self.limits.header_seconds, self._headers_late)
 

@@ -12,6 +12,7 @@ import uvloop
 from fastapi import FastAPI
 
 from headgate.model import HeadgateError
+from headgate.server.event_stream import Ending
 from headgate.server.front import Front
 from headgate.server.hosts import Hosts
 from headgate.server.protocol import protocol
@@ -34,6 +35,8 @@ class Server:
     ) -> None:
         self.limits = limits
         context = None if tls is None else tls.context()
+        self._ending: Ending = app.state.ending
+        self._stopped = False
         self._socket = _listening(address)
         self.address = Address(address.host, int(self._socket.getsockname()[1]))
         hosts = Hosts.of(self.address, allowed_hosts)
@@ -60,14 +63,15 @@ class Server:
 
     async def _run(self, ended: Callable[[], bool]) -> None:
         serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
-        while not ended() and not serving.done():
+        while not (self._stopped or ended() or serving.done()):
             await asyncio.sleep(0.05)
+        self._ending.end()  # streams of events end by themselves, and nobody is cut off
         self._server.should_exit = True
         await serving
 
     def stop(self) -> None:
         """Let `run` return."""
-        self._server.should_exit = True
+        self._stopped = True
 
 
 class _Quiet(uvicorn.Server):

@@ -140,6 +140,22 @@ class DataDirectory:
         """The folder of a query's results."""
         return self.results / safe_name(query)
 
+    def remove_stream(self, name: str) -> None:
+        """Remove the log, dead letters and checkpoint of a stream, durably; what is not there is left out."""
+        at("stream.remove.before")
+        folder, letters, checkpoint = self.stream(name), self.letters(name), self.checkpoint(name)
+        with writing(folder):
+            for path in (letters, *sorted(letters.parent.glob(f"{letters.stem}.taken-*.jsonl"))):
+                disk.unlink(path, missing_ok=True)
+            at("stream.remove.some")
+            for path in (checkpoint, folder):
+                if path.is_dir():
+                    disk.rmtree(path)
+            for parent in {folder.parent, letters.parent, checkpoint.parent}:
+                if parent.is_dir():
+                    sync_folder(parent)
+        at("stream.remove.after")
+
     def check_commits(self) -> None:
         """Refuse a directory that has lost its commit log: an engine writes a commit before its first stream."""
         streams = self.path / "streams"
