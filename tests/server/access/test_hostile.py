@@ -15,7 +15,7 @@ from headgate.server.access.resources import Resources
 
 @pytest.fixture(scope="module")
 def attacked(serve: Callable[..., Http]) -> Http:
-    """A server that is open to everybody, as an operator without a tenant can do most; nothing of the machine is allowed."""
+    """A server that is open: an operator without a tenant can do most. Nothing of the machine is allowed."""
     http = serve(resources=Resources())
     assert http.post("/v1/streams", {"name": "target", "schema": "id bigint"}).status == 201
     return http
