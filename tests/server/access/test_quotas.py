@@ -67,7 +67,7 @@ def shared(serve: Callable[..., Http], tmp_path_factory: pytest.TempPathFactory)
         )
     }
     hosts: list[EngineHost] = []
-    http = serve(Access(tokens), directory=directory, quotas=quotas, hosts=hosts)
+    http = serve(access=Access(tokens), directory=directory, quotas=quotas, hosts=hosts)
     who = {name: Http(http.port, {"Authorization": f"Bearer {text}"}) for name, text in texts.items()}
     for made in ("normal", "critical"):
         assert who["boss"].post("/v1/classes", {"name": made, "priority": 5}).status == 201

@@ -43,7 +43,7 @@ class Tenants:
 def tenants(serve: Callable[..., Http], tmp_path_factory: pytest.TempPathFactory) -> Tenants:
     directory = tmp_path_factory.mktemp("apart") / "data"
     tokens = TokenFile(directory)
-    http = serve(Access(tokens), directory=directory)
+    http = serve(access=Access(tokens), directory=directory)
 
     def asking(name: str, role: Role, tenant: str) -> Http:
         return Http(http.port, {"Authorization": f"Bearer {tokens.add(name, role, tenant)[1]}"})
