@@ -12,7 +12,7 @@ import pytest
 from tests.server.conftest import Serve
 from tests.server.http_client import Event, Http, until
 
-from headgate.server.workspace.results import json_rows
+from headgate.server.json_rows import json_rows
 from headgate.spark.store.json_lines import line
 
 
@@ -204,6 +204,7 @@ def test_the_quick_way_writes_the_same_json() -> None:
         pa.table({"f": [float("nan"), float("inf")]}),
         pa.table({"l": [[1, 2], None], "s": [{"x": 1.5}, None], "b": [b"\x00", None]}),
         pa.table({"a": pa.array([], pa.int64())}),
+        pa.table({'100 % "x"\n': [1, 2], "%s": [True, False]}),
     ]
     for table in tables:
         assert json_rows(table) == [line(row) for row in table.to_pylist()]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyarrow as pa
 import pytest
+from tests.server.conftest import Serve
 from tests.server.http_client import Http, until
 
 
@@ -133,3 +137,49 @@ def test_a_finished_stream_takes_windows_to_their_end(http: Http) -> None:
     assert http.get("/v1/streams/s_windows").json["finished"] is True
     found = until(lambda: http.get("/v1/queries/s.windows/results"), lambda reply: bool(reply.json["rows"]))
     assert found.json["rows"] == [{"n": 2}]
+
+
+def test_rows_as_csv_and_as_an_arrow_stream(http: Http) -> None:
+    http.post("/v1/streams", {"name": "s.kinds", "schema": "id bigint, v double"})
+    csv = http.post("/v1/streams/s.kinds/rows", "id,v\n1,0.5\nx,1\n", kind="text/csv; charset=utf-8")
+    assert csv.json == {"accepted": 1, "rejected": 1}
+    target = pa.BufferOutputStream()
+    table = pa.table({"id": [2, 3], "v": [1.5, None]})
+    with pa.ipc.new_stream(target, table.schema) as stream:
+        stream.write_table(table)
+    data = target.getvalue().to_pybytes()
+    arrow = http.post("/v1/streams/s.kinds/rows", data, kind="application/vnd.apache.arrow.stream")
+    assert arrow.json == {"accepted": 2, "rejected": 0}
+    rows = http.get("/v1/streams/s.kinds/sample").json["rows"]
+    assert [row["row"] for row in rows] == [{"id": 1, "v": 0.5}, {"id": 2, "v": 1.5}, {"id": 3, "v": None}]
+    broken = http.post("/v1/streams/s.kinds/rows", data[:40], kind="application/vnd.apache.arrow.stream")
+    assert (broken.status, broken.json["title"]) == (422, "Unprocessable Entity")
+
+
+def test_a_push_with_a_key_counts_once_also_after_a_restart(
+    serve: Serve, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    directory = tmp_path_factory.mktemp("pushed") / "data"
+    rows: list[dict[str, Any]] = [{"id": 1}, {"id": "x"}, {"id": 2}]
+    key = {"Idempotency-Key": "batch-1"}
+    with serve.once(directory=directory) as http:
+        http.post("/v1/streams", {"name": "s", "schema": "id bigint"})
+        for _ in range(2):
+            assert http.lines("s", rows, headers=key).json == {"accepted": 2, "rejected": 1}
+        assert http.lines("s", [{"id": 3}], headers=key).status == 422
+    with serve.once(directory=directory) as http:
+        assert http.lines("s", rows, headers=key).json == {"accepted": 2, "rejected": 1}
+        stream = http.get("/v1/streams/s").json
+        assert (stream["tuples"], stream["dead_letters"]) == (2, 1)
+
+
+def test_a_stream_that_takes_nothing_more_says_what_to_do(http: Http) -> None:
+    http.post("/v1/streams", {"name": "s_full", "schema": "id bigint"})
+    http.post("/v1/queries", {"name": "s.full", "sql": "SELECT id FROM s_full", "lag": "wait, tuples=2"})
+    http.post("/v1/queries/s.full/pause")
+    http.lines("s_full", [{"id": number} for number in range(5)])
+    refused = http.lines("s_full", [{"id": 6}])
+    assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+    assert "s.full" in refused.json["detail"]
+    http.post("/v1/queries/s.full/resume")
+    assert until(lambda: http.lines("s_full", [{"id": 6}]), lambda reply: reply.status == 200)

@@ -1,19 +1,19 @@
 """Results of queries as server-sent events: one feed for each query that somebody listens to, whatever the number.
 
-A listener has nothing but a position, the number of its next row. What comes there is a *batch*: some rows, read by
-number and encoded as one event, whose `id` is the cursor after its last row. Batches are kept while they are new, so
-that of all listeners at the same place only the first one reads and encodes. Batches end where all committed rows end,
-and at multiples of `ROWS`, so that listeners who began at different rows soon share them.
+A listener has nothing but a position, the number of its next row. What comes there is a *batch*: some rows, encoded as
+one event, whose `id` is the cursor after its last row. Batches are kept while they are new, so that of all listeners at
+the same place only the first one reads and encodes. Batches end where all committed rows end, and at multiples of
+`ROWS`, so that listeners who began at different rows soon share them.
 
-The feed is told by the engine when rows are durable, and wakes its listeners. A slow listener needs nothing of the
-feed: it reads where it is, from files if need be.
+The feed follows the query, so that new rows are in memory, and wakes its listeners when some are durable. A slow
+listener needs nothing of the feed: it reads where it is, from files if need be.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -21,9 +21,11 @@ from starlette.concurrency import run_in_threadpool
 
 from headgate.model import HeadgateError
 from headgate.server.event_stream import event, json_event
+from headgate.server.json_rows import json_rows
+from headgate.server.workspace.new_rows import NewRows
 from headgate.server.workspace.results import Results
 
-ROWS = 500  # of a batch at most
+ROWS = 2000  # of a batch at most
 KEPT = 4 << 20  # bytes of encoded batches that one feed keeps
 CHECK = 5.0  # seconds without news after which to look whether the query is still there
 PAUSE = 0.05  # seconds between two looks for new rows: what is committed meanwhile is one batch
@@ -43,7 +45,9 @@ class ResultsFeed:
 
     results: Results
     listeners: int = 0
-    _end: int = -1  # rows that are known to be committed; -1: unknown
+    _new: NewRows | None = None
+    _end: int = 0  # rows that are known to be committed
+    _ended: bool = False  # the engine has told that no more will come, unless it was stopped or begun again
     _over: bool = False  # no more will come
     _stale: bool = True  # something was committed since the last look
     _news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -51,26 +55,25 @@ class ResultsFeed:
     _bytes: int = 0
     _loading: dict[int, asyncio.Task[Batch | None]] = field(default_factory=dict)
     _looking: asyncio.Task[None] | None = None
-    _stop: Callable[[], None] | None = None
 
     async def begin(self) -> None:
-        """Let the engine tell when there is something new."""
+        """Follow the query."""
         loop = asyncio.get_running_loop()
 
         def told(commit: int | None) -> None:  # in the thread that commits
-            loop.call_soon_threadsafe(self._wake)
+            loop.call_soon_threadsafe(self._wake, commit is None)
 
-        self._stop = await run_in_threadpool(self.results.tell, told)
+        self._new = await run_in_threadpool(NewRows, self.results, told)
 
     def end(self) -> None:
         """Nobody listens any more."""
-        if self._stop is not None:
-            self._stop()
+        if self._new is not None:
+            self._new.end()
         if self._looking is not None:
             self._looking.cancel()
 
-    def _wake(self) -> None:
-        self._stale = True
+    def _wake(self, ended: bool) -> None:
+        self._stale, self._ended = True, self._ended or ended
         self._news.set()
         self._news = asyncio.Event()
 
@@ -101,10 +104,10 @@ class ResultsFeed:
 
     async def _batch(self, position: int) -> Batch | None:
         """The batch at a position; None if there are no rows yet."""
+        if position not in self._batches and (self._stale or position > self._end):
+            await self._look()
         if (kept := self._batches.get(position)) is not None:
             return kept
-        if self._stale or position > self._end:
-            await self._look()
         if position >= self._end:
             return None
         task = self._loading.get(position)
@@ -121,22 +124,36 @@ class ResultsFeed:
 
     async def _looked(self) -> None:
         self._stale = False
-        over = await run_in_threadpool(self.results.over)  # before rows are counted: what it committed is among them
-        self._end = await run_in_threadpool(self.results.count)
-        self._over = over and not self._stale
+        before = self._end
+        end, over, batch = await run_in_threadpool(self._found, before)
+        self._end, self._over = end, over and not self._stale
+        if batch is not None:
+            self._keep(before, batch)
+
+    def _found(self, before: int) -> tuple[int, bool, Batch | None]:
+        """How many rows there are, whether that was all, and the batch for those who have had all until now."""
+        assert self._new is not None
+        asks = not self._new.take() or self._ended
+        over = asks and self.results.over() and not self._new.take()
+        end = self._new.end_row
+        return end, over, self._encoded(before, end) if end > before >= self._new.first_row else None
 
     async def _load(self, position: int) -> Batch | None:
-        limit = min(ROWS - position % ROWS, self._end - position)
-        batch = await run_in_threadpool(self._encoded, position, limit)
+        batch = await run_in_threadpool(self._encoded, position, self._end)
         if batch is not None:
             self._keep(position, batch)
         return batch
 
-    def _encoded(self, position: int, limit: int) -> Batch | None:
-        rows, after = self.results.rows(position, limit)
-        if after == position:
+    def _encoded(self, position: int, end: int) -> Batch | None:
+        assert self._new is not None
+        limit = min(ROWS - position % ROWS, end - position)
+        table = self._new.rows(position, limit)
+        if table is None:
+            table, _ = self.results.read(position, limit)
+        if not table.num_rows:
             return None
-        return Batch(event("rows", f'{{"rows":[{",".join(rows)}]}}', self.results.cursor(after)), after)
+        after = position + table.num_rows
+        return Batch(event("rows", f'{{"rows":[{",".join(json_rows(table))}]}}', self.results.cursor(after)), after)
 
     def _keep(self, position: int, batch: Batch) -> None:
         self._batches[position] = batch

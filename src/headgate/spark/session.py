@@ -558,6 +558,7 @@ class Session:
     ) -> Pushed:
         """Append rows to a stream as `append` does, once even if it is repeated, and tell what became of them.
 
+        * `stream`: the stream's name.
         * `rows`: as for `append`, or a pair of an Arrow table and a list of (text, reason): records that are no rows,
           as the parsers of `headgate.spark.ingest.parsing.pushed` give them.
         * `batch`: an id of your own. A push whose id the stream remembers changes nothing, also after a crash. A stream

@@ -67,7 +67,7 @@ def _arrow(table: pa.Table) -> bytes:
 @routes.get(
     "/queries/{name}/results/stream",
     openapi_extra=allow(Role.VIEW),
-    response_class=EventStream,
+    response_class=Response,
     responses=EVENTS,
 )
 async def stream(

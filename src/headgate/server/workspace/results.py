@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
-import json
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from headgate.model import ConflictError, HeadgateError, check_name
 from headgate.server.hosting import EngineHost
+from headgate.server.json_rows import json_rows
 from headgate.server.paging import cursor, row_position
 from headgate.server.workspace.names import Names
 from headgate.spark.session import Session
 from headgate.spark.sinks.registry import is_file
 from headgate.spark.store.atomic_files import safe_name
-from headgate.spark.store.json_lines import line
 
 ENDED = ("done", "stopped")  # states after which no results come
 
@@ -63,14 +59,18 @@ class Results:
         table, after = self.read(first, limit)
         return json_rows(table), after
 
-    def count(self) -> int:
-        """How many rows are committed."""
+    def position(self) -> tuple[int, int]:
+        """The newest durable commit, and how many rows there are up to it."""
         try:
-            return self.session.engine.position(self.whole)[1]
+            return self.session.engine.position(self.whole)
         except HeadgateError:
             if self.whole in self.host.snapshot().queries or _kept(self.host, self.whole):
                 raise
-            return 0  # it was removed before it had results
+            return 0, 0  # it was removed before it had results
+
+    def count(self) -> int:
+        """How many rows are committed."""
+        return self.position()[1]
 
     def over(self) -> bool:
         """Whether no more will come: the query has ended, or was removed."""
@@ -80,10 +80,6 @@ class Results:
         self.host.changed()  # what a snapshot says may be some moments old
         numbers = self.host.snapshot().queries.get(self.whole)
         return numbers is None or numbers.view.state in ENDED
-
-    def tell(self, told: Callable[[int | None], object]) -> Callable[[], None]:
-        """Call a function after each commit with results; gives a function that ends that."""
-        return self.session.engine.followers.tell(self.whole, told)
 
     def _schema(self) -> pa.Schema | None:
         numbers = self.host.snapshot().queries.get(self.whole)
@@ -112,29 +108,3 @@ def _kept(host: EngineHost, whole: str) -> bool:
     except HeadgateError:
         return False
     return (host.session().directory / "results" / safe_name(whole)).is_dir()
-
-
-def json_rows(table: pa.Table) -> list[str]:
-    """Each row as JSON, as `store.json_lines.line` writes it, in less time for the usual types.
-
-    >>> json_rows(pa.table({"a": [1, None], "b": [0.5, 2.0]}))
-    ['{"a":1,"b":0.5}', '{"a":null,"b":2.0}']
-    """
-    encode = _encode if all(map(_usual, table.columns)) else line
-    return [encode(row) for row in table.to_pylist()]
-
-
-def _usual(column: pa.ChunkedArray) -> bool:
-    """Whether JSON has the values of a column, or they are dates and times."""
-    kind = column.type
-    if pa.types.is_floating(kind):
-        return pc.all(pc.is_finite(column)).as_py() is not False
-    tests = ("integer", "boolean", "string", "large_string", "timestamp", "date")
-    return any(getattr(pa.types, f"is_{test}")(kind) for test in tests)
-
-
-def _iso(value: datetime.date) -> str:
-    return value.isoformat()
-
-
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_iso).encode

@@ -99,7 +99,7 @@ class Followers:
 
     def follow(self, query: str, timeout: float | None = None, buffer: int = BUFFER) -> Iterator[pa.Table]:
         """The results that are committed from now on, until the query ends or none has come for `timeout` seconds."""
-        return _read(self._new_inbox(query, buffer), timeout)
+        return _read(self.inbox(query, buffer), timeout)
 
     def follow_commits(
         self, query: str, timeout: float | None = None, buffer: int = BUFFER
@@ -108,9 +108,10 @@ class Followers:
 
         `result_ranges` says how to read everything before and go on with this, without a gap and without a double.
         """
-        return _read_commits(self._new_inbox(query, buffer), timeout)
+        return _read_commits(self.inbox(query, buffer), timeout)
 
-    def _new_inbox(self, query: str, buffer: int) -> Inbox:
+    def inbox(self, query: str, buffer: int = BUFFER) -> Inbox:
+        """A new inbox, which gets what is committed from now on as long as somebody holds it."""
         inbox = Inbox(query, buffer)
         with self._lock:
             if self._closed:
