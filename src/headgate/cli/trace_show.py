@@ -130,7 +130,10 @@ def _show(explainer: Explainer, stretch: tuple[float, float], as_json: bool) -> 
         show(Text(f"{began}{unfinished_text([run], history.until is not None)}"))
     show(Text(""))
     ordered = {name: classes[name] for name in explainer.classes.ordered() if name in classes}
-    show(_parts_table(ordered, "class"), Text(""), _parts_table(queries, "query"))
+    if queries:
+        show(_parts_table(ordered, "class"), Text(""), _parts_table(queries, "query"))
+    else:
+        show(Text("there were no results"))
     _show_waits(waits, pairs, origin)
 
 

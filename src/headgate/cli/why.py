@@ -92,7 +92,7 @@ def why(
         if said and not inversions:
             raise HeadgateError(f"{name} belongs to --inversions", hint="add --inversions, or leave it out")
     if decision is not None:
-        _decision(_only(query, source, "--decision"), decision, policy or (), as_json)
+        _decision(_only(query, source, f"--decision {decision}"), decision, policy or (), as_json)
     elif inversions:
         _inversions(_only(query, source, "--inversions"), over, equal, policy or (), as_json)
     else:
@@ -102,8 +102,9 @@ def why(
 def _only(path: str, other: Path | None, option: str) -> Path:
     """The directory or trace, which stands alone."""
     if other is not None:
+        query, source = (other, path) if Path(path).exists() and not other.exists() else (path, other)
         raise HeadgateError(
-            f"{option} asks about no query, found '{path}'", hint=f"write headgate why {other} {option}"
+            f"{option.split()[0]} asks about no query, found '{query}'", hint=f"write headgate why {source} {option}"
         )
     return Path(path)
 

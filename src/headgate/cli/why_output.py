@@ -46,6 +46,8 @@ def show_explanation(told: Explanation, origin: float) -> None:
         show(Text(""), _delays(told, origin))
     if told.run is not None and told.run.error:
         note(f"its run failed: {told.run.error}")
+    if not told.scheduled:
+        note(f"{told.query} was stopped or is paused: this is of the time before")
     show(Text(""), Text(f"{told.query} {told.sentence}"))
 
 
@@ -175,7 +177,7 @@ def number_text(name: str, numbers: Mapping[str, float]) -> str:
 def moment(seconds: float) -> str:
     """A time since the driver began.
 
-    >>> moment(12.3456)
-    '12.346 s'
+    >>> moment(12.3456), moment(-2.5)
+    ('12.346 s', '2.5 s before the start')
     """
-    return f"{seconds:.3f} s"
+    return f"{seconds:.3f} s" if seconds > -0.0005 else f"{duration(-seconds)} before the start"

@@ -75,7 +75,7 @@ def from_line(line: str | bytes) -> Record:
     """The record of a line.
 
     >>> from_line(to_lines(Delivery(12.4, "fire", 31)))
-    Delivery(at=12.4, query='fire', commit=31)
+    Delivery(at=12.4, query='fire', commit=31, seconds=None, size=None)
     """
     try:
         return _record(line, {})
@@ -127,6 +127,7 @@ def _record(line: str | bytes, decisions: Mapping[int, bytes]) -> Record:
 
 
 def _run(plain: dict[str, Any]) -> RunRecord:
+    _numbers(plain, "tuples", "oldest", "began", "evaluated", "ended")
     plain["answers"] = {query: Answer(**answer) for query, answer in plain.get("answers", {}).items()}
     for name in ("takes", "operators"):
         plain[name] = tuple(map(tuple, plain.get(name, ())))
@@ -135,13 +136,26 @@ def _run(plain: dict[str, Any]) -> RunRecord:
 
 
 def _start(plain: dict[str, Any]) -> RunStart:
+    _numbers(plain, "tuples", "oldest", "began")
     plain["takes"] = tuple(map(tuple, plain.get("takes", ())))
     plain["queries"] = tuple(plain["queries"])
     return RunStart(**plain)
 
 
 def _arrivals(plain: dict[str, Any]) -> Arrivals:
-    return Arrivals(plain["at"], plain["stream"], tuple((arrival, count) for arrival, count in plain["chunks"]))
+    return Arrivals(
+        plain["at"], plain["stream"], tuple((arrival + 0.0, count + 0) for arrival, count in plain["chunks"])
+    )
+
+
+def _delivery(plain: dict[str, Any]) -> Delivery:
+    _numbers(plain, "at", "commit")
+    return Delivery(**plain)
+
+
+def _numbers(plain: dict[str, Any], *names: str) -> None:
+    """Refuse a line in which something else is where numbers should be: files are damaged now and then."""
+    sum([plain[name] for name in names])
 
 
 def _setting(plain: dict[str, Any]) -> Setting:
@@ -154,5 +168,6 @@ _MAKE: dict[str, Callable[[dict[str, Any]], Record]] = {
     "run": _run,
     "start": _start,
     "arrivals": _arrivals,
+    "delivery": _delivery,
     "setting": _setting,
 }

@@ -127,6 +127,8 @@ class Delivery:
     at: float
     query: str
     commit: int
+    seconds: float | None = None  # that the sink took for it; None: not recorded
+    size: int | None = None  # bytes
 
 
 @dataclass(frozen=True, slots=True)

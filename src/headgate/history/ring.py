@@ -128,6 +128,12 @@ def read_history(directory: str | Path) -> History:
     chosen = next((start for start in reversed(readable) if start.has_runs), readable[-1] if readable else _Start())
     with _without_collections():
         history = History.of([*chosen.settings, *from_lines(chosen.lines)])
+    if chosen.lines and not (history.settings or history.runs or history.under_way):
+        raise HeadgateError(
+            "the history here cannot be read: no line of it is whole",
+            where=str(directory),
+            hint=f"remove the folder {FOLDER} in it; nothing else is lost with it",
+        )
     if starts and chosen is starts[-1] and _is_written(files[-1]):
         history.until = time.time()
     return history

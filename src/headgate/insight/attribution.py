@@ -27,6 +27,7 @@ STARVES = 2.0  # a query that waits longer than so many times its slowest result
 
 _CLEAR = {  # whom a loss goes to that is not a run's doing; that says the cause, too
     Cause.WINDOW: "waiting for its windows",
+    Cause.AWAY: "pauses of its queries",
     Cause.OWN_RUN: "its own runs",
     Cause.COMMIT: "its commits",
     Cause.SINK: "its sinks",
@@ -144,7 +145,15 @@ def _by_runs(explainer: Explainer, above: str, late: Sequence[Result]) -> Iterat
     tuples = _tuples(explainer.runs)
     for query in sorted({result.query for result in late}):
         lives = [(result.moments, result.count) for result in late if result.query == query]
-        spans = [(life.ready, life.began, float(number)) for life, number in lives]
+        spans = [
+            (since, upto, float(number))
+            for life, number in lives
+            for since, upto in explainer.schedule.pieces(query, life.ready, life.began)
+        ]
+        whole = fsum((life.began - life.ready) * number for life, number in lives)
+        away = whole - fsum((upto - since) * number for since, upto, number in spans)
+        if away > LEAST:
+            yield Loss(Cause.AWAY, away / count)
         order = sorted((life.began, life.ready) for life, _ in lives)
         delays = explainer.timeline.delays(query, spans)
         if delays.free > LEAST:
@@ -176,7 +185,7 @@ def _causes(
     classes = explainer.classes
     if query in run.queries or run.query_class == above:
         share = len(classes.lower_queries(run.queries, query)) / max(1, len(run.queries))
-        shares = [(classes.mixed_by, share), (Cause.OWN_CLASS, 1.0 - share)]
+        shares = [(explainer.schedule.mixed_by(run.began), share), (Cause.OWN_CLASS, 1.0 - share)]
         return [(cause, part) for cause, part in shares if part]
     place = bisect_right(order, (run.began, float("inf")))  # the first result whose run began after this one
     ready = order[min(place, len(order) - 1)][1]
@@ -196,7 +205,7 @@ def _of_its_own(explainer: Explainer, late: Sequence[Result], other: MeanParts) 
         if share:
             seconds = result.moments.parts["running"] * share * result.count / count
             mixed += seconds
-            yield Loss(explainer.classes.mixed_by, seconds, result.run)
+            yield Loss(explainer.schedule.mixed_by(result.run.began), seconds, result.run)
     own = {
         Cause.WINDOW: means["window"] - other.parts["window"],
         Cause.OWN_RUN: means["running"] - mixed - other.parts["running"],

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headgate.history.history import History
-from headgate.insight.causes import Cause
 from headgate.model import QueryClass
 
 _ALONE = frozenset({"Source", "Select", "Project", "Split", "TableJoin", "Union"})  # operators that keep no tuple
@@ -22,7 +21,6 @@ class Classes:
     windows: frozenset[str] = frozenset()  # queries that aggregate windows
     filters: frozenset[str] = frozenset()  # queries that look at each tuple alone
     sources: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the streams of each query
-    mixed_by: Cause = Cause.SHARED  # why a run has queries of several classes: a shared operator, or fusion
 
     @classmethod
     def of_history(cls, history: History) -> Classes:
@@ -45,7 +43,6 @@ class Classes:
             frozenset(name for name, found in kinds.items() if "Aggregate" in found),
             frozenset(name for name, found in kinds.items() if found <= _ALONE),
             {name: tuple(_streams(plan)) for name, plan in plans.items()},
-            Cause.FUSED if history.header.get("fuse", "all") == "all" else Cause.SHARED,
         )
 
     def ordered(self) -> list[str]:

@@ -19,6 +19,7 @@ def explanation_tree(told: Explanation, origin: float) -> dict[str, Any]:
         "sentence": told.sentence,
         "cause": told.cause.value,
         "waits_still": told.waits_still,
+        "scheduled": told.scheduled,
         "seconds": life.total,
         "parts": life.parts,
         "causes": {cause.value: seconds for cause, seconds in told.causes.items()},

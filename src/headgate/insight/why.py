@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from math import inf
+from math import fsum, inf
 from typing import Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from headgate.history.records import RunRecord
 from headgate.insight.causes import OTHER_WORK, Cause
 from headgate.insight.classes import Classes
 from headgate.insight.parts import Moments, Result, moments, results
+from headgate.insight.schedule import Schedule
 from headgate.insight.text import runs_text, unfinished_text, who_text
 from headgate.insight.timeline import Timeline
 from headgate.model import HeadgateError, WaitingUnit, unknown
@@ -52,6 +52,8 @@ class Explanation:
     mixed: float  # seconds of its run by the share of less important queries in it
     others: tuple[str, ...]  # those queries
     mixed_by: Cause  # why they are in it: fused, or a shared operator
+    away: float = 0.0  # seconds that it waited while its query was paused or being changed
+    scheduled: bool = True  # whether its query is scheduled at the end of the record
     live: bool = False  # whether the driver was still running, and with it what has not ended
     sentence: str = ""
 
@@ -65,6 +67,7 @@ class Explanation:
         parts = self.moments.parts
         found = {
             Cause.WINDOW: parts["window"],
+            Cause.AWAY: self.away,
             Cause.FREE: self.free,
             self.mixed_by: self.mixed,
             Cause.OWN_RUN: parts["running"] - self.mixed,
@@ -87,6 +90,7 @@ class Explainer:
     def __init__(self, history: History) -> None:
         self.history = history
         self.classes = Classes.of_history(history)
+        self.schedule = Schedule(history.settings)
         self.timeline = Timeline(history)
         self.runs = self.timeline.runs
         self.now = history.now
@@ -135,7 +139,7 @@ class Explainer:
         They are in a run that has not ended, or were passed over by a decision and have not run since, or came since
         the query's last run.
         """
-        if self.history.settings and query not in self._scheduled:  # it was stopped, or is paused
+        if not self.schedule.has(query):
             return None
         own = next((start for start in self.history.under_way if query in start.queries), None)
         if own is None:
@@ -157,7 +161,7 @@ class Explainer:
                 return unit.oldest
         if query not in self.classes.filters:  # a window may hold its tuples
             return None
-        since = self.runs[last].began if own else self._scheduled[query]
+        since = self.runs[last].began if own else self.schedule.since.get(query, inf)
         later = (self._first_arrival(stream, since) for stream in self.classes.sources.get(query, ()))
         return min((arrival for arrival in later if arrival is not None), default=None)
 
@@ -166,31 +170,35 @@ class Explainer:
         place = bisect_right(chunks, (since, inf))
         return chunks[place][0] if place < len(chunks) else None
 
-    @cached_property
-    def _scheduled(self) -> dict[str, float]:
-        """The queries of the newest setting, and since when each has been scheduled."""
-        since: dict[str, float] = {}
-        for setting in self.history.settings:
-            names = [query["name"] for query in setting.header.get("queries", ())]
-            since = {name: since.get(name, setting.at) for name in names}
-        return since
-
     def explain(self, result: Result) -> Explanation:
         """What a result waited for."""
         return self._explanation(result.query, result.moments, result.run)
 
     def _explanation(self, query: str, life: Moments, run: RunRecord | None) -> Explanation:
         own = self.classes.of.get(query, "" if run is None else run.query_class)
-        delays = self.timeline.delays(query, [(life.ready, life.began, 1.0)])
+        pieces = self.schedule.pieces(query, life.ready, life.began)
+        away = max(0.0, life.began - life.ready - fsum(upto - since for since, upto in pieces))
+        delays = self.timeline.delays(query, [(since, upto, 1.0) for since, upto in pieces])
         blamed = np.flatnonzero((delays.held > LEAST) | (delays.own > LEAST))
         rows = zip(blamed.tolist(), delays.held[blamed].tolist(), delays.own[blamed].tolist(), strict=True)
         told = _merged(delay for place, *seconds in rows for delay in self._delays(query, own, life, place, *seconds))
         others = () if run is None else tuple(self.classes.lower_queries(run.queries, query))
         running = life.evaluated - life.began
         mixed = running * len(others) / len(run.queries) if run is not None and others else 0.0
-        free = max(0.0, (life.began - life.ready) - sum(delay.seconds for delay in told))
+        free = max(0.0, life.began - life.ready - away - fsum(delay.seconds for delay in told))
         explanation = Explanation(
-            query, own, life, run, told, free, mixed, others, self.classes.mixed_by, live=self.history.until is not None
+            query,
+            own,
+            life,
+            run,
+            told,
+            free,
+            mixed,
+            others,
+            mixed_by=self.schedule.mixed_by(life.began),
+            away=away,
+            scheduled=self.schedule.has(query),
+            live=self.history.until is not None,
         )
         return replace(explanation, sentence=sentence(explanation))
 
@@ -235,6 +243,7 @@ def phrases(told: Explanation) -> list[str]:
     found: list[tuple[float, str]] = [
         (parts["window"], "until its window closed"),
         (told.free, "although a worker was free of runs"),
+        (told.away, "while it was paused or being changed"),
         (parts["running"], _own_run(told)),
         (parts["commit"], "committing"),
         (parts["sink"], "until its sink had it"),

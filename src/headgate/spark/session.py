@@ -43,6 +43,7 @@ __all__ = ["Handle", "Session"]
 
 DEFAULT_CLASS = "default"
 SPARK_LOG = "spark.log"
+UNCHANGED: Any = object()  # stands for an argument that was not given
 
 
 class Session:
@@ -231,11 +232,89 @@ class Session:
         * `lag`: the limit for its queries that have none of their own, see `query`.
         * `target`: likewise, how soon results are wanted.
 
-        The same class may be declared again; with other values that is refused: see `set_priority`.
+        The same class may be declared again; with other values that is refused: see `change_class`.
 
         >>> hg.create_class("critical", priority=60)
         """
         self.engine.add_class(QueryClass(name, priority, lag, arguments.target(target)))
+
+    @gated
+    def drop_stream(self, name: str) -> None:
+        """Remove a stream for good: its source ends, its rows and dead letters are deleted. Results of queries stay.
+
+        * `name`: the stream's name. Afterwards another stream may have it, also with other columns.
+
+        `ConflictError` names the queries that read it, if there are any: stop them first.
+
+        >>> hg.stream("trial", "n int")
+        >>> hg.drop_stream("trial")
+        >>> "trial" in hg.streams
+        False
+        """
+        self.engine.drop_stream(check_known("stream", name, self.engine.streams))
+
+    @gated
+    def drop_table(self, name: str) -> None:
+        """Remove a table. `ConflictError` names the queries that read it, if there are any.
+
+        >>> hg.table("shifts", hg.spark.sql("SELECT 'oven' AS machine, 'night' AS shift"))
+        >>> hg.drop_table("shifts")
+        """
+        with quietly():
+            self.engine.drop_table(check_known("table", name, self.engine.tables))
+
+    @gated
+    def refresh_table(self, name: str) -> None:
+        """Read the file or folder of a table anew; queries use the new rows from their next run on.
+
+        * `name`: the table's name. New columns of the file are left out; if it lacks columns that the table had, or has
+          them with other types, that is refused and the old rows stay in use.
+
+        `ConflictError` if the table was given as a DataFrame: nobody knows where its rows came from.
+
+        >>> file = hg.directory / "limits.jsonl"
+        >>> _ = file.write_text('{"machine": "oven", "limit": 90}')
+        >>> hg.table("limits", file)
+        >>> _ = file.write_text('{"machine": "oven", "limit": 85}')
+        >>> hg.refresh_table("limits")
+        """
+        with quietly():
+            self.engine.refresh_table(check_known("table", name, self.engine.tables))
+
+    @gated
+    def change_class(
+        self,
+        name: str,
+        *,
+        priority: float | None = None,
+        lag: str | None = UNCHANGED,
+        target: str | float | None = UNCHANGED,
+    ) -> None:
+        """Change a class while its queries run; they follow at once.
+
+        * `name`: the name of the class.
+        * `priority`, `lag`, `target`: as for `create_class`. What is not given stays; None for `lag` or `target` takes
+          it away.
+
+        `HeadgateError` if there is no such class, or a value is wrong; then nothing changes.
+
+        >>> hg.create_class("batch", priority=1, lag="skip, tuples=100000")
+        >>> hg.change_class("batch", priority=2, lag=None, target="p90 10 s")
+        """
+        changes: dict[str, Any] = {} if priority is None else {"priority": priority}
+        if lag is not UNCHANGED:
+            changes["lag"] = arguments.optional_text(lag, "lag", "skip, tuples=100000")
+        if target is not UNCHANGED:
+            changes["target"] = arguments.target(target)
+        self.engine.change_class(self._class(name), changes)
+
+    @gated
+    def drop_class(self, name: str) -> None:
+        """Remove a class. `ConflictError` names the queries that are in it, if there are any.
+
+        >>> hg.drop_class("batch")
+        """
+        self.engine.drop_class(self._class(name))
 
     @gated
     def query(
@@ -538,7 +617,7 @@ class Session:
 
         >>> hg.set_priority("critical", 80)
         """
-        self.engine.set_priority(query_class, priority)
+        self.engine.change_class(query_class, {"priority": priority})
 
     @gated
     def status(self) -> Status:

@@ -11,6 +11,7 @@ from headgate.core.trace import header
 from headgate.history.records import Answer, Arrivals, Delivery, Record, RunRecord, RunStart, Setting
 from headgate.model import Outcome
 from headgate.spark.machine.active_run import ActiveRun
+from headgate.spark.machine.outbox import Outbox
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import PortionResult, WrittenCommit
 
@@ -114,10 +115,16 @@ class RunHistory:
         if self._context.now >= self._flushed + EVERY:
             self._flush()
 
-    def delivered(self, query: str, commit: int) -> None:
+    def forget(self, stream: str) -> None:
+        """A stream is gone: of its newest tuples nothing is written."""
+        self._chunks.pop(stream, None)
+
+    def delivered(self, outbox: Outbox) -> None:
         """A sink has taken a query's results."""
         self._note_setting()
-        self._write(Delivery(self._context.now, query, commit))
+        now = self._context.now
+        commit, size = outbox.newest_in_delivery, outbox.size_in_delivery
+        self._write(Delivery(now, outbox.query, commit, now - outbox.taken_at, size))
 
     def _flush(self) -> None:
         self._note_setting()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from headgate.model import ConflictError, HeadgateError, Query, check_known, relation
+from headgate.model import ConflictError, HeadgateError, Query, relation
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import QUERIES, check_same, definition
@@ -45,7 +45,9 @@ class Starting:
     def add(self, command: m.AddQuery) -> None:
         """Add a query; one that is there already may be declared again as it is."""
         query = command.query
-        check_known("class", query.query_class, self._scheduling.scheduler.network.classes)
+        self._scheduling.check_class(query.query_class)
+        if not command.lacks:
+            self._scheduling.check_reads(query)
         if query.name in self._context.lives:
             self._add_again(self._context.lives[query.name], command)
             return
