@@ -6,6 +6,7 @@ streams and requests.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 
@@ -15,11 +16,12 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from headgate.server.hosting import EngineState
+from headgate.server.live.numbers import Json
+from headgate.server.live.snapshots import Snapshot
 from headgate.server.requests import Requests
 from headgate.server.workspace import Workspace
-from headgate.server.workspace.scoped import own_overview
-from headgate.spark.machine.counts import Counted, Distribution
-from headgate.spark.status import Status, StatusLine
+from headgate.server.workspace.status import engine_numbers
+from headgate.spark.machine.counts import ClassCounts, Counted, Distribution
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 Labels = Sequence[str]
@@ -45,14 +47,14 @@ class _Read(Collector):
 
 def families(asked: Workspace, requests: Requests) -> Iterator[Metric]:
     """The metrics; without those of the engine while that starts or stops."""
-    state = asked.host.status().state
+    status, snapshot = asked.host.look()
     engine = GaugeMetricFamily("headgate_engine_state", "1 for the state that the engine is in", labels=["state"])
     for each in EngineState:
-        engine.add_metric([each.value], float(each is state))
+        engine.add_metric([each.value], float(each is status.state))
     yield engine
     yield from _of_requests(requests, asked.names.tenant or None)
-    if state in (EngineState.READY, EngineState.RESTARTING):
-        yield from _of_engine(asked)
+    if snapshot is not None:
+        yield from _of_engine(asked, snapshot)
 
 
 # -- requests --------------------------------------------------------------------------------------------------
@@ -85,47 +87,47 @@ def _of_requests(requests: Requests, tenant: str | None) -> Iterator[Metric]:
 # -- the engine ------------------------------------------------------------------------------------------------
 
 
-def _of_engine(asked: Workspace) -> Iterator[Metric]:
-    engine, tenant = asked.session.engine, asked.names.tenant
-    counted = own_overview(engine.overview(), asked.names).counted
-    status = asked.status()
-    yield from _gauges(status)
+def _of_engine(asked: Workspace, snapshot: Snapshot) -> Iterator[Metric]:
+    numbers, tenant = engine_numbers(snapshot, asked.names), asked.names.tenant
+    counted = [one for one in snapshot.overview.counted if not tenant or one.space == tenant]
+    counted += [ClassCounts().now(tenant, name) for name in numbers["classes"]]  # so that none begins above 0
+    yield from _gauges(numbers)
     yield from _counters(counted)
     yield from _histograms(counted)
-    yield from _of_streams(asked, status)
+    yield from _of_streams(asked, numbers["streams"])
     if not tenant:  # the work of all tenants is in these
+        seconds = asked.session.engine.scheduling_seconds
         yield CounterMetricFamily(
-            "headgate_scheduling_seconds", "The owner thread at work: decisions and its books",
-            value=engine.scheduling_seconds,
-        )  # fmt: skip
-        yield CounterMetricFamily("headgate_spark_jobs", "Jobs that Spark has run", value=status.spark_jobs)
-        busy = sum(bool(doing) for doing in status.doing)
-        yield GaugeMetricFamily("headgate_workers_busy", "Workers that run something", value=busy)
-        yield GaugeMetricFamily("headgate_workers", "Workers", value=len(status.doing))
+            "headgate_scheduling_seconds", "The owner thread at work: decisions and its books", value=seconds
+        )
+        yield CounterMetricFamily("headgate_spark_jobs", "Jobs that Spark has run", value=snapshot.jobs)
+        doing = snapshot.overview.doing
+        yield GaugeMetricFamily("headgate_workers", "Workers", value=len(doing))
+        yield GaugeMetricFamily("headgate_workers_busy", "Workers that run something", value=sum(map(bool, doing)))
 
 
-def _gauges(status: Status) -> Iterator[Metric]:
-    def by_class(name: str, meaning: str, value: Callable[[StatusLine], float]) -> Metric:
+BY_CLASS = {
+    "headgate_waiting_tuples": ("Tuples that wait, once for each query", "waiting"),
+    "headgate_oldest_wait_seconds": ("How long the oldest has waited", "oldest_wait"),
+    "headgate_undelivered_bytes": ("Results that sinks have yet to take", "undelivered"),
+    "headgate_class_priority": ("Larger is more important", "priority"),
+}
+
+
+def _gauges(numbers: Json) -> Iterator[Metric]:
+    for name, (meaning, field) in BY_CLASS.items():
         family = GaugeMetricFamily(name, meaning, labels=["class"])
-        for line in status.classes:
-            family.add_metric([line.name], value(line))
-        return family
-
-    yield by_class("headgate_waiting_tuples", "Tuples that wait, once for each query", lambda line: line.waiting)
-    yield by_class("headgate_oldest_wait_seconds", "How long the oldest has", lambda line: line.oldest_wait)
-    yield by_class("headgate_undelivered_bytes", "Results that sinks have yet to take", lambda line: line.undelivered)
-    yield by_class("headgate_class_priority", "Larger is more important", lambda line: line.priority)
+        for query_class, line in numbers["classes"].items():
+            family.add_metric([query_class], line[field])
+        yield family
     targets = GaugeMetricFamily("headgate_targets", "Targets of queries, met or missed", labels=["class", "state"])
-    for line in status.classes:
-        if line.targets.met is not None:
-            targets.add_metric([line.name, "met"], line.targets.met)
-            targets.add_metric([line.name, "missed"], line.targets.missed or 0)
+    for query_class, line in numbers["classes"].items():
+        for state in ("met", "missed"):
+            if "targets" in line:
+                targets.add_metric([query_class, state], line["targets"][state] or 0)
     yield targets
     queries = GaugeMetricFamily("headgate_queries", "Queries by class and state", labels=["class", "state"])
-    states: dict[tuple[str, str], int] = {}
-    for line in status.queries:
-        states[line.query_class, line.state] = states.get((line.query_class, line.state), 0) + 1
-    for labels, number in sorted(states.items()):
+    for labels, number in sorted(Counter((one["class"], one["state"]) for one in numbers["queries"].values()).items()):
         queries.add_metric(labels, number)
     yield queries
 
@@ -164,21 +166,17 @@ def _histograms(counted: Sequence[Counted]) -> Iterator[Metric]:
         yield family
 
 
-def _of_streams(asked: Workspace, status: Status) -> Iterator[Metric]:
-    logs = asked.names.own(asked.session.engine.logs)
+def _of_streams(asked: Workspace, streams: Json) -> Iterator[Metric]:
     rows = CounterMetricFamily("headgate_stream_rows", "Rows that a stream has got, ever", labels=["stream"])
-    for name, log in sorted(logs.items()):
-        rows.add_metric([name], log.end - (log.finished_at is not None))
-    yield rows
     letters = GaugeMetricFamily("headgate_dead_letters", "Dead letters that are kept", labels=["stream"])
-    for name, kept in sorted(status.dead_letters.items()):
-        letters.add_metric([name], kept)
-    yield letters
+    for name, line in sorted(streams.items()):
+        rows.add_metric([name], line["tuples"])
+        letters.add_metric([name], line["dead_letters"])
     sources = GaugeMetricFamily("headgate_source_up", "1 if a source is read, 0 if it was given up", labels=["stream"])
-    for name, stream in sorted(asked.streams.all().items()):
-        if stream.source is not None:
-            sources.add_metric([name], float(name not in status.source_errors))
-    yield sources
+    for name, stream in sorted(asked.names.own(asked.session.engine.streams).items()):
+        if stream.source is not None and name in streams:
+            sources.add_metric([name], float("error" not in streams[name]))
+    yield from (rows, letters, sources)
 
 
 def _by_class(counted: Sequence[Counted]) -> list[tuple[str, list[Counted]]]:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from headgate.history.ring import raw_history
 from headgate.server.access.roles import Role, allow
-from headgate.server.routes.common import Answer, Asked, Body, Limit, router
+from headgate.server.routes.common import Answer, Asked, Body, Cursor, Limit, router
 from headgate.server.workspace.policy import check_registered
 from headgate.spark import arguments
 
@@ -84,7 +84,7 @@ class WhatIfAnswer(Answer):
 
 @routes.get("/queries/{name}/why", openapi_extra=allow(Role.VIEW), response_model=WhyAnswer)
 def why(name: str, asked: Asked, at: Time = None, worst: bool = False, last: bool = False) -> dict[str, Any]:
-    """What a result of a query waited for: the slowest (`worst`, so if nothing is said), the newest, or one `at` a time.
+    """What a result of a query waited for: the slowest (`worst`, the default), the newest, or one `at` a time.
 
     Whoever is limited to a tenant is told of others only how long their work was in the way.
     """
@@ -104,7 +104,7 @@ def starvation(asked: Asked) -> dict[str, Any]:
 
 
 @routes.get("/decisions", openapi_extra=allow(Role.VIEW), response_model=Decisions)
-def decisions(asked: Asked, limit: Annotated[Limit, Query()] = 100, cursor: str | None = None) -> dict[str, Any]:
+def decisions(asked: Asked, limit: Limit = 100, cursor: Cursor = None) -> dict[str, Any]:
     """The decisions of the last minutes, the newest first: winner and runner-up with the numbers that decided."""
     return asked.insight.decisions(limit, cursor)
 

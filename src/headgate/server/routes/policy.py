@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Header, Query, Response
+from fastapi import Response
 from pydantic import Field
 
 from headgate.server import etags, paging
 from headgate.server.access.roles import Role, allow
-from headgate.server.routes.common import Answer, Asked, Body, Limit, router
+from headgate.server.routes.common import TAGGED, Answer, Asked, Body, Cursor, IfMatch, Limit, router
 from headgate.server.workspace import policy as deciding
 
 routes = router("policy")
-IfMatch = Annotated[str | None, Header(max_length=1000)]
 Number = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -86,7 +85,7 @@ class PreviewAnswer(Answer):
 
 
 @routes.get("/policies", openapi_extra=allow(Role.VIEW), response_model=PolicyList)
-def catalogue(limit: Annotated[Limit, Query()] = 100, cursor: str | None = None) -> dict[str, Any]:
+def catalogue(limit: Limit = 100, cursor: Cursor = None) -> dict[str, Any]:
     """All policies, with their settings and documentation."""
     known = {one["name"]: one for one in deciding.catalogue()}
     return paging.listed(paging.of_names("policies", known, cursor, limit), known.__getitem__)
@@ -98,14 +97,14 @@ def details(name: str) -> dict[str, Any]:
     return deciding.described(name)
 
 
-@routes.get("/policy", openapi_extra=allow(Role.VIEW), response_model=PolicyAnswer)
+@routes.get("/policy", openapi_extra=allow(Role.VIEW), response_model=PolicyAnswer, responses=TAGGED)
 def policy(asked: Asked, response: Response) -> dict[str, Any]:
     """The policy in force, and which queries share jobs."""
     response.headers["ETag"] = etags.etag(asked.deciding.definition())
     return asked.deciding.current()
 
 
-@routes.put("/policy", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=PolicyAnswer)
+@routes.put("/policy", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=PolicyAnswer, responses=TAGGED)
 def set_policy(to: Policy, asked: Asked, response: Response, if_match: IfMatch = None) -> dict[str, Any]:
     """Let another policy decide from now on; queries go on where they are. Only registered ones, never a file's."""
     if if_match is not None:
@@ -114,7 +113,7 @@ def set_policy(to: Policy, asked: Asked, response: Response, if_match: IfMatch =
     return policy(asked, response)
 
 
-@routes.get("/fusion", openapi_extra=allow(Role.VIEW), response_model=FusionAnswer)
+@routes.get("/fusion", openapi_extra=allow(Role.VIEW), response_model=FusionAnswer, responses=TAGGED)
 def fusion(asked: Asked, response: Response) -> dict[str, Any]:
     """Which queries share jobs: off, those of a class, or all."""
     current = {"fuse": asked.deciding.current()["fuse"]}
@@ -122,7 +121,7 @@ def fusion(asked: Asked, response: Response) -> dict[str, Any]:
     return current
 
 
-@routes.put("/fusion", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=FusionAnswer)
+@routes.put("/fusion", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=FusionAnswer, responses=TAGGED)
 def set_fusion(to: Fusion, asked: Asked, response: Response, if_match: IfMatch = None) -> dict[str, Any]:
     """Change which queries share jobs."""
     if if_match is not None:

@@ -202,6 +202,7 @@ async def rows(
     body = await read_body(request)
     await run_in_threadpool(asked.admit_push, len(body))
     accepted, rejected = await run_in_threadpool(push, asked, whole, content_type, body, idempotency_key)
+    request.app.state.requests.push(asked.names.tenant, accepted, rejected)
     return Pushed(accepted=accepted, rejected=rejected)
 
 

@@ -1,4 +1,4 @@
-"""Why results were late, who delayed whom, and what was decided: from the history of the engine, as a tenant may see it."""
+"""Why results were late, who delayed whom, and what was decided: from the history, as a tenant may see it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from headgate.insight.inversions import MINUTE, find_inversions, tree
 from headgate.insight.json_trees import explanation_tree
 from headgate.insight.why import Explainer
 from headgate.model import HeadgateError
-from headgate.model.values import duration, located
+from headgate.model.spec import seconds
+from headgate.model.values import located
 from headgate.server.histories import Histories
 from headgate.server.paging import cursor, position
 from headgate.server.workspace.names import Names
@@ -44,7 +45,7 @@ class Insight:
             if last:
                 raise HeadgateError("at and last exclude each other", hint="keep one of them")
             with located("at"):
-                told = explainer.at(name, duration(at))
+                told = explainer.at(name, seconds(at, what="at"))
         else:
             told = explainer.pick(name, "last" if last else "worst")
         return explanation_tree(told, explainer.history.origin)
@@ -52,7 +53,7 @@ class Insight:
     def inversions(self, over: str | None) -> dict[str, Any]:
         """Which classes answer later than less important ones, and what they lost to whom."""
         with located("over"):
-            stretch = MINUTE if over is None else duration(over)
+            stretch = MINUTE if over is None else seconds(over, what="over")
         explainer = self._explainer()
         return tree(find_inversions(explainer, stretch), explainer.history.origin)
 

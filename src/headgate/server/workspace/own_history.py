@@ -90,7 +90,7 @@ def _why(run: _Run, names: Names) -> Why | None:
     if why is None:
         return None
     waiting = [
-        WaitingUnit("+".join(own), unit.query_class, own, unit.tuples if len(own) == len(unit.queries) else 0, unit.oldest)
+        WaitingUnit("+".join(own), unit.query_class, own, 0, unit.oldest)
         for unit in why.waiting
         if (own := _own(unit.queries, names))
     ]

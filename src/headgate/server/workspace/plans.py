@@ -33,7 +33,9 @@ class _Tree:
         self._view, self._names, self._rate = view, names, rate
 
     def node(self, node: Operator | Source, place: Place) -> dict[str, Any]:
-        inputs = [] if isinstance(node, Source) else [self.node(one, (*place, at)) for at, one in enumerate(node.inputs)]
+        inputs = (
+            [] if isinstance(node, Source) else [self.node(one, (*place, at)) for at, one in enumerate(node.inputs)]
+        )
         text, kind = self._words(node)
         tree: dict[str, Any] = {
             "id": "/".join(map(str, place)) or "root",
