@@ -100,7 +100,7 @@ def _why(run: _Run, names: Names) -> Why | None:
 def _header(header: Mapping[str, Any], names: Names) -> dict[str, Any]:
     """A setting with the tenant's queries, streams and classes; of plans only which kinds of operators they have."""
     queries = [
-        {"name": names.short(one["name"]), "query_class": one["query_class"], "plan": _kinds(one.get("plan"))}
+        {"name": names.short(one["name"]), "query_class": one["query_class"], "plan": _kinds(one.get("plan"), names)}
         for one in header.get("queries", ())
         if names.has(one["name"])
     ]
@@ -109,7 +109,8 @@ def _header(header: Mapping[str, Any], names: Names) -> dict[str, Any]:
     return {**{name: header[name] for name in _KEPT if name in header}, "queries": queries, "classes": classes}
 
 
-def _kinds(plan: object) -> dict[str, Any]:
+def _kinds(plan: object, names: Names) -> dict[str, Any]:
     if not isinstance(plan, dict):
         return {}
-    return {"is": plan.get("is", ""), "inputs": [_kinds(part) for part in plan.get("inputs", ())]}
+    stream = {"stream": names.short(plan["stream"])} if "stream" in plan else {}
+    return {"is": plan.get("is", ""), **stream, "inputs": [_kinds(part, names) for part in plan.get("inputs", ())]}
