@@ -47,3 +47,15 @@ def ready(request: Request, response: Response) -> Health:
 def status(asked: Asked) -> dict[str, Any]:
     """How everything is doing: the engine, classes, queries and streams."""
     return asked.status_json()
+
+
+class Drained(Answer):
+    """Whether all is done."""
+
+    drained: bool
+
+
+@routes.get("/drained", openapi_extra=allow(Role.VIEW, tenants=False))
+def drained(asked: Asked) -> Drained:
+    """Whether every query has taken all rows that are in its streams, and its sink all results."""
+    return Drained(drained=asked.session.engine.drained())
