@@ -10,8 +10,10 @@ import typer
 
 from headgate.cli import options
 from headgate.cli.console import examples, interrupted, note, show_json
-from headgate.cli.history_source import Source, read_source
+from headgate.cli.history_source import OptionalSource, read_source
 from headgate.cli.progress import Bar
+from headgate.cli.remote import insight
+from headgate.cli.remote.server import ask_server
 from headgate.cli.signals import raised
 from headgate.model import HeadgateError
 from headgate.plan.fusion import Fuse
@@ -27,6 +29,7 @@ EXAMPLES = examples(
     "what-if out/plant --workers 4 --rate 1.5",
     "what-if t.jsonl --policy hnr --priority critical=80 --by critical.p95 --plot what-if.png",
     "what-if out/plant --add new.sql --add-class normal --json",
+    "--server http://127.0.0.1:8440 what-if --policy fcfs",
 )
 
 FuseOption = Annotated[
@@ -95,7 +98,7 @@ PlotOption = Annotated[
 
 
 def what_if(
-    recorded: Source,
+    recorded: OptionalSource = None,
     policy: options.Policies = None,
     fuse: FuseOption = None,
     priority: Priority = None,
@@ -111,8 +114,42 @@ def what_if(
 ) -> None:
     """Replay what was recorded under other policies or settings, and say what would have come of it.
 
-    The recorded policy is replayed too: how far that is off, by class, is how far the rest can be believed.
+    The recorded policy is replayed too: how far that is off, by class, is how far the rest can be believed. Without a
+    directory or trace, the last minutes of the server that --server or HEADGATE_SERVER names.
     """
+    if ask_server(recorded, "DIR or TRACE"):
+        _check_numbers(workers, rate, jobs)
+        _refuse_local({"--seed": seed, "--jobs": jobs, "--plot": plot})
+        insight.what_if(
+            policy or [], fuse, _priorities(priority or []), workers, add or [], add_class, rate, by, as_json
+        )
+        return
+    assert recorded is not None
+    _replay(recorded, policy, fuse, priority, workers, add, add_class, rate, by, seed, jobs, as_json, plot)
+
+
+def _refuse_local(options: dict[str, object]) -> None:
+    """Refuse options that belong to a replay on this machine."""
+    for name, value in options.items():
+        if value is not None:
+            raise HeadgateError(f"{name} does not go to a server", hint="leave it out, or give a directory")
+
+
+def _replay(
+    recorded: Path,
+    policy: list[str] | None,
+    fuse: str | None,
+    priority: list[str] | None,
+    workers: int | None,
+    add: list[Path] | None,
+    add_class: str | None,
+    rate: float,
+    by: str | None,
+    seed: int | None,
+    jobs: int | None,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
     from headgate.what_if.comparison import Comparison, check_measure
     from headgate.what_if.question import Changed, query_of_file
 
