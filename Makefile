@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo picture quick test long check format fuzz chaos kill reopen soak versus isolation benchmark clean
+.PHONY: help setup java demo serve picture quick test long check format fuzz chaos kill serve-kill reopen soak versus isolation benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -26,6 +26,10 @@ java:
 demo: setup  ## 23 SQL queries in three classes on embedded Spark, then at a rate that saturates it; about two minutes
 	@mkdir -p out
 	@$(BIN)/python examples/demo.py 2> out/demo.log || { tail -n 20 out/demo.log >&2; exit 1; }
+
+serve: setup  ## The demo plant as a server at 127.0.0.1:8440, with a few lines to try; Ctrl-C stops it
+	@mkdir -p out
+	@$(BIN)/headgate serve examples/plant.toml --data out/served-plant
 
 picture: setup  ## Compare policies on a three-class sensor workload in the simulator and draw a picture
 	@mkdir -p out
@@ -57,6 +61,9 @@ MINUTES ?= 60
 SEED ?= 1
 fuzz: setup  ## Random queries, rows and commands against one Spark batch, for MINUTES=60 from SEED=1; failures come small
 	@$(BIN)/python -m tests.spark.fuzz --minutes $(MINUTES) --seed $(SEED) --kills
+
+serve-kill: setup  ## Kill the server, or its Java alone, 20 times while rows are pushed and results followed (15 minutes)
+	@$(BIN)/python -m tests.server.kill --kills 20 --seed $(SEED)
 
 SEEDS ?= 10000
 chaos: setup  ## The engine without threads and Spark, under faults of every kind, for SEEDS=10000 from SEED=1 (40 minutes)

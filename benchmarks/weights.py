@@ -1,7 +1,7 @@
 """What a result costs a member of a group beside what a tuple costs it: how a group's time is split over its members.
 
 A group of equal queries runs on the same rows twice: once nothing passes, once everything does. The ratio of what a
-result adds to what a tuple takes is the weight `RESULT` in `headgate.spark.machine.cost_split`,
+result adds to what a tuple takes is the weight `RESULT` in `headgate.stats.cost_split`,
 by the form of the group.
 
     python benchmarks/weights.py

@@ -26,8 +26,8 @@ from headgate.model import WHOLE_QUEUE
 from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 from headgate.stats import Measured
+from headgate.what_if.ask import Inquiry, Question
 from headgate.what_if.learned import Learned
-from headgate.what_if.question import Changed
 from headgate.what_if.windows import slide_of
 from headgate.workload import read_workload
 
@@ -98,10 +98,10 @@ def main() -> None:
         read = time.perf_counter()
         learned = Learned.of(history)
         known = time.perf_counter()
-        for policy, judged in replay_all(learned, options.policies, Changed(), options.jobs, lambda done, doing: None):
-            print(
-                f"{policy:20} {time.perf_counter() - known:6.1f} s  {judged if isinstance(judged, Exception) else ''}"
-            )
+        inquiry = Inquiry.of(learned, Question(tuple(options.policies)))
+        for policy, judged in replay_all(inquiry, options.jobs, lambda done, doing: None):
+            failure = judged if isinstance(judged, Exception) else ""
+            print(f"{policy or 'recorded':20} {time.perf_counter() - known:6.1f} s  {failure}")
         ended = time.perf_counter()
     print(f"{len(history.runs):,} runs: read in {read - began:.1f} s, learned in {known - read:.1f} s, "
           f"{len(options.policies)} policies and the recorded one replayed in {ended - known:.1f} s: "

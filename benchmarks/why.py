@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from random import Random
 
-from headgate.history.records import Answer, Arrivals, RunRecord, Setting
+from headgate.history.records import Answer, Arrivals, RunRecord, RunStart, Setting
 from headgate.history.ring import FOLDER, KEPT, HistoryRing
 from headgate.model import WaitingUnit, Why
 
@@ -53,24 +53,14 @@ def write(directory: Path, rate: int, queries: int) -> int:
             for other in random.sample([other for other in names if other != name], min(8, queries - 1))
         ]
         oldest = began - random.random()
-        ring.write(
-            RunRecord(
-                count,
-                worker,
-                name,
-                of[name],
-                (name,),
-                1000,
-                oldest,
-                began,
-                evaluated,
-                evaluated + 0.02,
-                answers={name: Answer(100, oldest + 0.1, oldest)},
-                takes=((1, 0, 1000),),
-                decision=count,
-                why=Why("express", "highest", name, {"score 1": 1.0}, waiting[0].unit, {}, waiting=tuple(waiting)),
-            )
+        why = Why("express", "highest", name, {"score 1": 1.0}, waiting[0].unit, {}, waiting=tuple(waiting))
+        taken = ((1, 0, 1000),)
+        start = RunStart(
+            count, worker, name, of[name], (name,), 1000, oldest, began, takes=taken, decision=count, recorded_why=why
         )
+        ring.write(start)
+        answers = {name: Answer(100, oldest + 0.1, oldest)}
+        ring.write(RunRecord.of_start(start, evaluated, evaluated + 0.02, answers=answers, recorded_why=None))
         ring.write(Arrivals(began, "readings", ((began, 1000),)))
         free[worker] = evaluated
     ring.close()

@@ -208,14 +208,19 @@ def _setting(setting: Setting) -> tuple[str, str, str]:
     return f"`{setting.name}`", f"`{setting.default}`", setting.meaning
 
 
-def _sql_cases() -> ModuleType:
-    """The module of SQL examples, which belongs to the tests and not to the package."""
-    spec = importlib.util.spec_from_file_location("accepted_sql", ROOT / "tests" / "spark" / "compile" / "accepted.py")
+def _module(path: Path) -> ModuleType:
+    """A Python file that is in no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _sql_cases() -> ModuleType:
+    """The module of SQL examples, which belongs to the tests and not to the package."""
+    return _module(ROOT / "tests" / "spark" / "compile" / "accepted.py")
 
 
 def _sql_streams() -> str:
@@ -342,6 +347,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "sql-refused": _sql_refused,
     "sql-functions": _sql_functions,
     "sql-bounds": _sql_bounds,
+    "rest": lambda: f"\n{_module(ROOT / 'docs' / 'rest_page.py').rest_routes()}\n",
 }
 
 

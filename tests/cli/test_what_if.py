@@ -114,6 +114,31 @@ def test_a_query_is_added(headgate: Headgate, trace: Path, tmp_path: Path) -> No
     assert after > before
 
 
+def test_the_effect_of_an_added_query_is_told(headgate: Headgate, trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "cold.sql").write_text("-- class: critical\nSELECT location FROM readings WHERE temp < 0\n")
+    tree = asked(headgate, trace, "--add", "cold.sql")
+    assert tree["added"]["text"] in headgate("what-if", trace, "--add", "cold.sql").stdout.replace("\n", " ")
+    assert set(tree["added"]["classes"]) == {"critical", "background"}
+
+
+def test_regret_is_told_by_replays(headgate: Headgate, trace: Path) -> None:
+    adaptive = "adaptive, candidates=[fcfs, hnr], level=query, warmup=0s, explore=100ms, every=100ms"
+    tree = asked(headgate, trace, "-p", adaptive, "--regret", "--by", "mean")
+    assert len(tree["policies"]) == 3
+    (found,) = tree["regret"].values()
+    assert found["best"] in tree["policies"]
+    shown = headgate("what-if", trace, "-p", adaptive, "--regret", "--by", "mean").stdout
+    assert "regret of adaptive" in shown
+    assert "of its 2 candidates" in " ".join(shown.split())
+
+
+def test_only_the_last_part_is_replayed(headgate: Headgate, trace: Path) -> None:
+    results = [
+        asked(headgate, trace, "-p", "hnr", *more)["recorded"]["overall"]["results"] for more in ((), ("--last", "1s"))
+    ]
+    assert 0 < results[1] < results[0]
+
+
 def test_it_is_drawn(headgate: Headgate, trace: Path, tmp_path: Path) -> None:
     result = headgate("what-if", trace, "-p", "hnr", "--plot", tmp_path / "p.svg")
     assert result.exit_code == 0
@@ -147,6 +172,9 @@ WRONG = {
     "t.jsonl -p hnr --by crit.p95": "--by: unknown class 'crit'",
     "t.jsonl -p hnr --jobs 0": "--jobs must be at least 1, found 0",
     "t.jsonl -p hnr --plot p.gif": "--plot cannot write 'p.gif'",
+    "t.jsonl -p hnr --regret": "no recorded or given policy is adaptive; add --policy",
+    "t.jsonl -p hnr --last 0s": "--last must be longer than 0 s, found 0s",
+    "t.jsonl -p hnr --last soon": "--last",
     "t.jsonl --add gone.sql": "cannot use 'gone.sql': no such file or directory",
     "t.jsonl --add classless.sql": "classless.sql: the class of query 'classless' is not said; write '-- class",
     "t.jsonl --add classless.sql --add-class gold": "classless.sql: unknown class 'gold'",

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Headgate
-from tests.insight.histories import run, setting
+from tests.insight.histories import run, setting, start
 
-from headgate.history.records import Record
+from headgate.history.records import Arrivals, Record, Setting
 from headgate.history.ring import FOLDER, HistoryRing
 
 OF = {"fire": "critical", "report": "background"}
@@ -62,12 +62,14 @@ def test_inversions(headgate: Headgate, directory: Path) -> None:
     shown = headgate("why", directory, "--inversions", "--over", "3 s")
     assert shown.exit_code == 0, shown.stderr
     assert (
-        "against background, critical lost 1 s a result in the last 3 s, 889 ms of it to background's runs"
-        in shown.stdout
+        "against background, critical lost 2 s in the last 3 s (1 s a result, 2 results), "
+        "1.778 s of it to background's filters (report: long run)" in shown.stdout
     )
     told = json.loads(headgate("why", directory, "--inversions", "--over", "3 s", "--json").stdout)
     (pair,) = told["inversions"]
     assert sum(pair["causes"].values()) == pytest.approx(pair["lost"])
+    assert sum(share["seconds"] for share in pair["sum"]["to"]) == pytest.approx(pair["sum"]["seconds"])
+    assert pair["sum"]["seconds"] == pytest.approx(pair["lost"] * pair["results"])
     assert "no class answered later" in headgate("why", directory, "--inversions", "--over", "1 s").stdout
 
 
@@ -84,6 +86,52 @@ def test_outside_the_record_and_unknown_queries(headgate: Headgate, directory: P
     assert "unknown query 'fyre'; did you mean 'fire'?" in headgate("why", "fyre", directory).stderr
     between = headgate("trace", "show", directory, "--from", "9 s")
     assert "nothing was recorded between --from and --to; the record is from 0 s to 6.25 s" in between.stderr
+
+
+def test_a_run_that_did_not_end(headgate: Headgate, directory: Path) -> None:
+    ring = HistoryRing(directory / FOLDER)
+    for record in (setting(OF, policy="fcfs"), start(5, "report", 7.0, tuples=41_000), Arrivals(9.0, "s", ((9.0, 1),))):
+        ring.write(record)
+    ring.close()
+    told = json.loads(headgate("why", "report", directory, "--last", "--json").stdout)
+    assert (told["waits_still"], told["run"]["ended"]) == (False, 4.0)
+    shown = headgate("trace", "show", directory).stdout
+    assert "report began at 7.000 s with 41,000 tuples, which did not end" in shown
+    (under_way,) = json.loads(headgate("trace", "show", directory, "--json").stdout)["under_way"]
+    assert (under_way["run"], under_way["ended"]) == (5, None)
+
+
+def test_a_stopped_query_is_said_to_be(headgate: Headgate, directory: Path) -> None:
+    ring = HistoryRing(directory / FOLDER)
+    ring.write(Setting(7.0, 0.0, setting({"report": "background"}).header))
+    ring.close()
+    said = headgate("why", "fire", directory)
+    assert said.exit_code == 0
+    assert "fire was stopped or is paused" in said.stderr
+    assert json.loads(headgate("why", "fire", directory, "--json").stdout)["scheduled"] is False
+
+
+@pytest.mark.parametrize("text", [b"garbage\n", b'{"run":{"id":1}}\n', b"\xff\xfe\n" * 9])
+def test_a_damaged_history_is_refused_in_one_line(headgate: Headgate, tmp_path: Path, text: bytes) -> None:
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER / "00000001.jsonl").write_bytes(text)
+    for asked in (("why", "fire", tmp_path), ("why", tmp_path, "--inversions"), ("trace", "show", tmp_path)):
+        said = headgate(*asked)
+        assert (said.exit_code, said.stderr.count("\n")) == (2, 1)
+        assert "the history here cannot be read" in said.stderr
+
+
+def test_damaged_lines_among_others_are_left_out(headgate: Headgate, directory: Path) -> None:
+    path = directory / FOLDER / "00000001.jsonl"
+    (line,) = [line for line in path.read_bytes().splitlines(keepends=True) if b'"id":4' in line]
+    path.write_bytes(path.read_bytes() + line.replace(b'"began":6.0', b'"began":"6"') + b"\xff\n")
+    assert headgate("why", "fire", directory).exit_code == 0
+
+
+def test_query_and_directory_in_the_wrong_order(headgate: Headgate, directory: Path) -> None:
+    said = headgate("why", directory, "fire", "--inversions")
+    assert f"found 'fire'; write headgate why {directory} --inversions" in said.stderr
+    assert f"write headgate why {directory} --decision 3" in headgate("why", "fire", directory, "--decision", 3).stderr
 
 
 def test_a_trace_that_is_cut_off(headgate: Headgate, trace: Path) -> None:

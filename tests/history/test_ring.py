@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.history.records import Delivery, RunRecord, Setting
+from headgate.history.records import Delivery, RunRecord, RunStart, Setting
 from headgate.history.ring import FOLDER, HistoryRing, read_history
 from headgate.model import HeadgateError
 
@@ -64,3 +64,36 @@ def test_the_newest_start_counts_once_something_has_run(tmp_path: Path) -> None:
 def test_a_directory_without_a_history_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HeadgateError, match="there is no history here"):
         read_history(tmp_path)
+
+
+def test_a_run_under_way_is_known_and_so_is_whether_its_engine_lives(tmp_path: Path) -> None:
+    ring = HistoryRing(tmp_path / FOLDER)
+    ring.write(Setting(0.0, 0.0, {}))
+    ring.write(RunStart(1, 0, "u", "c", ("q",), 1, oldest=0.5, began=1.0))
+    ring.flush()
+    live = read_history(tmp_path)
+    assert [start.id for start in live.under_way] == [1]
+    assert live.until is not None
+    assert live.now >= live.until > live.ended == 1.0
+    ring.close()
+    died = read_history(tmp_path)
+    assert ([start.id for start in died.under_way], died.until, died.now) == ([1], None, 1.0)
+    ring = HistoryRing(tmp_path / FOLDER)
+    ring.write(Setting(9.0, 9.0, {}))
+    ring.flush()
+    again = read_history(tmp_path)  # nothing has run since: it tells of the start before, which is over
+    assert (again.origin, again.until) == (0.0, None)
+    ring.close()
+
+
+def test_a_history_of_another_version_is_refused_until_there_is_one_of_this(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).mkdir()
+    former = '{"setting":{"at":1.0,"origin":1.0,"header":{}}}\n{"run":{"id":1}}\n'
+    (tmp_path / FOLDER / "00000001.jsonl").write_text(former, encoding="utf-8")
+    with pytest.raises(HeadgateError, match="the form of another version of Headgate: 1, not 2"):
+        read_history(tmp_path)
+    ring = HistoryRing(tmp_path / FOLDER)
+    ring.write(Setting(2.0, 2.0, {}))
+    ring.write(run(7, 3.0))
+    ring.close()
+    assert [record.id for record in read_history(tmp_path).runs] == [7]

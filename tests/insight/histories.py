@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headgate.history.history import History
-from headgate.history.records import Answer, Record, RunRecord, Setting
+from headgate.history.records import Answer, Record, RunRecord, RunStart, Setting
 
 PRIORITIES = {"critical": 60.0, "normal": 30.0, "background": 10.0}
 
@@ -25,7 +25,7 @@ def run(
     """A run of some queries, "a b"; `answers` are (arrival,) or (arrival, released) of one result of a query."""
     names = tuple(queries.split())
     given = {name: Answer(1, life[0], life[0], *life[1:]) for name, life in (answers or {}).items()}
-    fields = {"worker": 0, "tuples": 10, "oldest": began, **more}
+    fields = {"worker": 0, "tuples": 10, "oldest": began, "recorded_why": more.pop("why", None), **more}
     return RunRecord(
         id=number,
         unit="+".join(names),
@@ -49,3 +49,10 @@ def setting(classes: Mapping[str, str], workers: int = 1, fuse: str = "off", **m
 
 def history(classes: Mapping[str, str], records: Sequence[Record], **settings: Any) -> History:
     return History.of([setting(classes, **settings), *records])
+
+
+def start(number: int, queries: str, began: float, *, query_class: str = "background", **more: Any) -> RunStart:
+    """A run of which only the beginning is recorded."""
+    names = tuple(queries.split())
+    fields = {"oldest": began, "tuples": 10, **more}
+    return RunStart(number, 0, "+".join(names), query_class, names, began=began, decision=number, **fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import fsum
 
 import numpy as np
@@ -15,6 +16,7 @@ from headgate.history.from_trace import history_of_trace
 from headgate.history.records import Delivery
 from headgate.insight.attribution import InvertedPair, inverted_pairs, starving
 from headgate.insight.causes import Cause
+from headgate.insight.inversions import find_inversions, inversions_of
 from headgate.insight.parts import by_class
 from headgate.insight.why import Explainer
 from headgate.model import WaitingUnit, Why
@@ -35,7 +37,10 @@ def test_a_long_run_of_a_lower_class() -> None:
     )
     assert (pair.above, pair.below, pair.response_above, pair.response_below) == ("critical", "background", 3.25, 2.0)
     assert [(loss.cause, loss.seconds, loss.run and loss.run.id) for loss in pair.losses] == [(Cause.LONG_RUN, 1.25, 2)]
-    assert pair.summary == "against background, critical lost 1.25 s a result in 9 s, 1.25 s of it to background's runs"
+    assert pair.summary == (
+        "against background, critical lost 1.25 s in 9 s (1.25 s a result, 1 result), "
+        "1.25 s of it to background's filters (report: long run)"
+    )
 
 
 def test_the_policy_chose_lower_runs_first() -> None:
@@ -55,11 +60,14 @@ def test_fused_too_much_and_a_slow_sink() -> None:
     )
     assert pair.difference == 2.5
     assert pair.by_cause == {Cause.FUSED: pytest.approx(1.5), Cause.OWN_RUN: pytest.approx(1.0)}
-    assert pair.summary.endswith("1.5 s of it to less important queries in its own runs")
+    assert pair.summary.endswith("1.5 s of it to background's filters in its own runs (fused too much)")
     late = run(2, "fire", 1.0, 1.5, answers={"fire": (1.0,)}, query_class="critical", commit=4)
     (pair,) = pairs_of(quick, late, Delivery(6.0, "fire", 4))
     assert pair.by_cause == {Cause.SINK: pytest.approx(4.5)}
-    assert pair.summary == "against background, critical lost 4.5 s a result in 9 s, 4.5 s of it to its sinks"
+    assert (
+        pair.summary
+        == "against background, critical lost 4.5 s in 9 s (4.5 s a result, 1 result), 4.5 s of it to its sinks"
+    )
 
 
 def test_window_joins_are_named() -> None:
@@ -73,8 +81,8 @@ def test_window_joins_are_named() -> None:
     queries = recorded.settings[0].header["queries"]
     next(query for query in queries if query["name"] == "pairs")["plan"] = {"is": "Project", "inputs": [{"is": "Join"}]}
     (pair,) = inverted_pairs(Explainer(recorded), 0.0, 9.0, when="in the last minute")
-    assert pair.summary.startswith("against background, critical lost 1.5 s a result in the last minute, ")
-    assert pair.summary.endswith("1.5 s of it to background's window joins")
+    assert pair.summary.startswith("against background, critical lost 1.5 s in the last minute (")
+    assert pair.summary.endswith("1.5 s of it to background's window joins (pairs: long run)")
 
 
 def test_equal_response_times_count_if_asked() -> None:
@@ -85,7 +93,7 @@ def test_equal_response_times_count_if_asked() -> None:
     assert pairs_of(*records) == []
     (pair,) = pairs_of(*records, equal=True)
     assert (pair.difference, pair.losses) == (0.0, ())
-    assert pair.summary == "against background, critical lost 0 s a result in 9 s"
+    assert pair.summary == "against background, critical lost 0 s in 9 s (0 s a result, 1 result)"
 
 
 def test_a_starving_query_and_what_it_waits_behind() -> None:
@@ -125,3 +133,40 @@ def test_losses_add_up_to_the_measured_difference(policy: str, cores: int, seed:
         assert fsum(loss.seconds for loss in pair.losses) == pytest.approx(pair.difference)
         assert pair.difference == pytest.approx(means[pair.above].total - means[pair.below].total)
         assert all(loss.seconds >= 0 for loss in pair.losses)
+        late = [query for query in records.queries if explainer.classes.of[query.query] == pair.above]
+        responses = np.concatenate([np.array(query.emission) - np.array(query.arrival) for query in late])
+        measured = fsum(responses.tolist()) - len(responses) * means[pair.below].total
+        assert pair.results == len(responses)
+        assert pair.lost == pytest.approx(measured)
+        assert fsum(share.seconds for share in pair.shares) == pytest.approx(measured)
+        assert [share.seconds for share in pair.shares] == sorted(
+            (share.seconds for share in pair.shares), reverse=True
+        )
+
+
+@given(st.sampled_from(["fcfs", "mbd"]), st.floats(0.05, 3.0), st.integers(0, 3))
+def test_the_sum_over_a_stretch_is_of_the_results_in_it(policy: str, over: float, seed: int) -> None:
+    queries = {
+        "fire": {"operators": ["select, cost=90ms"], "class": "critical"},
+        "report": {"operators": ["select, cost=20ms"], "class": "background"},
+    }
+    made = workload(queries, "poisson, rate=8", classes={"critical": 60, "background": 10}, seed=seed, duration="2 s")
+    records, lines = traced(made, policy)
+    recorded = history_of_trace(lines)
+    found = find_inversions(Explainer(recorded), over)
+    assert found.since == max(recorded.began, recorded.ended - over)
+    responses = {
+        query.query: [
+            emission - arrival
+            for emission, arrival in zip(query.emission, query.arrival, strict=True)
+            if emission >= found.since
+        ]
+        for query in records.queries
+    }
+    for pair in found.pairs:
+        measured = fsum(responses["fire"]) - len(responses["fire"]) * np.mean(responses["report"])
+        assert pair.lost == pytest.approx(measured)
+        assert fsum(share.seconds for share in pair.shares) == pytest.approx(measured)
+    told = inversions_of(recorded, over)
+    assert json.loads(json.dumps(told)) == told
+    assert [pair["sum"]["seconds"] for pair in told["inversions"]] == [pair.lost for pair in found.pairs]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.insight.histories import history, run
+from tests.insight.histories import history, run, start
 from tests.sim.builders import traced, workload
 
 from headgate.history.from_trace import history_of_trace
-from headgate.history.records import Delivery
+from headgate.history.records import Arrivals, Delivery, Record, Setting
 from headgate.insight.causes import Cause
 from headgate.insight.why import Explainer, Explanation
 from headgate.model import HeadgateError, WaitingUnit, Why
@@ -151,3 +151,74 @@ def test_causes_of_simulated_results_add_up(policy: str, cores: int, seed: int) 
         told = explainer.pick(query, "worst")
         assert sum(told.causes.values()) == pytest.approx(told.moments.total)
         assert all(seconds >= 0 for seconds in told.causes.values())
+
+
+def reading(*records: Record, until: float | None = None) -> Explainer:
+    """An explainer of queries that all read one stream."""
+    recorded = history(OF, records)
+    for query in recorded.settings[0].header["queries"]:
+        query["plan"] = {"is": "Select", "inputs": [{"is": "Source", "stream": "readings"}]}
+    recorded.until = until
+    return Explainer(recorded)
+
+
+def test_behind_a_run_that_is_still_going_on() -> None:
+    records: list[Record] = [
+        run(1, "fire", 0.0, 0.5, answers={"fire": (0.0,)}, query_class="critical"),
+        start(2, "report", 1.0, tuples=41_000),
+        Arrivals(3.0, "readings", ((0.5, 3), (2.0, 7), (3.0, 1))),
+    ]
+    live = reading(*records, until=14.0).pick("fire", "worst")
+    assert live.waits_still
+    assert live.moments.total == 13.5
+    assert live.sentence == (
+        "still waits, for 13.5 s: 13 s behind background's report (one run, 41,000 tuples, still running), "
+        "500 ms although a worker was free of runs"
+    )
+    died = reading(*records).pick("fire", "worst")
+    assert died.moments.total == 2.5
+    assert "2 s behind background's report (one run, 41,000 tuples, which did not end)" in died.sentence
+
+
+def test_in_a_run_of_its_own_that_is_still_going_on() -> None:
+    explainer = reading(
+        run(1, "report", 0.0, 1.0), start(2, "fire", 1.0, query_class="critical", oldest=0.25), until=9.0
+    )
+    told = explainer.pick("fire", "worst")
+    assert told.run is not None
+    assert (told.waits_still, told.run.id, told.moments.parts["queue"]) == (True, 2, 0.75)
+    assert told.sentence == (
+        "still waits, for 8.75 s: 8 s own run, still running, 750 ms behind background's report (one run, 10 tuples)"
+    )
+    assert sum(told.causes.values()) == pytest.approx(told.moments.total)
+
+
+def test_tuples_wait_that_came_since_the_last_run() -> None:
+    done = run(1, "fire", 0.0, 0.5, answers={"fire": (0.0,)}, query_class="critical")
+    assert reading(done, Arrivals(1.0, "readings", ((0.0, 5),))).waiting("fire") is None
+    told = reading(done, Arrivals(4.0, "readings", ((0.0, 5), (1.0, 1), (4.0, 1)))).waiting("fire")
+    assert told is not None
+    assert (told.moments.arrival, told.moments.total) == (1.0, 3.0)
+
+
+def test_a_query_that_was_stopped_waits_no_more() -> None:
+    waiting = WaitingUnit("fire", "critical", ("fire",), 3, 0.5, {})
+    passed = run(1, "report", 0.5, 2.5, why=Why("fcfs", "oldest", "report", waiting=(waiting,)))
+    explainer = Explainer(history(OF, [passed]))
+    assert explainer.waiting("fire") is not None
+    without = [query for query in explainer.history.header["queries"] if query["name"] != "fire"]
+    stopped = Setting(3.0, 0.0, {**explainer.history.header, "queries": without})
+    assert Explainer(history(OF, [passed, stopped])).waiting("fire") is None
+
+
+def test_the_run_of_a_trace_that_ends_in_the_middle() -> None:
+    queries = {"fire": {"operators": ["select, cost=90ms"]}, "report": {"operators": ["select, cost=50ms"]}}
+    _, lines = traced(workload(queries, "poisson, rate=8", duration="1 s"), "fcfs")
+    last = max(place for place, line in enumerate(lines) if '"finished"' in line)
+    recorded = history_of_trace(lines[:last])
+    (under_way,) = recorded.under_way
+    (unfinished,) = [one for one in recorded.runs_so_far() if one.unfinished]
+    assert (unfinished.id, unfinished.ended) == (under_way.id, recorded.ended)
+    told = Explainer(recorded).waiting(under_way.queries[0])
+    assert told is not None
+    assert (told.waits_still, told.run) == (True, unfinished)

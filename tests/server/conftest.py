@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,21 +10,44 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.server.http_client import Http
 
+from headgate.model import HeadgateError
 from headgate.server.access.open import OpenAccess
+from headgate.server.access.resources import Resources
 from headgate.server.app import create_app
 from headgate.server.guard import Access
 from headgate.server.hosting import EngineHost
 from headgate.server.serving import Server
-from headgate.server.settings import Address, Limits
+from headgate.server.settings import TLS, Address, Limits
+from headgate.server.workspace.quotas import Quotas
 from headgate.spark.session import Session
 
 Serve = Callable[..., Http]
+EVERYTHING = Resources(paths=(Path("/"),), tables=("*",))  # tests of other things than access use any file
+
+
+def no_engine() -> EngineHost:
+    """A host whose engine never starts: whatever needs it is answered with 503."""
+
+    def refuse(tell: object) -> Session:
+        raise HeadgateError("there is no engine in this test")
+
+    return EngineHost(refuse)
 
 
 @contextmanager
-def serving(host: EngineHost, access: Access, limits: Limits) -> Iterator[Http]:
+def serving(
+    host: EngineHost,
+    access: Access,
+    limits: Limits,
+    *,
+    quotas: Quotas | None = None,
+    resources: Resources = EVERYTHING,
+    tls: TLS | None = None,
+    hosts: Sequence[str] = (),
+) -> Iterator[Http]:
     """Run a server in a thread of this process, at a port that is free."""
-    server = Server(create_app(host, access), Address("127.0.0.1", 0), limits)
+    app = create_app(host, access, quotas, resources)
+    server = Server(app, Address("127.0.0.1", 0), limits, tls, hosts)
     over = threading.Event()
     thread = threading.Thread(target=server.run, args=(over.is_set,), daemon=True)
     thread.start()
@@ -44,11 +67,17 @@ def serve(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     with ExitStack() as stack:
 
         def start(
-            access: Access | None = None, limits: Limits | None = None, directory: Path | None = None, **settings: Any
+            access: Access | None = None,
+            limits: Limits | None = None,
+            directory: Path | None = None,
+            quotas: Quotas | None = None,
+            resources: Resources = EVERYTHING,
+            **settings: Any,
         ) -> Http:
             place = directory or tmp_path_factory.mktemp("served") / "data"
             host = EngineHost(lambda tell: Session(spark=spark, directory=place, **settings))
-            return stack.enter_context(serving(host, access or OpenAccess(), limits or Limits()))
+            access, limits = access or OpenAccess(), limits or Limits()
+            return stack.enter_context(serving(host, access, limits, quotas=quotas, resources=resources))
 
         yield start
 

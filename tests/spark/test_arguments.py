@@ -150,6 +150,11 @@ ENTRANCES: dict[str, tuple[Call, tuple[Any, ...]]] = {
         (*TEXTS, "hnr, x=1", "hnr, train=-1", "hnr, train=" + "9" * 5000),
     ),
     "set_policy fuse": (lambda hg, bad: hg.set_policy("fcfs", bad), TEXTS[1:]),
+    "change_class": (lambda hg, bad: hg.change_class(bad, priority=1), TEXTS),
+    "drop_class": (lambda hg, bad: hg.drop_class(bad), TEXTS),
+    "drop_stream": (lambda hg, bad: hg.drop_stream(bad), TEXTS),
+    "drop_table": (lambda hg, bad: hg.drop_table(bad), TEXTS),
+    "refresh_table": (lambda hg, bad: hg.refresh_table(bad), TEXTS),
     "set_priority class": (lambda hg, bad: hg.set_priority(bad, 1), TEXTS),
     "set_priority": (lambda hg, bad: hg.set_priority("low", bad), NUMBERS),
     "results timeout": (lambda hg, bad: hg["probe"].results(bad), TIMES),
@@ -271,7 +276,7 @@ def test_durations_are_seconds_or_text(session: Session) -> None:
 def test_the_same_class_again_is_the_same_class(session: Session) -> None:
     session.create_class("low", 1.0)
     with pytest.raises(
-        HeadgateError, match="'low' exists already with lag none, declared now with lag 'skip, tuples=10'; change its"
+        HeadgateError, match="'low' exists already with lag none, declared now with lag 'skip, tuples=10'; change it"
     ):
         session.create_class("low", 1.0, lag="skip, tuples=10")
 

@@ -55,7 +55,7 @@ def fitted(*runs: RunRecord) -> JobCosts:
 def test_costs_that_are_linear_are_found(fixed: float, per_tuple: float) -> None:
     unit = fitted(*recorded(fixed, per_tuple)).unit(["a"], {})
     assert unit.seconds(2000, 0) == pytest.approx(fixed + 2000 * per_tuple, rel=0.05)
-    assert unit.commits == pytest.approx([0.01] * 60)
+    assert [one.commit for one in unit.samples.runs] == pytest.approx([0.01] * 60)
 
 
 def test_runs_beside_others_are_slower() -> None:
@@ -70,7 +70,7 @@ def test_runs_beside_others_are_slower() -> None:
 def test_a_machine_that_became_slow_is_slow_at_the_same_time_again() -> None:
     runs = list(recorded(0.1, 1e-4, slow=3.0))
     unit, dice = fitted(*runs).unit(["a"], {}), random.Random(1)
-    early, late = unit.off(runs[10].began, dice), unit.off(runs[50].began, dice)
+    early, late = (unit.samples.like(runs[place].began, (2000.0,), dice).off for place in (10, 50))
     assert late / early == pytest.approx(3.0, rel=0.1)
 
 

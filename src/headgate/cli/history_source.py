@@ -50,18 +50,28 @@ def read_source(path: Path, policies: Sequence[str] = ()) -> History:
 
     `policies` are loaded policies of files, which a trace may name.
     """
-    from headgate.history.from_trace import history_of_trace
-    from headgate.history.ring import read_history
-
-    directory = path.is_dir()
-    history = read_history(path) if directory else read_trace(path, lambda lines: history_of_trace(lines, policies))
-    if not history.runs:
+    history = _read_directory(path) if path.is_dir() else _read_trace(path, policies)
+    if not history.runs and not history.under_way:
         raise HeadgateError("nothing has run yet", where=str(path), hint="ask again when something has")
     return history
 
 
-def load_given(policies: Iterable[str]) -> list[str]:
+def _read_directory(path: Path) -> History:
+    from headgate.history.ring import read_history
+
+    return read_history(path)
+
+
+def _read_trace(path: Path, policies: Sequence[str]) -> History:
+    from headgate.history.from_trace import history_of_trace
+
+    return read_trace(path, lambda lines: history_of_trace(lines, policies))
+
+
+def load_given(policies: Sequence[str]) -> list[str]:
     """Load policies of files, and return their names."""
+    if not policies:
+        return []
     from headgate.policy_files import load_policies
 
     files = {text: load_policies(text) for text in policies}

@@ -19,6 +19,8 @@ from headgate.cli import (
     serve,
     simulate,
     sweep,
+    tenants,
+    tokens,
     trace,
     trace_show,
     what_if,
@@ -85,6 +87,8 @@ app.add_typer(trace_show.app, name="trace")
 app.command("what-if", cls=ReadableCommand, epilog=what_if.EXAMPLES)(what_if.what_if)
 app.command("run", cls=ReadableCommand, epilog=engine.EXAMPLES)(engine.run)
 app.command("serve", cls=ReadableCommand, epilog=serve.EXAMPLES)(serve.serve)
+app.add_typer(tokens.app, name="token")
+app.add_typer(tenants.app, name="tenant")
 app.command("results", cls=ReadableCommand, epilog=results.EXAMPLES)(results.results)
 app.command("dead", cls=ReadableCommand, epilog=dead_letters.EXAMPLES)(dead_letters.dead)
 app.command("journal", cls=ReadableCommand, epilog=journal.EXAMPLES)(journal.journal)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headgate.cli import options
+from headgate.cli import serve_access as access
 from headgate.cli.background import Background
 from headgate.cli.console import examples, note
 from headgate.cli.number_format import read_duration
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "serve --data out/shared",
     "serve examples/plant.toml --bind 127.0.0.1:8440",
+    "serve --data out/shared --bind 0.0.0.0:8440 --tls-cert server.pem --tls-key server.key",
     'serve --data /data/shared --policy "express" --master spark://host:7077',
 )
 Data = Annotated[
@@ -52,19 +54,31 @@ def serve(
     master: Master = "local[*]",
     drain: Drain = "10 s",
     lasting: For = None,
+    tls_cert: access.Certificate = None,
+    tls_key: access.Key = None,
+    insecure: access.Insecure = False,
+    allow_host: access.AllowHost = None,
+    allow_path: access.AllowPath = None,
+    allow_connect: access.AllowConnect = None,
+    allow_table: access.AllowTable = None,
 ) -> None:
     """Serve one engine over HTTP: streams, queries, results, what waits and why, under /v1.
 
     It starts empty, from a workload file, or where its directory stopped, and answers while Spark starts. Ctrl-C or
     SIGTERM stops it: runs under way get some seconds, and nothing that was acknowledged is lost. A second Ctrl-C ends
     it at once.
+
+    On this machine's own address it is open to everybody here until a token is added: headgate token add. On any other
+    it needs tokens and TLS. What it may use of this machine over the network is named by the options --allow-….
     """
-    from headgate.server.access.open import OpenAccess
+    from headgate.server.access.tenants import TenantFile
     from headgate.server.app import create_app
     from headgate.server.hosting import EngineHost
     from headgate.server.opening import EngineSettings
+    from headgate.server.row_watch import RowWatch
     from headgate.server.serving import Server
     from headgate.server.settings import Address, Limits
+    from headgate.server.workspace.quotas import Quotas
     from headgate.spark import arguments
     from headgate.spark.store.directory import check_directory
 
@@ -80,10 +94,16 @@ def serve(
     scope = None if fuse is None else options.choice(Fuse, fuse, "value for --fuse")
     settings = EngineSettings(place, workload, arguments.master(master, place), policy, workers, scope)
     host = EngineHost(settings.opener())
-    server = Server(create_app(host, OpenAccess()), address, Limits())
-    with noted() as interruption:
-        note(f"serving at {server.address.url()}, data in {place}: Ctrl-C stops it")
-        note("open to everybody on this machine: no token is asked for")
+    quotas = Quotas(TenantFile(place).limits)
+    resources = access.resources(allow_path, allow_connect, allow_table)
+    tls = access.tls(tls_cert, tls_key)
+    door = access.door(place, address, tls, insecure)
+    server = Server(create_app(host, door.access, quotas, resources), address, Limits(), tls, allow_host or ())
+    with noted() as interruption, RowWatch(host, quotas):
+        url = server.address.url("http" if tls is None else "https")
+        note(f"serving at {url}, data in {place}: Ctrl-C stops it")
+        for line in door.lines:
+            note(line)
         host.start()
         began = time.monotonic()
         server.run(lambda: _over(host, interruption, began, limit))

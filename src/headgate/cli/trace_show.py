@@ -15,11 +15,13 @@ from headgate.cli.help_texts import ReadableCommand, ReadableGroup
 from headgate.cli.history_source import FilePolicies, Source, load_given, read_source
 from headgate.cli.number_format import NOTHING, read_moment
 from headgate.cli.tables import plain_table
-from headgate.cli.why_output import as_tree, moment, stretch_text
-from headgate.insight.text import time_text
+from headgate.cli.why_output import moment
+from headgate.insight.text import stretch_text, unfinished_text
 from headgate.model import HeadgateError
+from headgate.model.number_text import duration
 
 if TYPE_CHECKING:
+    from headgate.history.records import RunRecord
     from headgate.insight.attribution import InvertedPair
     from headgate.insight.parts import MeanParts
     from headgate.insight.why import Explainer, Explanation
@@ -84,9 +86,9 @@ def _stretch(explainer: Explainer, source: Path, since: str | None, upto: str | 
     """From when to when is asked for, on the driver's clock."""
     history = explainer.history
     first = history.began if since is None else history.origin + read_moment(since, "--from")
-    last = history.ended if upto is None else history.origin + read_moment(upto, "--to")
-    if first >= last or first > history.ended or last < history.began:
-        begins, ends = max(0.0, history.began - history.origin), history.ended - history.origin
+    last = history.now if upto is None else history.origin + read_moment(upto, "--to")
+    if first >= last or first > history.now or last < history.began:
+        begins, ends = max(0.0, history.began - history.origin), history.now - history.origin
         raise HeadgateError(
             "nothing was recorded between --from and --to",
             where=str(source),
@@ -97,6 +99,7 @@ def _stretch(explainer: Explainer, source: Path, since: str | None, upto: str | 
 
 def _show(explainer: Explainer, stretch: tuple[float, float], as_json: bool) -> None:
     from headgate.insight.attribution import inverted_pairs
+    from headgate.insight.json_trees import explanation_tree, run_tree
     from headgate.insight.parts import by_class, by_query, within
 
     history, origin = explainer.history, explainer.history.origin
@@ -110,19 +113,33 @@ def _show(explainer: Explainer, stretch: tuple[float, float], as_json: bool) -> 
                 "from": stretch[0] - origin,
                 "to": stretch[1] - origin,
                 "runs": len(chosen.runs),
+                "under_way": [run_tree(run, origin) for run in _under_way(explainer, stretch)],
                 "classes": {name: _tree(parts) for name, parts in classes.items()},
                 "queries": {name: _tree(parts) for name, parts in queries.items()},
-                "waits": [as_tree(told, origin) for told in waits],
+                "waits": [explanation_tree(told, origin) for told in waits],
                 "inversions": [pair.summary for pair in pairs],
             }
         )
         return
     policy = history.header.get("policy", NOTHING)
     begins, ends = max(0.0, stretch[0] - origin), stretch[1] - origin
-    show(Text(f"{len(chosen.runs):,} runs under {policy}, from {moment(begins)} to {moment(ends)}"), Text(""))
+    ran = f"{len(chosen.runs):,} run{'' if len(chosen.runs) == 1 else 's'}"
+    show(Text(f"{ran} under {policy}, from {moment(begins)} to {moment(ends)}"))
+    for run in _under_way(explainer, stretch):
+        began = f"{run.unit} began at {moment(run.began - origin)} with {run.tuples:,} tuples"
+        show(Text(f"{began}{unfinished_text([run], history.until is not None)}"))
+    show(Text(""))
     ordered = {name: classes[name] for name in explainer.classes.ordered() if name in classes}
-    show(_parts_table(ordered, "class"), Text(""), _parts_table(queries, "query"))
+    if queries:
+        show(_parts_table(ordered, "class"), Text(""), _parts_table(queries, "query"))
+    else:
+        show(Text("there were no results"))
     _show_waits(waits, pairs, origin)
+
+
+def _under_way(explainer: Explainer, stretch: tuple[float, float]) -> list[RunRecord]:
+    """Runs that have not ended."""
+    return [run for run in explainer.runs if run.unfinished and run.ended >= stretch[0] and run.began <= stretch[1]]
 
 
 def _tree(parts: MeanParts) -> dict[str, Any]:
@@ -136,8 +153,8 @@ def _parts_table(found: dict[str, MeanParts], what: str) -> Any:
     for column in table.columns[1:]:
         column.justify = "right"
     for name, parts in found.items():
-        shown = [time_text(parts.parts[part]) for part in PARTS]
-        table.add_row(Text(name), f"{parts.results:,}", *shown, time_text(parts.total))
+        shown = [duration(parts.parts[part]) for part in PARTS]
+        table.add_row(Text(name), f"{parts.results:,}", *shown, duration(parts.total))
     return table
 
 
@@ -165,7 +182,7 @@ def _show_waits(waits: Sequence[Explanation], pairs: Sequence[InvertedPair], ori
     table.columns[0].justify = table.columns[3].justify = "right"
     for told in waits:
         table.add_row(
-            time_text(told.moments.began - told.moments.ready),
+            duration(told.moments.began - told.moments.ready),
             Text(told.query),
             Text(told.query_class),
             moment(told.moments.arrival - origin),

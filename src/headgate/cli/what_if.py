@@ -11,6 +11,7 @@ import typer
 from headgate.cli import options
 from headgate.cli.console import examples, interrupted, note, show_json
 from headgate.cli.history_source import OptionalSource, read_source
+from headgate.cli.number_format import read_duration
 from headgate.cli.progress import Bar
 from headgate.cli.remote import insight
 from headgate.cli.remote.server import ask_server
@@ -19,16 +20,16 @@ from headgate.model import HeadgateError
 from headgate.plan.fusion import Fuse
 
 if TYPE_CHECKING:
-    from headgate.what_if.comparison import Comparison
+    from headgate.what_if.ask import Answer, Inquiry
     from headgate.what_if.learned import Learned
-    from headgate.what_if.question import Changed
     from headgate.what_if.response_times import Judged
 
 EXAMPLES = examples(
     "what-if out/plant --policy fcfs --policy mbd --policy express",
     "what-if out/plant --workers 4 --rate 1.5",
     "what-if t.jsonl --policy hnr --priority critical=80 --by critical.p95 --plot what-if.png",
-    "what-if out/plant --add new.sql --add-class normal --json",
+    'what-if out/plant --add new.sql --add-class normal --last "60 s" --json',
+    "what-if out/plant --regret",
     "--server http://127.0.0.1:8440 what-if --policy fcfs",
 )
 
@@ -97,6 +98,20 @@ PlotOption = Annotated[
 ]
 
 
+RegretOption = Annotated[
+    bool,
+    typer.Option(
+        "--regret",
+        help="Replay the candidates of adaptive too, and tell how far it is from the best; "
+        "without --policy that is done if the recorded policy is adaptive.",
+    ),
+]
+Last = Annotated[
+    str | None,
+    typer.Option("--last", help="Only the last part of the record.", show_default=False, metavar="TIME"),
+]
+
+
 def what_if(
     recorded: OptionalSource = None,
     policy: options.Policies = None,
@@ -106,7 +121,9 @@ def what_if(
     add: Add = None,
     add_class: AddClass = None,
     rate: Rate = 1.0,
+    last: Last = None,
     by: By = None,
+    regret: RegretOption = False,
     seed: options.Seed = None,
     jobs: Jobs = None,
     as_json: options.AsJson = False,
@@ -119,38 +136,12 @@ def what_if(
     """
     if ask_server(recorded, "DIR or TRACE"):
         _check_numbers(workers, rate, jobs)
-        _refuse_local({"--seed": seed, "--jobs": jobs, "--plot": plot})
-        insight.what_if(
-            policy or [], fuse, _priorities(priority or []), workers, add or [], add_class, rate, by, as_json
-        )
+        _refuse_local({"--seed": seed, "--jobs": jobs, "--plot": plot, "--regret": regret or None})
+        changes = insight.Changes(fuse, _priorities(priority or []), workers, add or [], add_class, rate, last, by)
+        insight.what_if(policy or [], changes, as_json)
         return
     assert recorded is not None
-    _replay(recorded, policy, fuse, priority, workers, add, add_class, rate, by, seed, jobs, as_json, plot)
-
-
-def _refuse_local(options: dict[str, object]) -> None:
-    """Refuse options that belong to a replay on this machine."""
-    for name, value in options.items():
-        if value is not None:
-            raise HeadgateError(f"{name} does not go to a server", hint="leave it out, or give a directory")
-
-
-def _replay(
-    recorded: Path,
-    policy: list[str] | None,
-    fuse: str | None,
-    priority: list[str] | None,
-    workers: int | None,
-    add: list[Path] | None,
-    add_class: str | None,
-    rate: float,
-    by: str | None,
-    seed: int | None,
-    jobs: int | None,
-    as_json: bool,
-    plot: Path | None,
-) -> None:
-    from headgate.what_if.comparison import Comparison, check_measure
+    from headgate.what_if.ask import Inquiry, Question, conclude
     from headgate.what_if.question import Changed, query_of_file
 
     given = options.check_policies(policy or [])
@@ -159,25 +150,25 @@ def _replay(
     _check_numbers(workers, rate, jobs)
     fused = None if fuse is None else options.choice(Fuse, fuse, "value for --fuse")
     priorities = _priorities(priority or [])
-    learned = _learn(recorded, given)
+    learned = _learn(recorded, given, None if last is None else read_duration(last, "--last"))
     added = tuple(query_of_file(path, learned, add_class) for path in add or [])
     changed = Changed(fused, priorities, workers, added, rate, seed or 0)
-    changed.check(learned)
-    measure = by or ("targets" if learned.recorded.targets else "mean")
-    check_measure(measure, learned.recorded)
-    asked = given or ([learned.settings.last.policy] if changed.anything else [])
-    if not asked:
-        raise HeadgateError(
-            "nothing is to be different", hint="add --policy fcfs, or --workers, --rate, --fuse, --priority or --add"
-        )
-    replayed, finished, failed, complete = _replays(learned, asked, changed, jobs)
-    if replayed is not None:
-        comparison = Comparison(learned.recorded, replayed, {one: finished[one] for one in asked if one in finished})
-        _tell(comparison, measure, recorded, as_json, plot, failed)
+    inquiry = Inquiry.of(learned, Question(tuple(given), by=by, regret=regret), changed)
+    done, complete = _replays(inquiry, jobs)
+    if None in done:
+        answer = conclude(inquiry, done.items())
+        _tell(answer, recorded, as_json, plot)
+        if complete and not answer.comparison.policies:
+            raise typer.Exit(2)
     if not complete:
-        raise interrupted(len(finished), len(asked))
-    if failed and not finished:
-        raise typer.Exit(2)
+        raise interrupted(len([one for one in done if one is not None]), len(inquiry.policies))
+
+
+def _refuse_local(given: dict[str, object]) -> None:
+    """Refuse options that belong to a replay on this machine."""
+    for name, value in given.items():
+        if value is not None:
+            raise HeadgateError(f"{name} does not go to a server", hint="leave it out, or give a directory")
 
 
 def _check_numbers(workers: int | None, rate: float, jobs: int | None) -> None:
@@ -205,11 +196,11 @@ def _priorities(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _learn(recorded: Path, policies: Sequence[str]) -> Learned:
+def _learn(recorded: Path, policies: Sequence[str], last: float | None) -> Learned:
     """What a directory or a trace tells."""
     from headgate.core.trace import replayable
     from headgate.policy_files import load_policies
-    from headgate.what_if.learned import Learned
+    from headgate.what_if.ask import learn
 
     if not recorded.exists():
         raise HeadgateError(
@@ -220,49 +211,38 @@ def _learn(recorded: Path, policies: Sequence[str]) -> Learned:
     try:
         for setting in history.settings:
             replayable(setting.header["policy"], files)
-        return Learned.of(history)
+        return learn(history, last)
     except HeadgateError as error:
         raise error.at(str(recorded)) from None
 
 
-def _replays(
-    learned: Learned, asked: Sequence[str], changed: Changed, jobs: int | None
-) -> tuple[Judged | None, dict[str, Judged], dict[str, str], bool]:
-    """The recorded policy replayed, the others, those that failed with why, and whether all have been replayed."""
+def _replays(inquiry: Inquiry, jobs: int | None) -> tuple[dict[str | None, Judged | HeadgateError], bool]:
+    """What came of the replays by policy, None for the recorded one, and whether all have been done."""
     from headgate.cli.parallel_replays import RECORDED, replay_all
 
-    replayed: Judged | None = None
-    finished: dict[str, Judged] = {}
-    failed: dict[str, str] = {}
+    done: dict[str | None, Judged | HeadgateError] = {}
     try:
-        with raised(), Bar(1 + len(asked)) as bar:
-            for policy, judged in replay_all(learned, asked, changed, jobs, bar.at):
-                if isinstance(judged, HeadgateError):
-                    if policy == RECORDED:
-                        raise judged
-                    failed[policy] = str(judged)
-                elif policy == RECORDED:
-                    replayed = judged
-                else:
-                    finished[policy] = judged
-                bar.at((replayed is not None) + len(finished) + len(failed), policy)
+        with raised(), Bar(1 + len(inquiry.policies)) as bar:
+            for policy, judged in replay_all(inquiry, jobs, bar.at):
+                if policy is None and isinstance(judged, HeadgateError):
+                    raise judged
+                done[policy] = judged
+                bar.at(len(done), policy or RECORDED)
     except KeyboardInterrupt:
-        return replayed, finished, failed, False
-    return replayed, finished, failed, True
+        return done, False
+    return done, True
 
 
-def _tell(
-    comparison: Comparison, by: str, recorded: Path, as_json: bool, plot: Path | None, failed: dict[str, str]
-) -> None:
-    from headgate.cli.what_if_table import show_comparison
+def _tell(answer: Answer, recorded: Path, as_json: bool, plot: Path | None) -> None:
+    from headgate.cli.what_if_table import show_answer
     from headgate.what_if.picture import draw
 
     if as_json:
-        show_json(comparison.to_json(by) | {"failed": failed})
+        show_json(answer.to_json())
     else:
-        show_comparison(comparison, by, str(recorded))
-    for policy, error in failed.items():
+        show_answer(answer, str(recorded))
+    for policy, error in answer.failed.items():
         note(f"failed {policy}: {error}")
-    if plot is not None and comparison.policies:
-        draw(comparison, by, plot)
+    if plot is not None and answer.comparison.policies:
+        draw(answer.comparison, answer.inquiry.by, plot)
         note(f"wrote {plot}")

@@ -8,17 +8,37 @@ from rich.text import Text
 
 from headgate.cli.console import show, stdout
 from headgate.cli.number_format import NOTHING
+from headgate.cli.regret import regret_text
 from headgate.cli.tables import plain_table
 from headgate.model.number_text import duration, significant, time_unit
 from headgate.what_if.comparison import TARGETS, value
 from headgate.what_if.response_times import Times
 
 if TYPE_CHECKING:
+    from headgate.policies.adaptive.regret import Regret
+    from headgate.what_if.ask import Answer
     from headgate.what_if.comparison import Comparison
     from headgate.what_if.response_times import Judged
 
 SAME = "≈"
 WIDE = 27  # letters that a class takes, with its 95th percentile
+
+
+def show_answer(answer: Answer, source: str) -> None:
+    """Print what came of a question: the table, what it says in words, regrets, and what added queries do."""
+    by = answer.inquiry.by
+    show_comparison(answer.comparison, by, source)
+    for regret in answer.regrets:
+        show(Text(_regret_line(answer, regret, by)))
+    if (effect := answer.effect) is not None:
+        show(Text(effect.text()))
+
+
+def _regret_line(answer: Answer, regret: Regret, by: str) -> str:
+    unit, scale = ("", 1.0) if by == TARGETS else time_unit([one for one in (regret.value, regret.best_value) if one])
+    measure = "targets met" if by == TARGETS else by
+    line = regret_text(regret, measure, f" {unit}" if unit else "", scale)
+    return f"{line}; that is within the error" if answer.regret_within_error(regret) else line
 
 
 def show_comparison(comparison: Comparison, by: str, source: str) -> None:

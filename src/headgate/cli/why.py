@@ -24,7 +24,7 @@ EXAMPLES = examples(
     "why fire out/plant",
     "why fire out/plant --at 12.5s",
     "why fire t.jsonl --last --json",
-    'why out/plant --inversions --over "1 min"',
+    'why out/plant --inversions --over "5 min"',
     "why t.jsonl --decision 250",
     "--server http://127.0.0.1:8440 why fire",
 )
@@ -47,7 +47,10 @@ Inversions = Annotated[
 Over = Annotated[
     str | None,
     typer.Option(
-        "--over", help="With --inversions: the newest so much of the record.", show_default=False, metavar="TIME"
+        "--over",
+        help="With --inversions: the newest so much of the record; the last minute if left out.",
+        show_default=False,
+        metavar="TIME",
     ),
 ]
 Equal = Annotated[bool, typer.Option("--equal", help="With --inversions: equal response times count, too.")]
@@ -98,7 +101,7 @@ def why(
     if query is None:
         raise HeadgateError("QUERY and DIR are missing", hint="write headgate why QUERY DIR, or name a --server")
     if decision is not None:
-        _decision(_only(query, source, "--decision"), decision, policy or (), as_json)
+        _decision(_only(query, source, f"--decision {decision}"), decision, policy or (), as_json)
     elif inversions:
         _inversions(_only(query, source, "--inversions"), over, equal, policy or (), as_json)
     else:
@@ -129,8 +132,9 @@ def _of_server(
 def _only(path: str, other: Path | None, option: str) -> Path:
     """The directory or trace, which stands alone."""
     if other is not None:
+        query, source = (other, path) if Path(path).exists() and not other.exists() else (path, other)
         raise HeadgateError(
-            f"{option} asks about no query, found '{path}'", hint=f"write headgate why {other} {option}"
+            f"{option.split()[0]} asks about no query, found '{query}'", hint=f"write headgate why {source} {option}"
         )
     return Path(path)
 
@@ -146,7 +150,9 @@ def _result(
     explanation = _explained(_explainer(source, policies), query, source, moment, last)
     origin = explanation[0].history.origin
     if as_json:
-        show_json(why_output.as_tree(explanation[1], origin))
+        from headgate.insight.json_trees import explanation_tree
+
+        show_json(explanation_tree(explanation[1], origin))
     else:
         why_output.show_explanation(explanation[1], origin)
 
@@ -169,25 +175,15 @@ def _explainer(source: Path, policies: list[str] | tuple[()]) -> Explainer:
 
 
 def _inversions(source: Path, over: str | None, equal: bool, policies: list[str] | tuple[()], as_json: bool) -> None:
-    from headgate.insight.attribution import inverted_pairs, starving
+    from headgate.insight.inversions import MINUTE, find_inversions, tree
 
-    stretch = None if over is None else read_duration(over, "--over")
+    stretch = MINUTE if over is None else read_duration(over, "--over")
     explainer = _explainer(source, policies)
-    history = explainer.history
-    since = history.began if stretch is None else max(history.began, history.ended - stretch)
-    when = why_output.stretch_text(
-        None if stretch is None or since == history.began else stretch, history.ended - since
-    )
-    pairs = inverted_pairs(explainer, since, history.ended, equal=equal, when=when)
-    waiting = starving(explainer)
+    found = find_inversions(explainer, stretch, equal=equal)
     if as_json:
-        show_json(
-            why_output.inversions_tree(
-                pairs, waiting, since - history.origin, history.ended - history.origin, history.origin
-            )
-        )
+        show_json(tree(found, explainer.history.origin))
     else:
-        why_output.show_inversions(pairs, waiting, when)
+        why_output.show_inversions(found)
 
 
 def _decision(source: Path, number: int, policies: list[str] | tuple[()], as_json: bool) -> None:
@@ -208,7 +204,7 @@ def _replayed(trace: Path, number: int, policies: list[str] | tuple[()]) -> Why:
 
 
 def _recorded(directory: Path, number: int) -> Why:
-    runs = read_source(directory).runs
+    runs = read_source(directory).runs_so_far()
     found = next((run.why for run in runs if run.decision == number and run.why is not None), None)
     if found is None:
         first, last = min(run.decision for run in runs), max(run.decision for run in runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -10,12 +10,13 @@ from rich.text import Text
 from headgate.cli.console import note, show
 from headgate.cli.number_format import NOTHING, number
 from headgate.cli.tables import plain_table
-from headgate.insight.text import time_text
+from headgate.insight.text import unfinished_text
 from headgate.model.number_text import duration
 
 if TYPE_CHECKING:
     from headgate.history.records import RunRecord
     from headgate.insight.attribution import InvertedPair, Loss
+    from headgate.insight.inversions import Inversions
     from headgate.insight.why import Delay, Explanation
     from headgate.model import Why
 
@@ -32,19 +33,21 @@ def show_explanation(told: Explanation, origin: float) -> None:
     """What a result waited for, run by run, and in a sentence."""
     life, parts = told.moments, told.moments.parts
     came = f"{told.query}, class {told.query_class}: a tuple of {moment(life.arrival - origin)}"
-    if told.run is None:
+    if told.waits_still:
         show(Text(f"{came} still waits"))
     else:
         show(Text(f"{came}, whose result was there at {moment(life.delivered - origin)}"))
     table = plain_table(*parts, "whole")
     for column in table.columns:
         column.justify = "right"
-    table.add_row(*(time_text(seconds) for seconds in parts.values()), time_text(life.total))
+    table.add_row(*(duration(seconds) for seconds in parts.values()), duration(life.total))
     show(table)
     if told.delays:
         show(Text(""), _delays(told, origin))
     if told.run is not None and told.run.error:
         note(f"its run failed: {told.run.error}")
+    if not told.scheduled:
+        note(f"{told.query} was stopped or is paused: this is of the time before")
     show(Text(""), Text(f"{told.query} {told.sentence}"))
 
 
@@ -56,17 +59,17 @@ def _delays(told: Explanation, origin: float) -> Any:
     for delay in (delay for delay in told.delays if delay in longest):
         run = delay.run
         table.add_row(
-            time_text(delay.seconds),
+            duration(delay.seconds),
             Text(_unit(run)),
             Text(run.query_class),
             moment(run.began - origin),
             f"{run.tuples:,}",
-            delay.cause.value,
+            delay.cause.value + unfinished_text([run], told.live),
             Text(_compared(delay)),
         )
     if len(told.delays) > len(longest):
         rest = [delay.seconds for delay in told.delays if delay not in longest]
-        table.add_row(time_text(sum(rest)), f"{len(rest):,} other runs", "", "", "", "", "")
+        table.add_row(duration(sum(rest)), f"{len(rest):,} other runs", "", "", "", "", "")
     return table
 
 
@@ -89,96 +92,41 @@ def _compared(delay: Delay) -> str:
     )
 
 
-def as_tree(told: Explanation, origin: float) -> dict[str, Any]:
-    """An explanation as JSON; times are seconds since the driver began."""
-    life = told.moments
-    names = ("arrival", "ready", "began", "evaluated", "ended", "delivered")
-    return {
-        "query": told.query,
-        "class": told.query_class,
-        "sentence": told.sentence,
-        "cause": told.cause.value,
-        "waits_still": told.run is None,
-        "seconds": life.total,
-        "parts": life.parts,
-        "causes": {cause.value: seconds for cause, seconds in told.causes.items()},
-        "moments": {name: getattr(life, name) - origin for name in names},
-        "run": None if told.run is None else _run_tree(told.run, origin),
-        "delays": [
-            {
-                "seconds": delay.seconds,
-                "cause": delay.cause.value,
-                **_run_tree(delay.run, origin),
-                "numbers": {} if delay.run.why is None else delay.run.why.numbers,
-                "reason": "" if delay.run.why is None else delay.run.why.reason,
-                "own_numbers": None if delay.passed_over is None else delay.passed_over.numbers,
-            }
-            for delay in told.delays
-        ],
-        "worker_free": told.free,
-    }
-
-
-def _run_tree(run: RunRecord, origin: float) -> dict[str, Any]:
-    return {
-        "run": run.id,
-        "decision": run.decision,
-        "worker": run.worker,
-        "unit": run.unit,
-        "class": run.query_class,
-        "queries": list(run.queries),
-        "tuples": run.tuples,
-        "began": run.began - origin,
-        "evaluated": run.evaluated - origin,
-        "ended": run.ended - origin,
-    }
-
-
 # -- inversions ------------------------------------------------------------------------------------------------
 
 
-def stretch_text(asked: float | None, whole: float) -> str:
-    """Which stretch of time a summary is about.
-
-    >>> stretch_text(60.0, 60.0), stretch_text(None, 12.5), stretch_text(30.0, 30.0)
-    ('in the last minute', 'in 12.5 s', 'in the last 30 s')
-    """
-    if asked is None:
-        return f"in {time_text(whole)}"
-    return "in the last minute" if asked == 60.0 else f"in the last {time_text(asked)}"
-
-
-def show_inversions(pairs: Sequence[InvertedPair], waiting: Sequence[Explanation], when: str) -> None:
+def show_inversions(found: Inversions) -> None:
     """Inverted pairs with what delayed the more important class, and starving queries."""
-    if not pairs:
-        show(Text(f"no class answered later than a less important one {when}"))
-    for place, pair in enumerate(pairs):
+    if not found.pairs:
+        show(Text(f"no class answered later than a less important one {found.when}"))
+    for place, pair in enumerate(found.pairs):
         if place:
             show(Text(""))
         show(
             Text(
-                f"{pair.above} answers in {time_text(pair.response_above)}, "
-                f"{pair.below}, less important, in {time_text(pair.response_below)}"
+                f"{pair.above} answers in {duration(pair.response_above)}, "
+                f"{pair.below}, less important, in {duration(pair.response_below)}"
             )
         )
         if pair.losses:
-            show(_losses(pair.losses))
+            show(_losses(pair))
         show(Text(pair.summary))
-    for query_class in dict.fromkeys(told.query_class for told in waiting):
+    for query_class in dict.fromkeys(told.query_class for told in found.starving):
         longest, *others = sorted(
-            (told for told in waiting if told.query_class == query_class), key=lambda told: -told.moments.total
+            (told for told in found.starving if told.query_class == query_class), key=lambda told: -told.moments.total
         )
         show(Text(f"{longest.query}, class {query_class}, starves: it {longest.sentence}"))
         if others:
             show(Text(f"so do others of {query_class}: {', '.join(told.query for told in others)}"))
 
 
-def _losses(losses: Sequence[Loss]) -> Any:
+def _losses(pair: InvertedPair) -> Any:
+    """What all results of the more important class lost together."""
     table = plain_table("lost", "because", "to", "class", "runs", "tuples")
     for column in (0, 4, 5):
         table.columns[column].justify = "right"
     groups: dict[tuple[str, str, str], list[Loss]] = {}
-    for loss in losses:
+    for loss in pair.losses:
         key = (
             (loss.cause.value, "", "")
             if loss.run is None
@@ -190,42 +138,13 @@ def _losses(losses: Sequence[Loss]) -> Any:
         runs = {loss.run.id: loss.run for loss in group if loss.run is not None}
         tuples = sum(run.tuples for run in runs.values())
         counted = (f"{len(runs):,}", f"{tuples:,}") if runs else ("", "")
-        table.add_row(time_text(sum(loss.seconds for loss in group)), cause, Text(unit), Text(query_class), *counted)
+        table.add_row(
+            duration(pair.results * sum(loss.seconds for loss in group)), cause, Text(unit), Text(query_class), *counted
+        )
     rest = [loss.seconds for _, group in ordered[MOST_LOSSES:] for loss in group]
     if rest:
-        table.add_row(time_text(sum(rest)), "others", "", "", "", "")
+        table.add_row(duration(pair.results * sum(rest)), "others", "", "", "", "")
     return table
-
-
-def inversions_tree(
-    pairs: Sequence[InvertedPair], waiting: Sequence[Explanation], since: float, upto: float, origin: float
-) -> dict[str, Any]:
-    """Inversions and starving queries as JSON; seconds are means over results."""
-    return {
-        "from": since,
-        "to": upto,
-        "inversions": [
-            {
-                "above": pair.above,
-                "below": pair.below,
-                "response_above": pair.response_above,
-                "response_below": pair.response_below,
-                "lost": pair.difference,
-                "causes": {cause.value: seconds for cause, seconds in pair.by_cause.items()},
-                "losses": [
-                    {
-                        "seconds": loss.seconds,
-                        "cause": loss.cause.value,
-                        **({} if loss.run is None else _run_tree(loss.run, origin)),
-                    }
-                    for loss in pair.losses
-                ],
-                "summary": pair.summary,
-            }
-            for pair in pairs
-        ],
-        "starving": [as_tree(told, origin) for told in waiting],
-    }
 
 
 # -- one decision ----------------------------------------------------------------------------------------------
@@ -258,7 +177,7 @@ def number_text(name: str, numbers: Mapping[str, float]) -> str:
 def moment(seconds: float) -> str:
     """A time since the driver began.
 
-    >>> moment(12.3456)
-    '12.346 s'
+    >>> moment(12.3456), moment(-2.5)
+    ('12.346 s', '2.5 s before the start')
     """
-    return f"{seconds:.3f} s"
+    return f"{seconds:.3f} s" if seconds > -0.0005 else f"{duration(-seconds)} before the start"

@@ -6,6 +6,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from math import inf
 from os import PathLike
 from typing import Any
@@ -315,7 +316,7 @@ class Client:
         return Record(self.connection.send("POST", path, {"reason": reason}, creates=True))
 
     def dead_letters(self, stream: str, reason: str | None = None, query: str | None = None) -> Iterator[Record]:
-        """The dead letters of a stream.
+        """The dead letters of a stream, the newest first.
 
         * `stream`: the stream's name.
         * `reason`, `query`: only letters whose reason contains this text, or of this query.
@@ -397,8 +398,8 @@ class Client:
         * `query`: of this query only.
         * `last`: how many, the newest ones.
         """
-        found = list(self.connection.items("/journal", {"query": query}))
-        return [Record(entry) for entry in (found if last is None else found[max(0, len(found) - last) :])]
+        newest = list(islice(self.connection.items("/journal", {"query": query}), last))
+        return [Record(entry) for entry in reversed(newest)]
 
     def events(self, timeout: float | str | None = None) -> Iterator[Record]:
         """What happens on the server: the state once, then changes; each has `kind` and `data`.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
 from headgate.client import arguments
 from headgate.client.connection import Connection, path_of
-from headgate.client.following import Following
+from headgate.client.following import Event, Following
 from headgate.client.records import Record, StatusLine
 from headgate.client.results import Results
 from headgate.display import first_rows, text_table
@@ -89,7 +90,9 @@ class Handle:
         """
         schema, limit = self.schema, arguments.span(timeout, "timeout")
         following = Following(self._connection, self._path("results", "stream"), {"from": "now"}, limit)
-        return _batches(following, schema)
+        coming = iter(following)
+        begin = next(coming, None)  # once it is here, the server tells us of every result
+        return _batches(coming if begin is None else chain([begin], coming), schema)
 
     def read(self) -> pa.Table:
         """All committed results of a query that writes files, as an Arrow table.
@@ -223,8 +226,8 @@ class Handle:
         return path_of("queries", self.name, *parts)
 
 
-def _batches(following: Following, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for event in following:
+def _batches(events: Iterable[Event], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for event in events:
         if event.kind == "rows":
             rows = json.loads(event.data)["rows"]
             yield from to_arrow(rows, schema).to_batches() if rows else ()

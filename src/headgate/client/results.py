@@ -7,8 +7,8 @@ import pyarrow as pa
 from headgate.client.connection import ARROW, Connection, Request, path_of
 from headgate.client.rows import read_arrow
 
-PAGE = 1000  # rows
-NEXT = "headgate-next"  # the header with the cursor of what follows
+PAGE = 50_000  # rows
+NEXT = "x-next-cursor"  # the header with the cursor of what follows
 
 
 class Results:

@@ -12,6 +12,7 @@ from headgate.core.events import (
     QueryMoved,
     QueryRemoved,
     StatisticsChanged,
+    Undeclared,
 )
 from headgate.core.scheduler import Scheduler
 from headgate.core.trace import RecordingScheduler, TraceReplay, explain_decision, replay_trace
@@ -31,6 +32,7 @@ __all__ = [
     "Scheduler",
     "StatisticsChanged",
     "TraceReplay",
+    "Undeclared",
     "explain_decision",
     "replay_trace",
 ]

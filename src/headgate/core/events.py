@@ -28,10 +28,18 @@ class Frontier(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A stream or a class is declared; queries may refer to it from now on."""
+    """A stream or a class is declared, or has changed; queries may refer to it from now on."""
 
     stream: Stream | None = None
     query_class: QueryClass | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Undeclared:
+    """A stream or a class is gone; no query refers to it. Its name may be declared again."""
+
+    stream: str | None = None
+    query_class: ClassId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,5 +92,7 @@ class StatisticsChanged:
     rate: float | None = None
 
 
-Change = Declared | QueryAdded | QueryRemoved | QueryMoved | PriorityChanged | PolicyChanged | StatisticsChanged
+Change = (
+    Declared | Undeclared | QueryAdded | QueryRemoved | QueryMoved | PriorityChanged | PolicyChanged | StatisticsChanged
+)
 Event = Arrived | Frontier | Change

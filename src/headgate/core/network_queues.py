@@ -25,6 +25,8 @@ class NetworkQueues:
         """Match the queues to a network; new ones begin with their backlog."""
         for name, stream in network.streams.items():
             self.logs.setdefault(name, [Log(stream.bytes)])
+        for name in self.logs.keys() - network.streams.keys():
+            del self.logs[name]  # a stream of this name that is declared later begins anew
         for number in self.queues.keys() - network.edges.keys():
             self._close(self.queues.pop(number))
         for number, edge in network.edges.items():

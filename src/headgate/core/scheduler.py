@@ -22,6 +22,7 @@ from headgate.core.events import (
     QueryMoved,
     QueryRemoved,
     StatisticsChanged,
+    Undeclared,
 )
 from headgate.core.network_queues import NO_BACKLOG, Chunks, NetworkQueues
 from headgate.core.queues import TupleQueue
@@ -153,6 +154,11 @@ class Scheduler:
     def _declared(self, event: Declared, now: float) -> None:
         self._rewire(self.network.declare(event.stream, event.query_class), now)
 
+    def _undeclared(self, event: Undeclared, now: float) -> None:
+        if event.stream is not None:
+            self.measured.rates.pop(event.stream, None)
+        self._rewire(self.network.undeclare(event.stream, event.query_class), now)
+
     def _query_added(self, event: QueryAdded, now: float) -> None:
         self._rewire(self.network.add(event.query), now, event.backlog)
 
@@ -181,6 +187,7 @@ class Scheduler:
     _handlers: dict[type, Callable[..., None]] = {  # noqa: RUF012
         Frontier: _frontier,
         Declared: _declared,
+        Undeclared: _undeclared,
         QueryAdded: _query_added,
         QueryRemoved: _query_removed,
         QueryMoved: _query_moved,

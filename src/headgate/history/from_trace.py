@@ -8,7 +8,7 @@ from typing import Any
 from headgate.core.scheduler import Scheduler
 from headgate.core.trace import TraceCalls
 from headgate.history.history import History
-from headgate.history.records import Answer, Arrivals, Record, RunRecord, Setting
+from headgate.history.records import Answer, Arrivals, Record, RunRecord, RunStart, Setting
 from headgate.model import Run
 
 
@@ -23,7 +23,7 @@ def _records(lines: Iterable[str], policies: Sequence[str]) -> Iterator[Record]:
     scheduler.explaining = True
     yield Setting(0.0, 0.0, calls.header)
     commits = calls.header["measured"]["fits_overhead"]
-    under_way: dict[int, dict[str, Any]] = {}
+    under_way: dict[int, RunStart] = {}
     freed: dict[int, float] = {}
     for line, answer in calls.answers():
         now = line["now"]
@@ -33,7 +33,7 @@ def _records(lines: Iterable[str], policies: Sequence[str]) -> Iterator[Record]:
             number: int = line["finished"] if "finished" in line else line["cancelled"]
             begun = under_way.pop(number)
             # An engine commits after a run has been evaluated, but says when only to policies that keep classes apart.
-            evaluated = begun["began"] + line["seconds"] if commits else now
+            evaluated = begun.began + line["seconds"] if commits else now
             yield _ended(line, begun, freed.pop(number, evaluated), now)
         elif "freed" in line:
             freed[line["freed"]] = now
@@ -41,38 +41,38 @@ def _records(lines: Iterable[str], policies: Sequence[str]) -> Iterator[Record]:
             yield Arrivals(now, line["stream"], ((line["arrival"], line["tuples"]),))
         elif "event" in line and line["event"] not in ("Frontier", "StatisticsChanged"):
             yield Setting(now, 0.0, calls.state())
+    yield from under_way.values()
 
 
-def _begun(scheduler: Scheduler, run: Run) -> dict[str, Any]:
+def _begun(scheduler: Scheduler, run: Run) -> RunStart:
     unit, taken = run.units[0], scheduler.taken
     assert taken is not None, "the scheduler explains"
-    return {
-        "id": run.id,
-        "worker": run.worker,
-        "unit": " and ".join(map(str, run.units)),
-        "query_class": unit.payer,
-        "queries": tuple(dict.fromkeys(query for unit in run.units for query in unit.queries)),
-        "tuples": run.tuples,
-        "oldest": taken.oldest,
-        "began": run.began,
-        "predicted": scheduler.predicted(run.worker),
-        "takes": run.takes,
-        "released": taken.released,
-        "decision": scheduler.decisions,
-        "why": scheduler.why,
-    }
+    return RunStart(
+        id=run.id,
+        worker=run.worker,
+        unit=" and ".join(map(str, run.units)),
+        query_class=unit.payer,
+        queries=tuple(dict.fromkeys(query for unit in run.units for query in unit.queries)),
+        tuples=run.tuples,
+        oldest=taken.oldest,
+        began=run.began,
+        predicted=scheduler.predicted(run.worker),
+        takes=run.takes,
+        released=taken.released,
+        decision=scheduler.decisions,
+        recorded_why=scheduler.why,
+    )
 
 
-def _ended(line: dict[str, Any], begun: dict[str, Any], evaluated: float, now: float) -> RunRecord:
-    release = begun.pop("released")
+def _ended(line: dict[str, Any], begun: RunStart, evaluated: float, now: float) -> RunRecord:
     answers = {
-        query: Answer(len(times), now - sum(times) / len(times), now - max(times), release)
+        query: Answer(len(times), now - sum(times) / len(times), now - max(times), begun.released)
         for query, times in line.get("answered", ())
         if times
     }
     jobs, read, _ = line.get("work", (0.0, 0.0, 0.0))
-    return RunRecord(
-        **begun,
+    return RunRecord.of_start(
+        begun,
         evaluated=min(evaluated, now),
         ended=now,
         jobs=jobs,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headgate.history.records import Arrivals, Delivery, Record, RunRecord, Setting
+from headgate.history.records import Arrivals, Delivery, Record, RunRecord, RunStart, Setting
 
 
 @dataclass(slots=True)
@@ -23,13 +23,18 @@ class History:
     arrivals: dict[str, list[tuple[float, int]]] = field(default_factory=dict)  # by stream: (arrival, how many)
     deliveries: dict[str, list[Delivery]] = field(default_factory=dict)  # by query
     settings: list[Setting] = field(default_factory=list)
+    under_way: list[RunStart] = field(default_factory=list)  # runs of which only the beginning is recorded
+    until: float | None = None  # when it was read, if its driver was still running then
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> History:
         history = cls()
+        starts: dict[int, RunStart] = {}
         for record in records:
             if isinstance(record, RunRecord):
                 history.runs.append(record)
+            elif isinstance(record, RunStart):
+                starts[record.id] = record
             elif isinstance(record, Arrivals):
                 history.arrivals.setdefault(record.stream, []).extend(record.chunks)
             elif isinstance(record, Delivery):
@@ -37,22 +42,44 @@ class History:
             else:
                 history.settings.append(record)
         history.runs.sort(key=lambda run: (run.began, run.id))
+        ended = {run.id for run in history.runs} if starts else frozenset()
+        history.under_way = sorted(
+            (start for start in starts.values() if start.id not in ended), key=lambda start: (start.began, start.id)
+        )
         for chunks in history.arrivals.values():
             chunks.sort()
         return history
+
+    def runs_so_far(self) -> list[RunRecord]:
+        """All runs by when they began, those under way as far as they have come."""
+        if not self.under_way:
+            return self.runs
+        unfinished = [
+            RunRecord.of_start(start, max(self.now, start.began), max(self.now, start.began), unfinished=True)
+            for start in self.under_way
+        ]
+        return sorted([*self.runs, *unfinished], key=lambda run: (run.began, run.id))
 
     @property
     def began(self) -> float:
         """The time of the first arrival or run."""
         starts = [chunks[0][0] for chunks in self.arrivals.values() if chunks]
-        return min([*starts, *(min(run.oldest, run.began) for run in self.runs[:1])], default=0.0)
+        first = [min(run.oldest, run.began) for run in self.runs[:1]]
+        first += [min(start.oldest, start.began) for start in self.under_way[:1]]
+        return min([*starts, *first], default=0.0)
 
     @property
     def ended(self) -> float:
         """The time of the last record."""
         moments = [chunks[-1][0] for chunks in self.arrivals.values() if chunks]
         moments += [deliveries[-1].at for deliveries in self.deliveries.values() if deliveries]
+        moments += [start.began for start in self.under_way]
         return max([*moments, *(run.ended for run in self.runs)], default=0.0)
+
+    @property
+    def now(self) -> float:
+        """When it was read, if its driver was still running; else the time of the last record."""
+        return self.ended if self.until is None else max(self.until, self.ended)
 
     @property
     def origin(self) -> float:

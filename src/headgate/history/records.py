@@ -1,11 +1,4 @@
-"""The records of a history, and their lines of JSON.
-
-A line holds one record, under the name of its kind:
-
-    {"run": {"id": 7, "worker": 0, "unit": "fire", …}}
-    {"arrivals": {"at": 12.0, "stream": "readings", "chunks": [[11.98, 160], [12.0, 158]]}}
-    {"delivery": {"at": 12.4, "query": "fire", "commit": 31}}
-    {"setting": {"at": 0.0, "origin": 0.0, "header": {…}}}
+"""The records of a history.
 
 Times are seconds on the driver's clock: since 1970 on Spark, since the beginning in the simulator. `Setting.origin` is
 the time that people count from, when the driver began.
@@ -13,14 +6,14 @@ the time that people count from, when the driver began.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from headgate.model import HeadgateError, WaitingUnit, Why
+from headgate.history.decision_line import mentions, why_of_line
+from headgate.model import WaitingUnit, Why
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +29,30 @@ class Answer:
     released: float | None = None  # when its window closed, so that the tuples could be taken; None: none held them
     window: float = 0.0  # seconds that the result that took longest waited for its window, before that arrival
     mean_window: float = 0.0  # likewise, the mean of all
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """What is known of a run when it begins."""
+
+    id: int
+    worker: int
+    unit: str
+    query_class: str
+    queries: tuple[str, ...]
+    tuples: int
+    oldest: float  # arrival of the oldest tuple that it takes
+    began: float
+    predicted: float | None = None  # seconds from its beginning to its evaluation, by the cost model
+    released: float | None = None  # when the window closed whose tuples it takes
+    takes: tuple[tuple[int, int, int], ...] = ()  # (queue, first, behind the last)
+    decision: int = 0  # its number, from 1; several runs may come of one
+    recorded_why: Why | bytes | None = field(default=None, compare=False, repr=False)  # bytes: its line
+
+    @property
+    def why(self) -> Why | None:
+        """The decision for it; None if that is not known."""
+        return _why(self.recorded_why, self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +79,27 @@ class RunRecord:
     takes: tuple[tuple[int, int, int], ...] = ()  # (queue, first, behind the last)
     operators: tuple[tuple[int, int, int], ...] = ()  # (operator, tuples in, tuples out)
     decision: int = 0  # its number, from 1; several runs may come of one
-    why: Why | None = None
+    recorded_why: Why | bytes | None = field(default=None, compare=False, repr=False)  # bytes: its line
+    unfinished: bool = False  # it had not ended when the record did: `evaluated` and `ended` are then that time
+
+    @classmethod
+    def of_start(cls, start: RunStart, evaluated: float, ended: float, **more: Any) -> RunRecord:
+        """A run of which the start is known, and what is known besides."""
+        known = {one.name: getattr(start, one.name) for one in fields(start) if one.name != "released"}
+        return cls(**{**known, "evaluated": evaluated, "ended": ended, **more})
+
+    @property
+    def why(self) -> Why | None:
+        """The decision for it; None if that is not known."""
+        return _why(self.recorded_why, self.id)
+
+    def passed_over(self, query: str) -> WaitingUnit | None:
+        """The unit of a query that was ready when this run was chosen."""
+        recorded = self.recorded_why
+        if isinstance(recorded, bytes) and not mentions(recorded, query):  # far quicker than to decode it
+            return None
+        why = self.why
+        return None if why is None else next((unit for unit in why.waiting if query in unit.queries), None)
 
     @property
     def seconds(self) -> float:
@@ -90,6 +127,8 @@ class Delivery:
     at: float
     query: str
     commit: int
+    seconds: float | None = None  # that the sink took for it; None: not recorded
+    size: int | None = None  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,54 +138,18 @@ class Setting:
     at: float
     origin: float
     header: Mapping[str, Any]
+    version: int = VERSION  # of the lines that follow
 
 
-Record = RunRecord | Arrivals | Delivery | Setting
-_KINDS: dict[str, Any] = {"run": RunRecord, "arrivals": Arrivals, "delivery": Delivery, "setting": Setting}
-_NAMES = {kind: name for name, kind in _KINDS.items()}
+Record = RunRecord | RunStart | Arrivals | Delivery | Setting
 
 
-def to_line(record: Record) -> str:
-    """A record as a line of JSON.
-
-    >>> to_line(Delivery(12.4, "fire", 31)).strip()
-    '{"delivery":{"at":12.4,"query":"fire","commit":31}}'
-    """
-    plain = {name: value for name, value in asdict(record).items() if value is not None}
-    return json.dumps({_NAMES[type(record)]: plain}, separators=(",", ":"), ensure_ascii=False) + "\n"
+def moment_of(record: Record) -> float:
+    """When a record is written."""
+    if isinstance(record, RunRecord):
+        return record.ended
+    return record.began if isinstance(record, RunStart) else record.at
 
 
-def from_line(line: str | bytes) -> Record:
-    """The record of a line.
-
-    >>> from_line(to_line(Delivery(12.4, "fire", 31)))
-    Delivery(at=12.4, query='fire', commit=31)
-    """
-    try:
-        ((name, fields),) = json.loads(line).items()
-        record: Record = _MAKE[name](fields) if name in _MAKE else _KINDS[name](**fields)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise HeadgateError(f"this is not a line of a history: {error}", hint="is the file cut short?") from None
-    return record
-
-
-def _run(plain: dict[str, Any]) -> RunRecord:
-    why = plain.pop("why", None)
-    answers = {query: Answer(**answer) for query, answer in plain.pop("answers", {}).items()}
-    lists: dict[str, Any] = {name: tuple(map(tuple, plain.pop(name, ()))) for name in ("takes", "operators")}
-    lists["queries"] = tuple(plain.pop("queries"))
-    return RunRecord(**plain, **lists, answers=answers, why=None if why is None else _why(why))
-
-
-def _why(plain: dict[str, Any]) -> Why:
-    waiting = plain.pop("waiting", ())
-    for unit in waiting:
-        unit["queries"] = tuple(unit["queries"])
-    return Why(**plain, waiting=tuple([WaitingUnit(**unit) for unit in waiting]))
-
-
-def _arrivals(plain: dict[str, Any]) -> Arrivals:
-    return Arrivals(plain["at"], plain["stream"], tuple((arrival, count) for arrival, count in plain["chunks"]))
-
-
-_MAKE: dict[str, Callable[[dict[str, Any]], Record]] = {"run": _run, "arrivals": _arrivals}
+def _why(recorded: Why | bytes | None, run: int) -> Why | None:
+    return why_of_line(recorded, run) if isinstance(recorded, bytes) else recorded

@@ -1,6 +1,8 @@
 """The history that an engine keeps in its data directory: files of a minute each, the oldest of which are removed.
 
-    history/00000012.jsonl     lines of records (see `records`); the first is the setting at that time
+    history/00000012.jsonl     lines of records (see `lines`); the first is the setting at that time
+
+The newest file is locked while an engine writes it, so that a reader knows whether it does.
 
 Nothing is recovered from it, so lines are not forced to disk, and a full disk stops nothing: what could not be written
 is missing.
@@ -8,15 +10,19 @@ is missing.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from headgate.history.history import History
-from headgate.history.records import Record, RunRecord, Setting, from_line, to_line
+from headgate.history.lines import from_line, from_lines, to_lines
+from headgate.history.records import VERSION, Record, Setting, moment_of
 from headgate.model import HeadgateError
 
 FOLDER = "history"
@@ -49,7 +55,7 @@ class HistoryRing:
 
     def write(self, record: Record) -> None:
         """Append a record; begins a new file if it is time."""
-        now = record.ended if isinstance(record, RunRecord) else record.at
+        now = moment_of(record)
         if isinstance(record, Setting):
             self._setting = record
         if self._file is None or now >= self._began + self._each or self._size >= MOST_BYTES:
@@ -70,7 +76,7 @@ class HistoryRing:
 
     def _append(self, record: Record) -> None:
         assert self._file is not None
-        data = to_line(record).encode(errors="backslashreplace")
+        data = to_lines(record)
         self._file.write(data)
         self._size += len(data)
 
@@ -82,6 +88,8 @@ class HistoryRing:
         files = _files(self._folder)
         number = 1 + (int(files[-1].stem) if files else 0)
         self._file = open(self._folder / f"{number:08}.jsonl", "xb")  # noqa: SIM115 - open until the next one begins
+        with suppress(OSError):  # some file systems have no locks
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._began, self._size = now, 0
         self._remove_old(now, files)
 
@@ -108,16 +116,77 @@ def read_history(directory: str | Path) -> History:
         raise HeadgateError(
             "there is no history here", where=str(directory), hint="give the directory of `headgate run FILE --dir DIR`"
         )
-    starts: dict[float, list[Record]] = {}
-    origin = 0.0
+    files = _files(folder)
+    starts = _starts(files)
+    readable = [start for start in starts if start.version == VERSION]
+    if starts and not readable:
+        raise HeadgateError(
+            f"this history has the form of another version of Headgate: {starts[-1].version}, not {VERSION}",
+            where=str(directory),
+            hint="read it with that version, or run the engine once more",
+        )
+    chosen = next((start for start in reversed(readable) if start.has_runs), readable[-1] if readable else _Start())
     with _without_collections():
-        for path in _files(folder):
-            with suppress(OSError):  # it was removed meanwhile
-                for record in _records(path):
-                    origin = record.origin if isinstance(record, Setting) else origin
-                    starts.setdefault(origin, []).append(record)
-    histories = [History.of(records) for _, records in sorted(starts.items(), reverse=True)]
-    return next((history for history in histories if history.runs), (histories or [History()])[0])
+        history = History.of([*chosen.settings, *from_lines(chosen.lines)])
+    if chosen.lines and not (history.settings or history.runs or history.under_way):
+        raise HeadgateError(
+            "the history here cannot be read: no line of it is whole",
+            where=str(directory),
+            hint=f"remove the folder {FOLDER} in it; nothing else is lost with it",
+        )
+    if starts and chosen is starts[-1] and _is_written(files[-1]):
+        history.until = time.time()
+    return history
+
+
+@dataclass(slots=True)
+class _Start:
+    """What an engine wrote from one start on."""
+
+    version: int = VERSION
+    settings: list[Setting] = field(default_factory=list)
+    lines: list[bytes] = field(default_factory=list)  # the others, not decoded
+
+    @property
+    def has_runs(self) -> bool:
+        return any(line.startswith((b'{"run"', b'{"start"')) for line in self.lines)
+
+
+def _starts(files: Sequence[Path]) -> list[_Start]:
+    """The starts that files tell of, the newest last."""
+    starts: dict[float, _Start] = {}
+    current = _Start()  # lines before any setting
+    for path in files:
+        with suppress(OSError), open(path, "rb") as lines:  # it may have been removed meanwhile
+            for line in lines:
+                if not line.startswith(b'{"setting"'):
+                    current.lines.append(line)
+                elif (setting := _setting(line)) is not None:
+                    current = starts.setdefault(setting.origin, _Start(setting.version))
+                    current.settings.append(setting)
+    if not starts and current.lines:
+        return [current]
+    return [start for _, start in sorted(starts.items())]
+
+
+def _setting(line: bytes) -> Setting | None:
+    """The setting in a line; None if it is cut off."""
+    with suppress(HeadgateError):
+        record = from_line(line)
+        return record if isinstance(record, Setting) else None
+    return None
+
+
+def _is_written(file: Path) -> bool:
+    """Whether an engine writes a file: it then has it locked."""
+    try:
+        with open(file, "rb") as opened:
+            fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 @contextmanager
@@ -130,14 +199,6 @@ def _without_collections() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _records(path: Path) -> Iterator[Record]:
-    with open(path, "rb") as lines:
-        for line in lines:
-            if line.endswith(b"\n"):
-                with suppress(HeadgateError):
-                    yield from_line(line)
 
 
 def _files(folder: Path) -> list[Path]:

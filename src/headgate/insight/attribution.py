@@ -16,12 +16,22 @@ from math import fsum
 
 from headgate.history.records import RunRecord
 from headgate.insight.causes import Cause
+from headgate.insight.classes import Classes
 from headgate.insight.parts import MeanParts, Result, mean_parts, results
-from headgate.insight.text import time_text
 from headgate.insight.why import LEAST, Explainer, Explanation
+from headgate.model.number_text import duration
 
 FEW = 0.5  # a class that gets less than this share of another's tuples has a low rate
+TOLD = 0.05  # of what was lost to somebody: smaller reasons are not in the sentence
 STARVES = 2.0  # a query that waits longer than so many times its slowest result
+
+_CLEAR = {  # whom a loss goes to that is not a run's doing; that says the cause, too
+    Cause.WINDOW: "waiting for its windows",
+    Cause.AWAY: "pauses of its queries",
+    Cause.OWN_RUN: "its own runs",
+    Cause.COMMIT: "its commits",
+    Cause.SINK: "its sinks",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +44,19 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """Seconds that all results of a class together lost to one kind of work, or to something of its own."""
+
+    whom: str  # "background's window joins", "its sinks"
+    cause: Cause
+    seconds: float
+    query_class: str = ""  # whose runs they were; empty where it was no run's doing
+    work: str = ""  # what those runs do
+    queries: tuple[str, ...] = ()
+    runs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class InvertedPair:
     """Two classes of which the more important one answers later; times are seconds, means over results."""
 
@@ -42,11 +65,18 @@ class InvertedPair:
     response_above: float
     response_below: float
     losses: tuple[Loss, ...]  # the largest first; they add up to the difference
+    results: int = 0  # of the more important class
+    shares: tuple[Share, ...] = ()  # who took what all results lost, the most first; they add up to `lost`
     summary: str = ""
 
     @property
     def difference(self) -> float:
         return self.response_above - self.response_below
+
+    @property
+    def lost(self) -> float:
+        """Seconds that all results of the more important class together came later than at the other's mean."""
+        return self.difference * self.results
 
     @property
     def by_cause(self) -> dict[Cause, float]:
@@ -73,8 +103,8 @@ def inverted_pairs(
                 first, second = mean_parts(of_class[above]), mean_parts(of_class[below])
                 if first.total > second.total or (equal and first.total == second.total):
                     losses = _losses(explainer, above, of_class[above], second, first.total - second.total)
-                    pair = InvertedPair(above, below, first.total, second.total, tuple(losses))
-                    found.append(_summed_up(pair, explainer, when))
+                    pair = InvertedPair(above, below, first.total, second.total, tuple(losses), first.results)
+                    found.append(_summed_up(pair, explainer.classes, when))
     return found
 
 
@@ -83,8 +113,9 @@ def starving(explainer: Explainer) -> list[Explanation]:
     slowest: dict[str, float] = {}
     for result in results(explainer.history, slowest=True):
         slowest[result.query] = max(slowest.get(result.query, 0.0), result.response)
-    waiting = (explainer.waiting(query) for query in sorted(explainer.classes.of))
-    return [one for one in waiting if one is not None and one.moments.total > STARVES * slowest.get(one.query, 0.0)]
+    names = sorted(explainer.classes.of)
+    waiting = (explainer.waiting(query, longer_than=STARVES * slowest.get(query, 0.0)) for query in names)
+    return [told for told in waiting if told is not None]
 
 
 def _by_class(explainer: Explainer, since: float, upto: float) -> dict[str, list[Result]]:
@@ -110,15 +141,23 @@ def _losses(
 def _by_runs(explainer: Explainer, above: str, late: Sequence[Result]) -> Iterator[Loss]:
     """What each result lost to runs that kept it waiting."""
     count = sum(result.count for result in late)
-    tuples = _tuples(explainer.history.runs)
+    tuples = _tuples(explainer.runs)
     for query in sorted({result.query for result in late}):
         lives = [(result.moments, result.count) for result in late if result.query == query]
-        spans = [(life.ready, life.began, float(number)) for life, number in lives]
+        spans = [
+            (since, upto, float(number))
+            for life, number in lives
+            for since, upto in explainer.schedule.pieces(query, life.ready, life.began)
+        ]
+        whole = fsum((life.began - life.ready) * number for life, number in lives)
+        away = whole - fsum((upto - since) * number for since, upto, number in spans)
+        if away > LEAST:
+            yield Loss(Cause.AWAY, away / count)
         order = sorted((life.began, life.ready) for life, _ in lives)
         delays = explainer.timeline.delays(query, spans)
         if delays.free > LEAST:
             yield Loss(Cause.FREE, delays.free / count)
-        rows = zip(explainer.history.runs, delays.held.tolist(), delays.own.tolist(), strict=True)
+        rows = zip(explainer.runs, delays.held.tolist(), delays.own.tolist(), strict=True)
         for run, held, blocked in rows:
             if held > LEAST:
                 for cause, share in _causes(explainer, query, above, run, order, tuples):
@@ -140,7 +179,7 @@ def _causes(
     classes = explainer.classes
     if query in run.queries or run.query_class == above:
         share = len(classes.lower_queries(run.queries, query)) / max(1, len(run.queries))
-        shares = [(classes.mixed_by, share), (Cause.OWN_CLASS, 1.0 - share)]
+        shares = [(explainer.schedule.mixed_by(run.began), share), (Cause.OWN_CLASS, 1.0 - share)]
         return [(cause, part) for cause, part in shares if part]
     place = bisect_right(order, (run.began, float("inf")))  # the first result whose run began after this one
     ready = order[min(place, len(order) - 1)][1]
@@ -160,7 +199,7 @@ def _of_its_own(explainer: Explainer, late: Sequence[Result], other: MeanParts) 
         if share:
             seconds = result.moments.parts["running"] * share * result.count / count
             mixed += seconds
-            yield Loss(explainer.classes.mixed_by, seconds, result.run)
+            yield Loss(explainer.schedule.mixed_by(result.run.began), seconds, result.run)
     own = {
         Cause.WINDOW: means["window"] - other.parts["window"],
         Cause.OWN_RUN: means["running"] - mixed - other.parts["running"],
@@ -180,34 +219,62 @@ def _tuples(runs: Iterable[RunRecord]) -> dict[str, int]:
     return found
 
 
-def _summed_up(pair: InvertedPair, explainer: Explainer, when: str) -> InvertedPair:
-    """The pair with its summary: what was lost, and the most of it to whom."""
-    groups: dict[str, float] = {}
+def _summed_up(pair: InvertedPair, classes: Classes, when: str) -> InvertedPair:
+    """The pair with what all its results lost: to whom, and in a sentence."""
+    groups: dict[tuple[str, str, str, Cause], list[Loss]] = {}
     for loss in pair.losses:
-        whom = _to_whom(loss, pair.above, explainer)
-        groups[whom] = groups.get(whom, 0.0) + loss.seconds
-    text = f"against {pair.below}, {pair.above} lost {time_text(pair.difference)} a result" + (
-        f" {when}" if when else ""
-    )
-    if groups:
-        whom, seconds = max(groups.items(), key=lambda item: item[1])
-        text += f", {time_text(seconds)} of it to {whom}"
-    return replace(pair, summary=text)
+        groups.setdefault((*_to_whom(loss, pair.above, classes), loss.cause), []).append(loss)
+    shares = []
+    for (whom, query_class, work, cause), losses in groups.items():
+        runs = {loss.run.id: loss.run for loss in losses if loss.run is not None}
+        queries = tuple(sorted({query for run in runs.values() for query in run.queries}))
+        seconds = fsum(loss.seconds for loss in losses) * pair.results
+        shares.append(Share(whom, cause, seconds, query_class, work, queries, len(runs)))
+    told = replace(pair, shares=tuple(sorted(shares, key=lambda share: -share.seconds)))
+    return replace(told, summary=_summary(told, when))
 
 
-def _to_whom(loss: Loss, above: str, explainer: Explainer) -> str:
+def _summary(pair: InvertedPair, when: str) -> str:
+    """What the more important class lost, and the most of it to whom and why."""
+    counted = f"{duration(pair.difference)} a result, {pair.results:,} result{'' if pair.results == 1 else 's'}"
+    text = f"against {pair.below}, {pair.above} lost {duration(pair.lost)}{when and ' '}{when} ({counted})"
+    if not pair.shares:
+        return text
+    sums: dict[str, float] = {}
+    for share in pair.shares:
+        sums[share.whom] = sums.get(share.whom, 0.0) + share.seconds
+    whom = max(sums, key=lambda name: sums[name])
+    shares = [share for share in pair.shares if share.whom == whom and share.seconds >= TOLD * sums[whom]]
+    reasons = [share.cause.value for share in shares]
+    if len(shares) > 1:
+        reasons = [f"{share.cause.value} {duration(share.seconds)}" for share in shares]
+    only = {query for share in shares for query in share.queries}
+    named = f"{min(only)}: " if len(only) == 1 and shares[0].query_class else ""
+    because = "" if shares[0].cause in _CLEAR else f" ({named}{', '.join(reasons)})"
+    return f"{text}, {duration(sums[whom])} of it to {whom}{because}"
+
+
+def _to_whom(loss: Loss, above: str, classes: Classes) -> tuple[str, str, str]:
+    """Who a loss goes to, in words; the class, and what its runs do."""
     run = loss.run
     if run is None:
-        return {
-            Cause.WINDOW: "waiting for its windows",
-            Cause.OWN_RUN: "its own runs",
-            Cause.COMMIT: "its commits",
-            Cause.SINK: "its sinks",
-        }.get(loss.cause, "workers that were kept free")
+        return _CLEAR.get(loss.cause, "workers that were kept free"), "", ""
     if loss.cause in (Cause.FUSED, Cause.SHARED):
-        return "less important queries in its own runs"
+        return _within_own_runs(run, above, classes)
+    work = classes.work(run.queries)
     if loss.cause is Cause.COMMIT:
-        return "commits of its earlier runs"
+        return "commits of its earlier runs", run.query_class, work
     if run.query_class == above:
-        return "its own earlier runs"
-    return f"{run.query_class}'s {explainer.classes.work(run.queries)}"
+        return "its own earlier runs", run.query_class, work
+    return f"{run.query_class}'s {work}", run.query_class, work
+
+
+def _within_own_runs(run: RunRecord, above: str, classes: Classes) -> tuple[str, str, str]:
+    """Less important queries that a run evaluates together with those of a class."""
+    lower = [query for query in run.queries if classes.lower(classes.of.get(query, above), above)]
+    if not lower:
+        return "runs with the same operators", run.query_class, classes.work(run.queries)
+    of, work = {classes.of[query] for query in lower}, classes.work(lower)
+    if len(of) > 1:
+        return "less important queries in its own runs", "", work
+    return f"{min(of)}'s {work if work != 'runs' else 'queries'} in its own runs", min(of), work

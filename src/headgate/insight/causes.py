@@ -18,4 +18,5 @@ class Cause(StrEnum):
     SINK = "sink"
     FUSED = "fused too much"  # its run also evaluated less important queries
     OWN_RUN = "own run"
+    AWAY = "not scheduled"  # its query was paused, or was being changed
     FREE = "free worker"  # no run was in the way: the worker was kept for others, or the policy idled

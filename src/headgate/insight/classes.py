@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headgate.history.history import History
-from headgate.insight.causes import Cause
 from headgate.model import QueryClass
+
+_ALONE = frozenset({"Source", "Select", "Project", "Split", "TableJoin", "Union"})  # operators that keep no tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class Classes:
     priority: dict[str, float] = field(default_factory=dict)  # by class
     joins: frozenset[str] = frozenset()  # queries that join streams
     windows: frozenset[str] = frozenset()  # queries that aggregate windows
-    mixed_by: Cause = Cause.SHARED  # why a run has queries of several classes: a shared operator, or fusion
+    filters: frozenset[str] = frozenset()  # queries that look at each tuple alone
+    sources: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the streams of each query
 
     @classmethod
     def of_history(cls, history: History) -> Classes:
@@ -39,7 +41,8 @@ class Classes:
             priority,
             frozenset(name for name, found in kinds.items() if "Join" in found),
             frozenset(name for name, found in kinds.items() if "Aggregate" in found),
-            Cause.FUSED if history.header.get("fuse", "all") == "all" else Cause.SHARED,
+            frozenset(name for name, found in kinds.items() if found <= _ALONE),
+            {name: tuple(_streams(plan)) for name, plan in plans.items()},
         )
 
     def ordered(self) -> list[str]:
@@ -67,7 +70,18 @@ class Classes:
             return "window joins"
         if names and names <= self.windows:
             return "window aggregates"
+        if names and names <= self.filters:
+            return "filters"
         return "runs"
+
+
+def _streams(plan: object) -> Iterable[str]:
+    """The streams that a plan reads, from its plain form."""
+    if isinstance(plan, dict):
+        if plan.get("is") == "Source":
+            yield plan["stream"]
+        for part in plan.get("inputs", ()):
+            yield from _streams(part)
 
 
 def _operators(plan: object) -> Iterable[str]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from headgate.history.records import RunRecord
 from headgate.insight.parts import Moments, results
-from headgate.insight.text import time_text
 from headgate.insight.why import Explainer
 from headgate.metrics.pictures.style import INK, QUIET, Style, style
 from headgate.metrics.pictures.writing import write_picture
+from headgate.model.number_text import duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +27,9 @@ LETTERS = 26
 
 def usual_stretch(explainer: Explainer) -> tuple[float, float]:
     """The newest stretch whose runs can still be told apart."""
-    runs = explainer.history.runs[-MOST_RUNS:]
-    whole = len(explainer.history.runs) <= MOST_RUNS
-    return (explainer.history.began if whole else runs[0].began), explainer.history.ended
+    runs = explainer.runs[-MOST_RUNS:]
+    whole = len(explainer.runs) <= MOST_RUNS
+    return (explainer.history.began if whole else runs[0].began), explainer.history.now
 
 
 def draw_timeline(explainer: Explainer, path: str | PathLike[str], since: float, upto: float) -> None:
@@ -42,7 +42,7 @@ def _compose(explainer: Explainer, since: float, upto: float) -> Figure:
 
     history, names = explainer.history, explainer.classes.ordered()
     looks = {name: style(place) for place, name in enumerate(names)}
-    shown_runs = [run for run in history.runs if run.ended >= since and run.began <= upto]
+    shown_runs = [run for run in explainer.runs if run.ended >= since and run.began <= upto]
     workers = _rows(shown_runs, int(history.header.get("workers", 0)))
     waits = _waits(explainer, since, upto)
     rows = 1 + max(workers.values(), default=0), max(1, len(waits))
@@ -83,9 +83,9 @@ def _draw_runs(
         ax.broken_barh(
             [(run.began - origin, run.evaluated - run.began)],
             (place, BAR),
-            facecolor="white" if run.cancelled else look.colour,
-            edgecolor=look.colour if run.cancelled else "white",
-            hatch="////" if run.cancelled else None,
+            facecolor="white" if run.cancelled or run.unfinished else look.colour,
+            edgecolor=look.colour if run.cancelled or run.unfinished else "white",
+            hatch="////" if run.cancelled else "...." if run.unfinished else None,
             linewidth=0.2,
             zorder=3,
         )
@@ -145,7 +145,7 @@ def _mark(ax: Axes, waits: Sequence[tuple[float, int, Moments]], origin: float, 
         named.add(place)
         middle = (max(life.ready, stretch[0]) + min(life.began, stretch[1])) / 2 - origin
         ax.annotate(
-            time_text(seconds),
+            duration(seconds),
             (middle, place),
             xytext=(0, 8),
             textcoords="offset points",
@@ -195,11 +195,13 @@ def _legend(figure: Figure, looks: Mapping[str, Style], explainer: Explainer) ->
     from matplotlib.patches import Patch
 
     handles: list[Patch | Line2D] = [Patch(color=look.colour, label=_shortened(name)) for name, look in looks.items()]
-    runs = explainer.history.runs
+    runs = explainer.runs
     if any(run.ended > run.evaluated for run in runs):
         handles.append(Patch(facecolor="#DDDDDD", label="committing"))
     if any(run.cancelled for run in runs):
         handles.append(Patch(facecolor="white", edgecolor=QUIET, hatch="////", label="cancelled"))
+    if any(run.unfinished for run in runs):
+        handles.append(Patch(facecolor="white", edgecolor=QUIET, hatch="....", label="not ended"))
     handles.append(Patch(facecolor="#F2F2F2", edgecolor=QUIET, label="waits in the queue"))
     if any(answer.released is not None for run in runs for answer in run.answers.values()):
         handles.append(Line2D([], [], linestyle=":", color=QUIET, label="waits for its window"))

@@ -22,7 +22,7 @@ Span = tuple[float, float, float]  # from, to, how many results wait
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """Seconds that results waited, by run (in the order of `History.runs`) and by nothing that ran.
+    """Seconds that results waited, by run (in the order of `Timeline.runs`) and by nothing that ran.
 
     Together they are the whole wait.
     """
@@ -48,7 +48,7 @@ class Timeline:
     """
 
     def __init__(self, history: History) -> None:
-        self.runs = runs = history.runs
+        self.runs = runs = history.runs_so_far()
         began = np.array([run.began for run in runs], dtype=float)
         evaluated = np.maximum(began, [run.evaluated for run in runs])
         ended = np.maximum(evaluated, [run.ended for run in runs])
@@ -59,10 +59,10 @@ class Timeline:
         )
         self._busy = self._count(self._began, self._evaluated)
         self._full = self._busy >= self._workers(history)
-        self._runs_of: dict[str, list[int]] = {}
+        self.runs_of: dict[str, list[int]] = {}  # by query: places in `runs`
         for place, run in enumerate(runs):
             for query in run.queries:
-                self._runs_of.setdefault(query, []).append(place)
+                self.runs_of.setdefault(query, []).append(place)
 
     def delays(self, query: str, spans: Sequence[Span]) -> Delays:
         """Who made a query's results wait, that waited during some spans of time."""
@@ -73,7 +73,7 @@ class Timeline:
         if len(waited):
             each = np.divide(waited, self._busy, out=np.zeros_like(waited), where=self._full & (self._busy > 0))
             held = _between(each, self._began, self._evaluated)
-            mine = np.array(self._runs_of.get(query, ()), dtype=np.int64)
+            mine = np.array(self.runs_of.get(query, ()), dtype=np.int64)
             first, last = self._began[mine], self._ended[mine]
             beside = self._count(first, last)
             each = np.divide(waited, beside, out=np.zeros_like(waited), where=~self._full & (beside > 0))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from math import inf
+from math import fsum, inf
 from typing import Literal
+
+import numpy as np
 
 from headgate.history.history import History
 from headgate.history.records import RunRecord
 from headgate.insight.causes import Cause
 from headgate.insight.classes import Classes
-from headgate.insight.parts import Moments, Result, results
-from headgate.insight.text import runs_text, time_text, who_text
+from headgate.insight.parts import Moments, Result, moments, results
+from headgate.insight.schedule import Schedule
+from headgate.insight.text import runs_text, unfinished_text, who_text
 from headgate.insight.timeline import Timeline
 from headgate.model import HeadgateError, WaitingUnit, unknown
+from headgate.model.number_text import duration
 
 LEAST = 1e-6  # seconds: shorter delays are rounding
 SHOWN = 0.005  # of the whole: shorter parts are not in the sentence
@@ -33,7 +38,10 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What one result waited for. Without a run of its own it still waits: `moments` then end with the record."""
+    """What one result waited for.
+
+    Without a run of its own, or with one that has not ended, it still waits: `moments` then end with the record.
+    """
 
     query: str
     query_class: str
@@ -44,7 +52,14 @@ class Explanation:
     mixed: float  # seconds of its run by the share of less important queries in it
     others: tuple[str, ...]  # those queries
     mixed_by: Cause  # why they are in it: fused, or a shared operator
+    away: float = 0.0  # seconds that it waited while its query was paused or being changed
+    scheduled: bool = True  # whether its query is scheduled at the end of the record
+    live: bool = False  # whether the driver was still running, and with it what has not ended
     sentence: str = ""
+
+    @property
+    def waits_still(self) -> bool:
+        return self.run is None or self.run.unfinished
 
     @property
     def causes(self) -> dict[Cause, float]:
@@ -52,6 +67,7 @@ class Explanation:
         parts = self.moments.parts
         found = {
             Cause.WINDOW: parts["window"],
+            Cause.AWAY: self.away,
             Cause.FREE: self.free,
             self.mixed_by: self.mixed,
             Cause.OWN_RUN: parts["running"] - self.mixed,
@@ -74,19 +90,16 @@ class Explainer:
     def __init__(self, history: History) -> None:
         self.history = history
         self.classes = Classes.of_history(history)
+        self.schedule = Schedule(history.settings)
         self.timeline = Timeline(history)
-        self._waiting: dict[str, WaitingUnit] = {}  # queries that were passed over and have not run since
-        for run in history.runs:
-            for query in run.queries:
-                self._waiting.pop(query, None)
-            for unit in () if run.why is None else run.why.waiting:
-                self._waiting.update((query, unit) for query in unit.queries if query not in run.queries)
+        self.runs = self.timeline.runs
+        self.now = history.now
 
     def at(self, query: str, moment: float) -> Explanation:
         """Of the results that were on their way at a moment (seconds since the driver began) the slowest one."""
         self._check(query)
         origin, found = self.history.origin, list(results(self.history, query, slowest=True))
-        begins, ends = self.history.began - origin, self.history.ended - origin
+        begins, ends = self.history.began - origin, self.now - origin
         if not begins <= moment <= ends:
             raise HeadgateError(
                 f"--at {moment:g} s lies outside the record",
@@ -94,11 +107,13 @@ class Explainer:
             )
         now = origin + moment
         covering = [one for one in found if one.moments.arrival <= now <= one.moments.delivered]
+        worst = max(covering, key=lambda one: one.response, default=None)
         waiting = self.waiting(query)
-        if waiting is not None and waiting.moments.arrival <= now:
+        longest = 0.0 if worst is None else worst.response
+        if waiting is not None and waiting.moments.arrival <= now and waiting.moments.total >= longest:
             return waiting
-        if covering:
-            return self.explain(max(covering, key=lambda one: one.response))
+        if worst is not None:
+            return self.explain(worst)
         after = [one for one in found if one.moments.arrival > now]
         if not after:
             raise HeadgateError(f"no result of '{query}' was on its way then or later", hint="ask with --last")
@@ -118,14 +133,42 @@ class Explainer:
             return self.explain(max(found, key=lambda one: (one.moments.ended, one.response)))
         return self.explain(max(found, key=lambda one: one.response))
 
-    def waiting(self, query: str) -> Explanation | None:
-        """What a query waits behind whose tuples waited at the newest decision and have not run since; or None."""
-        waited = self._waiting.get(query)
-        if waited is None:
+    def waiting(self, query: str, longer_than: float = 0.0) -> Explanation | None:
+        """What a query waits for whose tuples are not done at the end of the record; None if it has no such tuples.
+
+        They are in a run that has not ended, or were passed over by a decision and have not run since, or came since
+        the query's last run.
+        """
+        if not self.schedule.has(query):
             return None
-        ended = max(self.history.ended, waited.oldest)
-        life = Moments(waited.oldest, waited.oldest, ended, ended, ended, ended)
-        return self._explanation(query, life, None)
+        own = next((start for start in self.history.under_way if query in start.queries), None)
+        if own is None:
+            oldest = self._oldest_waiting(query)
+            if oldest is None or self.now - oldest <= longer_than:
+                return None
+            return self._explanation(query, Moments(oldest, oldest, *[max(self.now, oldest)] * 4), None)
+        if self.now - own.oldest <= longer_than:
+            return None
+        run = next(run for run in self.runs if run.unfinished and run.id == own.id)
+        return self._explanation(query, moments(run, own.oldest, own.released, None), run)
+
+    def _oldest_waiting(self, query: str) -> float | None:
+        """When the oldest tuple came that waits for a query, as far as decisions and arrivals tell."""
+        own = [place for place in self.timeline.runs_of.get(query, ()) if not self.runs[place].cancelled]
+        last = own[-1] if own else -1
+        for run in reversed(self.runs[last + 1 :]):
+            if (unit := run.passed_over(query)) is not None:
+                return unit.oldest
+        if query not in self.classes.filters:  # a window may hold its tuples
+            return None
+        since = self.runs[last].began if own else self.schedule.since.get(query, inf)
+        later = (self._first_arrival(stream, since) for stream in self.classes.sources.get(query, ()))
+        return min((arrival for arrival in later if arrival is not None), default=None)
+
+    def _first_arrival(self, stream: str, since: float) -> float | None:
+        chunks = self.history.arrivals.get(stream, [])
+        place = bisect_right(chunks, (since, inf))
+        return chunks[place][0] if place < len(chunks) else None
 
     def explain(self, result: Result) -> Explanation:
         """What a result waited for."""
@@ -133,22 +176,37 @@ class Explainer:
 
     def _explanation(self, query: str, life: Moments, run: RunRecord | None) -> Explanation:
         own = self.classes.of.get(query, "" if run is None else run.query_class)
-        delays = self.timeline.delays(query, [(life.ready, life.began, 1.0)])
-        rows = zip(self.history.runs, delays.held.tolist(), delays.own.tolist(), strict=True)
-        told = tuple(delay for row in rows for delay in self._delays(query, own, life, *row))
+        pieces = self.schedule.pieces(query, life.ready, life.began)
+        away = max(0.0, life.began - life.ready - fsum(upto - since for since, upto in pieces))
+        delays = self.timeline.delays(query, [(since, upto, 1.0) for since, upto in pieces])
+        blamed = np.flatnonzero((delays.held > LEAST) | (delays.own > LEAST))
+        rows = zip(blamed.tolist(), delays.held[blamed].tolist(), delays.own[blamed].tolist(), strict=True)
+        told = tuple(delay for place, *seconds in rows for delay in self._delays(query, own, life, place, *seconds))
         others = () if run is None else tuple(self.classes.lower_queries(run.queries, query))
         running = life.evaluated - life.began
         mixed = running * len(others) / len(run.queries) if run is not None and others else 0.0
-        free = max(0.0, (life.began - life.ready) - sum(delay.seconds for delay in told))
-        explanation = Explanation(query, own, life, run, told, free, mixed, others, self.classes.mixed_by)
+        free = max(0.0, life.began - life.ready - away - fsum(delay.seconds for delay in told))
+        explanation = Explanation(
+            query,
+            own,
+            life,
+            run,
+            told,
+            free,
+            mixed,
+            others,
+            mixed_by=self.schedule.mixed_by(life.began),
+            away=away,
+            scheduled=self.schedule.has(query),
+            live=self.history.until is not None,
+        )
         return replace(explanation, sentence=sentence(explanation))
 
-    def _delays(
-        self, query: str, own: str, life: Moments, run: RunRecord, held: float, blocked: float
-    ) -> Iterable[Delay]:
-        """The delays by one run."""
+    def _delays(self, query: str, own: str, life: Moments, place: int, held: float, blocked: float) -> Iterable[Delay]:
+        """The delays by the run at a place."""
+        run = self.runs[place]
         if held > LEAST:
-            yield Delay(run, held, _cause(query, own, life.ready, run), _passed_over(run, query))
+            yield Delay(run, held, _cause(query, own, life.ready, run), run.passed_over(query))
         if blocked > LEAST:
             committing = max(0.0, min(run.ended, life.began) - max(run.evaluated, life.ready))
             running = max(0.0, min(run.evaluated, life.began) - max(run.began, life.ready))
@@ -162,7 +220,7 @@ class Explainer:
 
 def sentence(told: Explanation) -> str:
     """An explanation in one sentence, the longest parts first."""
-    beginning = f"{'waited' if told.run is not None else 'still waits, for'} {time_text(told.moments.total)}"
+    beginning = f"{'still waits, for' if told.waits_still else 'waited'} {duration(told.moments.total)}"
     listed = phrases(told)
     return f"{beginning}: {', '.join(listed)}" if listed else beginning
 
@@ -173,6 +231,7 @@ def phrases(told: Explanation) -> list[str]:
     found: list[tuple[float, str]] = [
         (parts["window"], "until its window closed"),
         (told.free, "although a worker was free of runs"),
+        (told.away, "while it was paused or being changed"),
         (parts["running"], _own_run(told)),
         (parts["commit"], "committing"),
         (parts["sink"], "until its sink had it"),
@@ -183,21 +242,21 @@ def phrases(told: Explanation) -> list[str]:
     for (who, query_class), delays in groups.items():
         runs = [delay.run for delay in delays]
         whose = who or who_text(query_class, runs)
-        found.append((sum(delay.seconds for delay in delays), f"behind {whose} ({runs_text(runs)})"))
+        found.append((sum(delay.seconds for delay in delays), f"behind {whose} ({runs_text(runs, told.live)})"))
     listed = sorted((one for one in found if one[0] > SHOWN * told.moments.total), key=lambda one: -one[0])
-    return [f"{time_text(seconds)} {how}" for seconds, how in listed]
+    return [f"{duration(seconds)} {how}" for seconds, how in listed]
 
 
 def _own_run(told: Explanation) -> str:
     run = told.run
     if run is None or len(run.queries) == 1:
-        return "own run"
+        return "own run" + ("" if run is None else unfinished_text([run], told.live))
     if told.others:
         fewer = f"{len(told.others)} less important {'query' if len(told.others) == 1 else 'queries'}"
         if told.mixed_by is Cause.FUSED:
             return f"own run, fused with {fewer}"
         return f"own run, which shares operators with {fewer}"
-    return f"own run, in a group of {len(run.queries)}"
+    return f"own run, in a group of {len(run.queries)}" + unfinished_text([run], told.live)
 
 
 def _behind(query: str, delay: Delay) -> tuple[str, str]:
@@ -212,10 +271,3 @@ def _cause(query: str, own: str, ready: float, run: RunRecord) -> Cause:
     if query in run.queries or run.query_class == own:
         return Cause.OWN_CLASS
     return Cause.LONG_RUN if run.began < ready else Cause.ORDER
-
-
-def _passed_over(run: RunRecord, query: str) -> WaitingUnit | None:
-    """The unit of a query that was ready when a run was chosen."""
-    if run.why is None:
-        return None
-    return next((unit for unit in run.why.waiting if query in unit.queries), None)

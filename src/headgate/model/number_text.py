@@ -39,10 +39,13 @@ def significant(value: float, digits: int = 4) -> str:
 
 
 def duration(value: float) -> str:
-    """A duration in the unit that suits it.
+    """A duration in the unit that suits it; below a nanosecond there is only rounding.
 
-    >>> duration(0.01225), duration(75.0), duration(0.0)
-    ('12.25 ms', '75 s', '0 s')
+    >>> duration(0.01225), duration(75.0), duration(0.99999), duration(1e-12)
+    ('12.25 ms', '75 s', '1 s', '0 s')
     """
+    value = float(f"{value:.4g}") if abs(value) < 1000 else value  # what is rounded to 1000 ms is 1 s
+    if abs(value) < 1e-9:
+        return "0 s"
     unit, scale = time_unit([value])
     return f"{significant(value / scale)} {unit}"

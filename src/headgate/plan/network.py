@@ -157,6 +157,17 @@ class Network:
         classes = self.classes if query_class is None else {**self.classes, query_class.name: query_class}
         return replace(self, streams=streams, classes=classes)
 
+    def undeclare(self, stream: str | None = None, query_class: ClassId | None = None) -> Network:
+        """The same network without a stream or a class; no query may refer to it.
+
+        >>> network = Network.of([], [Stream(name="s"), Stream(name="t")], [QueryClass("c")])
+        >>> list(network.undeclare("s", "c").streams), list(network.undeclare(query_class="c").classes)
+        (['t'], [])
+        """
+        streams = {name: each for name, each in self.streams.items() if name != stream}
+        classes = {name: each for name, each in self.classes.items() if name != query_class}
+        return replace(self, streams=streams, classes=classes)
+
     def prioritize(self, query_class: ClassId, priority: float) -> Network:
         """The same network with another priority of a class."""
         changed = replace(self.query_class(query_class), priority=priority)

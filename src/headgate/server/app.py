@@ -7,19 +7,35 @@ from fastapi.routing import APIRoute
 
 from headgate import __version__
 from headgate.server import guard, problems
+from headgate.server.access.resources import Resources
 from headgate.server.access.roles import Role, allow
+from headgate.server.access.tenants import ALL_CLASSES, TenantLimits
+from headgate.server.event_hub import EventHub
+from headgate.server.event_stream import Ending
 from headgate.server.hosting import EngineHost
-from headgate.server.routes import classes, health, queries, streams
+from headgate.server.idempotency import KeptAnswers
+from headgate.server.routes import classes, events, health, login, queries, streams, tables
 from headgate.server.routes.common import router
 from headgate.server.workspace import Workspace
+from headgate.server.workspace.quotas import Quotas
 
-ROUTERS = (health.routes, streams.routes, queries.routes, classes.routes)
+ROUTERS = (
+    health.routes,
+    login.routes,
+    streams.routes,
+    tables.routes,
+    queries.routes,
+    classes.routes,
+    events.routes,
+)
 DESCRIPTION = """Many continuous queries on one Spark: declare streams and queries, push rows, read results, see what
 waits and why, and change it while it runs."""
 
 
-def create_app(host: EngineHost, access: guard.Access) -> FastAPI:
-    """The application around one engine."""
+def create_app(
+    host: EngineHost, access: guard.Access, quotas: Quotas | None = None, resources: Resources | None = None
+) -> FastAPI:
+    """The application around one engine; without `resources` nothing of the machine is used over the network."""
     app = FastAPI(
         title="Headgate",
         version=__version__,
@@ -30,8 +46,11 @@ def create_app(host: EngineHost, access: guard.Access) -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
     )
+    shared = quotas or Quotas(lambda tenant: TenantLimits(classes=(ALL_CLASSES,)))
     app.state.host, app.state.access = host, access
-    app.state.workspace = lambda principal: Workspace(host, principal)
+    app.state.ending, app.state.events = Ending(), EventHub(host)
+    app.state.answers = KeptAnswers()
+    app.state.workspace = lambda principal: Workspace(host, principal, shared, resources)
     for routes in (*ROUTERS, _document(app)):
         guard.check_declared(routes.routes)
         app.include_router(routes)

@@ -9,8 +9,11 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
-from headgate.server.access.roles import ROLE, TENANTS, Principal, Role
+from headgate.server.access.roles import CREATES, ROLE, TENANTS, Principal, Role
+from headgate.server.idempotency import HEADER, KeptAnswers
 from headgate.server.problems import ForbiddenError
+
+Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class Access(Protocol):
@@ -27,17 +30,32 @@ class GuardedRoute(APIRoute):
         if ROLE not in extra:
             raise TypeError(f"the route {path} declares no role: give it openapi_extra=allow(Role.…)")
         self.needed, self.tenants = Role(extra[ROLE]), bool(extra[TENANTS])
+        self.creates = bool(extra.get(CREATES))
         super().__init__(path, endpoint, **settings)
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handle:
         handle = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
             access: Access = request.app.state.access
-            request.state.principal = self.checked(access.principal(request, self.needed))
-            return await handle(request)
+            principal = request.state.principal = self.checked(access.principal(request, self.needed))
+            if request.method in ("GET", "HEAD"):
+                return await handle(request)
+            try:
+                return await self._changing(request, principal, handle)
+            finally:
+                request.app.state.host.changed()
 
         return guarded
+
+    async def _changing(self, request: Request, principal: Principal, handle: Handle) -> Response:
+        """Carry out a request that changes something; a repeated one is answered as before."""
+        key = request.headers.get(HEADER)
+        if key is None or not self.creates:
+            return await handle(request)
+        kept: KeptAnswers = request.app.state.answers
+        what = f"{request.method} {request.url.path}?{request.url.query}"
+        return await kept.answer(principal, what, key, await request.body(), lambda: handle(request))
 
     def checked(self, principal: Principal) -> Principal:
         """The principal, if it may use this route."""

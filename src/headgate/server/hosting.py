@@ -10,6 +10,8 @@ from enum import StrEnum
 
 from headgate import logs
 from headgate.model import HeadgateError
+from headgate.server.etags import Changes
+from headgate.server.live.snapshots import Snapshot, Snapshots
 from headgate.server.problems import NotReadyError
 from headgate.spark.session import Session
 from headgate.spark.status import Status
@@ -48,7 +50,9 @@ class EngineHost:
         self._lock = threading.Lock()
         self._state, self._detail, self._since = EngineState.STARTING, "waits to begin", time.monotonic()
         self._session: Session | None = None
+        self._snapshots: Snapshots | None = None
         self._over = threading.Event()  # the session is open, or never will be
+        self.changes = Changes()
         self.error: HeadgateError | None = None  # why it could not be opened
         self.final: Status | None = None  # how it stood when it was closed
 
@@ -69,7 +73,7 @@ class EngineHost:
             self._over.set()
             return
         with self._lock:
-            self._session = session
+            self._session, self._snapshots = session, Snapshots(session)
         if self._state is EngineState.STARTING:
             self._change(EngineState.READY)
         self._over.set()
@@ -83,19 +87,31 @@ class EngineHost:
 
     def status(self) -> EngineStatus:
         """What the engine is doing now."""
-        state, detail = self._state, self._detail
-        session = self._session
-        if state is EngineState.READY and session is not None and (error := self._spark_error(session)):
-            state, detail = EngineState.RESTARTING, error
-        return EngineStatus(state, detail, time.monotonic() - self._since)
+        return self.look()[0]
 
-    @staticmethod
-    def _spark_error(session: Session) -> str:
-        try:
-            session.engine.check_spark()
-            return session.engine.overview().spark_error
-        except HeadgateError:  # it was closed just now
-            return ""
+    def look(self) -> tuple[EngineStatus, Snapshot | None]:
+        """What the engine is doing now, and the newest snapshot of it if it is open; made anew if that is too old."""
+        state, detail, snapshot = self._state, self._detail, None
+        if state is EngineState.READY:
+            try:
+                snapshot = self.snapshot()
+                detail = snapshot.overview.spark_error
+                state = EngineState.RESTARTING if detail else state
+            except HeadgateError:  # it is being closed just now
+                state, detail = self._state, self._detail
+        return EngineStatus(state, detail, time.monotonic() - self._since), snapshot
+
+    def snapshot(self) -> Snapshot:
+        """The engine at this moment, or a moment ago; it has all that was commanded before."""
+        session = self.session()
+        session.engine.check_spark()
+        assert self._snapshots is not None
+        return self._snapshots.current()
+
+    def changed(self) -> None:
+        """Something was commanded: the next snapshot is a new one."""
+        if self._snapshots is not None:
+            self._snapshots.changed()
 
     def session(self) -> Session:
         """The session, for whoever has something to ask of it; `NotReadyError` if there is none yet, or no more."""

@@ -46,6 +46,40 @@ class UnauthorizedError(RequestError):
         return {"WWW-Authenticate": "Bearer"}
 
 
+class EndedLoginError(UnauthorizedError):
+    """The cookie is of a login that has ended; the answer removes it."""
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "", cookie: str = "") -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.cookie = cookie
+
+    @property
+    def headers(self) -> dict[str, str]:
+        secure = "; Secure" if self.cookie.startswith("__Host-") else ""
+        removed = f"{self.cookie}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict{secure}"
+        return {**super().headers, "Set-Cookie": removed}
+
+
+class TooManyError(RequestError):
+    """Too much of something in a short time; `wait` is in how many seconds it is possible again."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "", wait: int = 1) -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.wait = wait
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.wait)}
+
+
+class MisdirectedError(RequestError):
+    """The request names a host that is not this server."""
+
+    status = HTTPStatus.MISDIRECTED_REQUEST
+
+
 class ForbiddenError(RequestError):
     """The token is right, but may not do this."""
 

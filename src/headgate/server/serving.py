@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
 import uvicorn
@@ -12,33 +12,47 @@ import uvloop
 from fastapi import FastAPI
 
 from headgate.model import HeadgateError
+from headgate.server.event_stream import Ending
+from headgate.server.front import Front
+from headgate.server.hosts import Hosts
+from headgate.server.protocol import protocol
 from headgate.server.settings import TLS, Address, Limits
 
+BACKLOG = 1024
 CLOSING = 2  # seconds that requests under way get when the server ends
 
 
 class Server:
     """An application on a socket. `run` returns when `ended` says so, or after `stop`."""
 
-    def __init__(self, app: FastAPI, address: Address, limits: Limits, tls: TLS | None = None) -> None:
+    def __init__(
+        self,
+        app: FastAPI,
+        address: Address,
+        limits: Limits,
+        tls: TLS | None = None,
+        allowed_hosts: Iterable[str] = (),
+    ) -> None:
         self.limits = limits
+        context = None if tls is None else tls.context()
+        self._ending: Ending = app.state.ending
+        self._stopped = False
         self._socket = _listening(address)
         self.address = Address(address.host, int(self._socket.getsockname()[1]))
+        hosts = Hosts.of(self.address, allowed_hosts)
         config = uvicorn.Config(
-            app,
+            Front(app, hosts, limits, secure=tls is not None),
             loop="none",
-            http="httptools",
+            http=protocol(limits),
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
             date_header=True,
-            limit_concurrency=limits.connections,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=CLOSING,
-            ssl_certfile=None if tls is None else tls.certificate,
-            ssl_keyfile=None if tls is None else tls.key,
+            ssl_context_factory=None if context is None else lambda config, default: context,
         )
         self._server = _Quiet(config)
 
@@ -49,14 +63,15 @@ class Server:
 
     async def _run(self, ended: Callable[[], bool]) -> None:
         serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
-        while not ended() and not serving.done():
+        while not (self._stopped or ended() or serving.done()):
             await asyncio.sleep(0.05)
+        self._ending.end()  # streams of events end by themselves, and nobody is cut off
         self._server.should_exit = True
         await serving
 
     def stop(self) -> None:
         """Let `run` return."""
-        self._server.should_exit = True
+        self._stopped = True
 
 
 class _Quiet(uvicorn.Server):
@@ -73,6 +88,7 @@ def _listening(address: Address) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((address.host, address.port))
+        listening.listen(BACKLOG)  # already now: who connects before `run` waits, and is not refused
     except OSError as error:
         listening.close()
         raise HeadgateError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,10 +54,12 @@ class Address:
 class Limits:
     """How much of the server one request or connection may take."""
 
-    body: int = 64 << 20  # bytes
+    body: int = 64 << 20  # bytes of pushed rows
+    json_body: int = 1 << 20  # bytes of any other body
     body_seconds: float = 60.0  # for a body to come
     header_bytes: int = 32 << 10
-    header_seconds: float = 10.0
+    header_seconds: float = 10.0  # for the headers to come
+    url_bytes: int = 8 << 10
     connections: int = 1000
 
 
@@ -66,3 +69,22 @@ class TLS:
 
     certificate: Path
     key: Path
+
+    def context(self) -> ssl.SSLContext:
+        """What the standard library makes of the files; `HeadgateError` if they do not fit."""
+        made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            made.load_cert_chain(self.certificate, self.key, password=_no_password)
+        except (OSError, ValueError) as error:
+            plain = isinstance(error, OSError) and not isinstance(error, ssl.SSLError)
+            reason = getattr(error, "strerror", "") if plain else "they are no PEM files, or do not belong together"
+            raise HeadgateError(
+                f"cannot use certificate '{self.certificate}' with key '{self.key}': {str(reason).lower()}",
+                where="--tls-cert, --tls-key",
+                hint="name PEM files of a certificate and of its key, without a password",
+            ) from None
+        return made
+
+
+def _no_password() -> str:
+    raise ValueError("the key has a password")

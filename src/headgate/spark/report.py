@@ -7,6 +7,7 @@ its last part. Slowdown has no meaning here: nobody knows how long a result take
 from __future__ import annotations
 
 from array import array
+from collections.abc import Container
 from math import inf
 
 from headgate.metrics.records.run_records import QueryRecords, Records
@@ -28,7 +29,7 @@ def records(overview: Overview, now: float, since: float = -inf) -> Records:
     oldest = min((float(at[0]) for at in kept if at.size), default=now)
     began = max(since, oldest) if since > -inf else oldest
     return Records(
-        queries=[_of_query(view, began) for view in overview.queries],
+        queries=[_of_query(view, overview.classes, began) for view in overview.queries],
         priorities={name: query_class.priority for name, query_class in overview.classes.items()},
         seconds=now - began,
         workers=len(overview.doing),
@@ -38,7 +39,8 @@ def records(overview: Overview, now: float, since: float = -inf) -> Records:
     )
 
 
-def _of_query(view: QueryView, began: float) -> QueryRecords:
+def _of_query(view: QueryView, there: Container[str], began: float) -> QueryRecords:
+    """The results of a query; those of a class that was dropped since count for the class that it is in now."""
     results = view.results
     wanted = results.at >= began
     emission = results.at[wanted] - began
@@ -46,7 +48,7 @@ def _of_query(view: QueryView, began: float) -> QueryRecords:
         view.query.name,
         ideal_time=0.0,
         qos=view.query.qos,
-        classes=[(since - began, name) for since, name in view.classes],
+        classes=[(since - began, name if name in there else view.query.query_class) for since, name in view.classes],
         arrival=_column(emission - results.took[wanted]),
         emission=_column(emission),
         target=None if view.target is None else view.target.target,

@@ -43,6 +43,7 @@ __all__ = ["Handle", "Session"]
 
 DEFAULT_CLASS = "default"
 SPARK_LOG = "spark.log"
+UNCHANGED: Any = object()  # stands for an argument that was not given
 
 
 class Session:
@@ -231,11 +232,89 @@ class Session:
         * `lag`: the limit for its queries that have none of their own, see `query`.
         * `target`: likewise, how soon results are wanted.
 
-        The same class may be declared again; with other values that is refused: see `set_priority`.
+        The same class may be declared again; with other values that is refused: see `change_class`.
 
         >>> hg.create_class("critical", priority=60)
         """
         self.engine.add_class(QueryClass(name, priority, lag, arguments.target(target)))
+
+    @gated
+    def drop_stream(self, name: str) -> None:
+        """Remove a stream for good: its source ends, its rows and dead letters are deleted. Results of queries stay.
+
+        * `name`: the stream's name. Afterwards another stream may have it, also with other columns.
+
+        `ConflictError` names the queries that read it, if there are any: stop them first.
+
+        >>> hg.stream("trial", "n int")
+        >>> hg.drop_stream("trial")
+        >>> "trial" in hg.streams
+        False
+        """
+        self.engine.drop_stream(check_known("stream", name, self.engine.streams))
+
+    @gated
+    def drop_table(self, name: str) -> None:
+        """Remove a table. `ConflictError` names the queries that read it, if there are any.
+
+        >>> hg.table("shifts", hg.spark.sql("SELECT 'oven' AS machine, 'night' AS shift"))
+        >>> hg.drop_table("shifts")
+        """
+        with quietly():
+            self.engine.drop_table(check_known("table", name, self.engine.tables))
+
+    @gated
+    def refresh_table(self, name: str) -> None:
+        """Read the file or folder of a table anew; queries use the new rows from their next run on.
+
+        * `name`: the table's name. New columns of the file are left out; if it lacks columns that the table had, or has
+          them with other types, that is refused and the old rows stay in use.
+
+        `ConflictError` if the table was given as a DataFrame: nobody knows where its rows came from.
+
+        >>> file = hg.directory / "limits.jsonl"
+        >>> _ = file.write_text('{"machine": "oven", "limit": 90}')
+        >>> hg.table("limits", file)
+        >>> _ = file.write_text('{"machine": "oven", "limit": 85}')
+        >>> hg.refresh_table("limits")
+        """
+        with quietly():
+            self.engine.refresh_table(check_known("table", name, self.engine.tables))
+
+    @gated
+    def change_class(
+        self,
+        name: str,
+        *,
+        priority: float | None = None,
+        lag: str | None = UNCHANGED,
+        target: str | float | None = UNCHANGED,
+    ) -> None:
+        """Change a class while its queries run; they follow at once.
+
+        * `name`: the name of the class.
+        * `priority`, `lag`, `target`: as for `create_class`. What is not given stays; None for `lag` or `target` takes
+          it away.
+
+        `HeadgateError` if there is no such class, or a value is wrong; then nothing changes.
+
+        >>> hg.create_class("batch", priority=1, lag="skip, tuples=100000")
+        >>> hg.change_class("batch", priority=2, lag=None, target="p90 10 s")
+        """
+        changes: dict[str, Any] = {} if priority is None else {"priority": priority}
+        if lag is not UNCHANGED:
+            changes["lag"] = arguments.optional_text(lag, "lag", "skip, tuples=100000")
+        if target is not UNCHANGED:
+            changes["target"] = arguments.target(target)
+        self.engine.change_class(self._class(name), changes)
+
+    @gated
+    def drop_class(self, name: str) -> None:
+        """Remove a class. `ConflictError` names the queries that are in it, if there are any.
+
+        >>> hg.drop_class("batch")
+        """
+        self.engine.drop_class(self._class(name))
 
     @gated
     def query(
@@ -280,15 +359,50 @@ class Session:
         >>> where = hg.query("where", "SELECT r.temp, h.hall FROM readings r JOIN halls h ON r.machine = h.machine")
         >>> colours = hg.query("colours", "SELECT n, colour FROM drawn WHERE n > 3", since="start")
         """
-        arguments.name(name, "query")
         arguments.function(callback, "callback")
+        query = self.declared(
+            name,
+            sql,
+            query_class=query_class,
+            sink=sink,
+            qos=qos,
+            since=since,
+            once=once,
+            start=start,
+            end=end,
+            lag=lag,
+            target=target,
+        )
+        if callback is not None:
+            query = replace(query, sink="callback")
+        if query_class is None:  # last, since it may create the class
+            query = replace(query, query_class=self._default_class())
+        return self.add_query(query, callback=callback)
+
+    def declared(
+        self,
+        name: str,
+        sql: str,
+        *,
+        query_class: str | None = None,
+        sink: str = "parquet",
+        qos: Sequence[Sequence[float]] | None = None,
+        since: str = "now",
+        once: bool = False,
+        start: float | str = 0.0,
+        end: float | str = inf,
+        lag: str | None = None,
+        target: str | float | None = None,
+    ) -> Query:
+        """What the arguments of `query` say, checked as far as that needs no Spark; its class is "" if none is said."""
+        arguments.name(name, "query")
         first, last = arguments.start_and_end(start, end)
         one_time = arguments.flag(once, "once")
         with located("since"):
             text(since, "now")
         with located("sink"):
             text(sink, "parquet")
-        query = Query(
+        return Query(
             name=name,
             query_class="" if query_class is None else self._class(query_class),
             plan=self.plan_for(name, sql),
@@ -296,15 +410,12 @@ class Session:
             qos=arguments.quality(qos),
             start=first,
             end=last,
-            sink="callback" if callback is not None else sink,
+            sink=sink,
             since="start" if one_time else since,
             once=one_time,
             lag=arguments.optional_text(lag, "lag", "skip, tuples=100000"),
             target=arguments.target(target),
         )
-        if query_class is None:  # last, since it may create the class
-            query = replace(query, query_class=self._default_class())
-        return self.add_query(query, callback=callback)
 
     @gated
     def add_query(self, query: Query, *, callback: Callable[[pa.Table], object] | None = None) -> Handle:
@@ -506,7 +617,7 @@ class Session:
 
         >>> hg.set_priority("critical", 80)
         """
-        self.engine.set_priority(query_class, priority)
+        self.engine.change_class(query_class, {"priority": priority})
 
     @gated
     def status(self) -> Status:

@@ -255,7 +255,7 @@ def status(engine: Engine, began: float) -> Status:
     """Look at an engine; consistent, because all of it is of one moment."""
     overview, now = engine.overview(), engine.now()
     counted = replace(status_of(overview, now, letters_by_query(engine)), seconds=now - began)
-    letters = {name: kept.count() for name, kept in engine.ingest.letters.items()}
+    letters = {name: kept.count() for name, kept in list(engine.ingest.letters.items())}
     return replace(counted, spark_jobs=engine.runner.jobs, dead_letters=letters)
 
 
@@ -396,7 +396,7 @@ def _joined(columns: Iterable[Floats]) -> Floats:
 def letters_by_query(engine: Engine) -> Counter[str]:
     """How many dead letters are kept of each query."""
     counts: Counter[str] = Counter()
-    for kept in engine.ingest.letters.values():
+    for kept in list(engine.ingest.letters.values()):
         counts.update(kept.by_query())
     return counts
 

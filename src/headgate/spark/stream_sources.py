@@ -19,6 +19,7 @@ class StreamSources:
     def __init__(self, engine: Engine) -> None:
         self.thread = SourceThread(engine)
         self._engine = engine
+        engine.end_source = self.thread.forget
 
     def open_stored(self) -> None:
         """Read every stream from where the directory says; `status` tells what goes wrong, and what is missing."""

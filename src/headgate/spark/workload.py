@@ -138,7 +138,7 @@ def start_query(session: Session, query: Query) -> None:
 
 def ended_before(session: Session) -> list[str]:
     """Streams that ended in an earlier session on the same directory."""
-    return [name for name, log in session.engine.logs.items() if log.finished_at is not None]
+    return [name for name, log in list(session.engine.logs.items()) if log.finished_at is not None]
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.model import HeadgateError, unknown
@@ -22,6 +22,7 @@ class Comparison:
     recorded: Judged
     replayed: Judged
     policies: Mapping[str, Judged]  # as they were asked for
+    members: Mapping[str, Sequence[str]] = field(default_factory=dict)  # the recorded queries of each class
 
     def error(self, query_class: str) -> float | None:
         """How far the replay of the recorded policy is off for a class: of the mean response time, relative to it."""
@@ -57,9 +58,8 @@ class Comparison:
         if by == TARGETS:
             return self.policies[policy].met == self.policies[best].met
         mine, theirs = value(self.policies[policy], by), value(self.policies[best], by)
-        error = relative(value(self.replayed, by), value(self.recorded, by)) or 0.0
         difference = relative(mine, theirs)
-        return difference is not None and difference <= max(SURE, error)
+        return difference is not None and difference <= (relative_error(self, by) or SURE)
 
     def to_json(self, by: str) -> dict[str, Any]:
         tree: dict[str, Any] = {
@@ -93,6 +93,17 @@ def value(judged: Judged, by: str) -> float | None:
     times = judged.overall if not name else judged.classes.get(name, Times())
     found: float | None = getattr(times, measure)
     return found
+
+
+def measured(judged: Judged, by: str) -> float | None:
+    """What ranks a run: a measure, or the number of targets that it meets."""
+    return float(judged.met) if by == TARGETS else value(judged, by)
+
+
+def relative_error(comparison: Comparison, by: str) -> float | None:
+    """How far the replay of the recorded policy is off in what ranks; at least what other seeds differ by."""
+    error = relative(measured(comparison.replayed, by), measured(comparison.recorded, by))
+    return None if error is None else max(SURE, error)
 
 
 def check_measure(by: str, recorded: Judged) -> None:

@@ -34,8 +34,11 @@ class Machine(Protocol):
     def follow(self, network: Network) -> None:
         """The network has changed."""
 
-    def execute(self, run: Run, now: float, others: int) -> Executed:
-        """What a run will take and give that begins now, beside so many others."""
+    def execute(self, run: Run, now: float, others: int, fixed: float) -> Executed:
+        """What a run will take and give that begins now, beside so many others.
+
+        `fixed` are the seconds of it that the scheduler thinks its tuples do not explain.
+        """
 
     def finished(self, run: Run) -> None:
         """A run has ended: what it produced is there for others."""

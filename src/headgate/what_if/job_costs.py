@@ -1,32 +1,30 @@
 """How long runs of an engine take, that nobody can look into: the engine's own cost model, fitted to all recorded runs.
 
 The seconds of a run are explained as in `headgate.stats.run_costs`: by its jobs, the tuples taken and read, and its
-results, with coefficients of its own for every unit, more while other runs share the machine. Beside that are learned
-how far single runs are off, by when that was (the machine warms up; something else may have used it), and how long
-commits take.
+results, with coefficients of its own for every unit, more while other runs share the machine. How far single runs are
+off, and how long their commits take, is kept with them (`samples`).
 """
 
 from __future__ import annotations
 
-import random
-from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 
 from headgate.history.records import RunRecord
 from headgate.model import HeadgateError
 from headgate.stats.run_costs import CROWDED, Observed, Vector, fit
+from headgate.what_if.samples import NO_SAMPLES, Sample, Samples, Sizes
 
 FEWEST = 10  # runs to learn from
 FITTED = 400  # runs of a unit that are fitted, evenly chosen
 POOLED = 1500  # runs of all units that are fitted together, likewise
-NEAR = 3  # recorded runs of about the same time, one of which tells how far a run is off
 ALONE, CROWD = 0.2, 0.5  # other runs at a time: fewer is alone, more is a crowd
 MOST_CROWDED = 2.0
 _ROUNDS = 3
 
 Members = tuple[str, ...]  # the queries of a unit, sorted
+SizesOf = Callable[[RunRecord], Sizes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,7 @@ class UnitRuns:
     jobs: float  # of a run
     besides: float  # tuples read beside those that are taken for each query: of windows that earlier runs took
     of_pool: float  # how many times as long they take as the average unit's would
-    scatter: tuple[tuple[float, float], ...]  # when each run began, and its seconds relative to expected ones
-    commits: tuple[float, ...]  # seconds, by run
+    samples: Samples
 
     def read(self, taken: float) -> float:
         """The tuples that a run reads which takes so many for each of its queries."""
@@ -48,16 +45,6 @@ class UnitRuns:
     def seconds(self, taken: float, results: float) -> float:
         """Expected seconds of a run that has the machine for itself."""
         return _dot((self.jobs, taken, self.read(taken), results), self.coefficients)
-
-    def off(self, now: float, dice: random.Random) -> float:
-        """How far a run is off: as far as one of those that began at about the same time."""
-        if not self.scatter:
-            return 1.0
-        first = max(0, min(bisect_left(self.scatter, (now,)) - NEAR // 2, len(self.scatter) - NEAR))
-        return dice.choice(self.scatter[first : first + NEAR])[1]
-
-    def commit(self, dice: random.Random) -> float:
-        return dice.choice(self.commits) if self.commits else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,45 +81,51 @@ class JobCosts:
             sum(fmean(jobs for jobs, _ in theirs) for theirs in by_form.values()),
             sum(fmean(besides for _, besides in theirs) for theirs in by_form.values()),
             factor,
-            tuple(sorted(value for part in parts.values() for value in part.scatter)),
-            tuple(value for part in parts.values() for value in part.commits),
+            Samples.of({sample for part in parts.values() for sample in part.samples.runs}),
         )
 
     def _part(self, query: str) -> UnitRuns:
         """The recorded unit that tells most about a query."""
         found = [unit for members, unit in self.units.items() if query in members] or list(self.units.values())
-        return max(found, key=lambda unit: (len(unit.scatter), -len(unit.queries)))
+        return max(found, key=lambda unit: (len(unit.samples.runs), -len(unit.queries)))
 
     def _forms_in(self, queries: Members) -> int:
         return len({self.forms.get(query, query) for query in queries})
 
 
-def usable(runs: Iterable[RunRecord]) -> list[RunRecord]:
-    """The runs that tell what runs cost."""
-    return [run for run in runs if not run.cancelled and run.error is None and run.seconds > 0 and run.jobs > 0]
+def whole(runs: Iterable[RunRecord]) -> list[RunRecord]:
+    """The runs that were carried out to their end."""
+    return [run for run in runs if not run.cancelled and run.error is None and run.seconds > 0]
 
 
-def fit_jobs(history_runs: Sequence[RunRecord], forms: Mapping[str, Hashable]) -> JobCosts:
+def fit_jobs(
+    history_runs: Sequence[RunRecord],
+    forms: Mapping[str, Hashable],
+    sizes: SizesOf = lambda run: (run.tuples / len(run.queries),),
+) -> JobCosts:
     """The costs that explain the runs of a history."""
-    runs = usable(history_runs)
-    if len(runs) < FEWEST:
+    runs = whole(history_runs)
+    with_jobs = [run for run in runs if run.jobs > 0]
+    if len(with_jobs) < FEWEST:
         raise HeadgateError(
-            f"there are too few runs to learn from: {len(runs)}, at least {FEWEST} are needed",
+            f"there are too few runs to learn from: {len(with_jobs)}, at least {FEWEST} are needed",
             hint="record for longer",
         )
     beside = dict(zip((run.id for run in runs), beside_each(runs), strict=True))
     by_unit: dict[Members, list[RunRecord]] = {}
-    for run in runs:
+    for run in with_jobs:
         by_unit.setdefault(tuple(sorted(run.queries)), []).append(run)
     crowding = CROWDED
     for _ in range(_ROUNDS):
-        pooled, coefficients = _fits(runs, by_unit, beside, crowding)
-        expected = {run.id: _expected(run, coefficients) for run in runs}
-        crowding = _crowding(runs, beside, expected, crowding)
+        pooled, coefficients = _fits(with_jobs, by_unit, beside, crowding)
+        expected = {run.id: _expected(run, coefficients) for run in with_jobs}
+        crowding = _crowding(with_jobs, beside, expected, crowding)
     alone = {run.id: run.seconds / (1.0 + crowding * beside[run.id]) for run in runs}
-    ratios = {run.id: alone[run.id] / max(1e-9, expected[run.id]) for run in runs}
+    everything: dict[Members, list[RunRecord]] = {}  # runs without a Spark job as well
+    for run in runs:
+        everything.setdefault(tuple(sorted(run.queries)), []).append(run)
     units = {
-        members: _unit(members, coefficients[members], theirs, ratios, alone, pooled)
+        members: _unit(members, theirs, alone, coefficients[members], pooled, everything[members], sizes)
         for members, theirs in by_unit.items()
     }
     return JobCosts(units, pooled, crowding, forms)
@@ -175,21 +168,28 @@ def _fits(
 
 def _unit(
     members: Members,
-    coefficients: Vector,
-    runs: Sequence[RunRecord],
-    ratios: Mapping[int, float],
+    with_jobs: Sequence[RunRecord],
     alone: Mapping[int, float],
+    coefficients: Vector,
     pooled: Vector,
+    runs: Sequence[RunRecord],
+    sizes: SizesOf,
 ) -> UnitRuns:
-    return UnitRuns(
+    unit = UnitRuns(
         members,
         coefficients,
-        fmean(run.jobs for run in runs),
-        max(0.0, median(run.read - run.tuples / len(members) for run in runs)),
-        median(alone[run.id] / max(1e-9, _dot(_features(run), pooled)) for run in runs),
-        tuple((run.began, ratios[run.id]) for run in runs),
-        tuple(max(0.0, run.ended - run.evaluated) for run in runs),
+        fmean(run.jobs for run in with_jobs),
+        max(0.0, median(run.read - run.tuples / len(members) for run in with_jobs)),
+        median(alone[run.id] / max(1e-9, _dot(_features(run), pooled)) for run in with_jobs),
+        NO_SAMPLES,
     )
+    return replace(unit, samples=Samples.of(_sample(run, unit, alone[run.id], sizes(run)) for run in runs))
+
+
+def _sample(run: RunRecord, unit: UnitRuns, alone: float, sizes: Sizes) -> Sample:
+    taken = run.tuples / len(unit.queries)
+    off = alone / max(1e-9, unit.seconds(taken, run.results))
+    return Sample(run.began, sizes, off, max(0.0, run.ended - run.evaluated), run.jobs, run.read - taken)
 
 
 def _crowding(

@@ -10,17 +10,18 @@ from headgate.history.records import RunRecord
 from headgate.model import HeadgateError, Level, OperatorOutcome, Query, QueueId, Run, Take, Unit, Work
 from headgate.plan.fusion_template import template
 from headgate.plan.network import Network
+from headgate.stats.cost_split import split
 from headgate.stats.run_costs import KEPT
 from headgate.what_if.curves import Curve
 from headgate.what_if.executed import Executed, Result
 from headgate.what_if.job_costs import JobCosts, UnitRuns, fit_jobs
+from headgate.what_if.samples import Sizes
 from headgate.what_if.similar import most_similar
 from headgate.what_if.stream_arrivals import StreamArrivals
 from headgate.what_if.windows import Releases, held_queues, learn_releases
 
 SELDOM = 8  # one run in so many of a unit that is known well tells its costs to the scheduler
 POINTS = 5  # response times by which the results of a query's run are told, if they are more
-RESULT = 5.0  # a result costs as much as so many tuples, where the time of a run is split over its queries
 WHOLE = frozenset({Level.QUERY, Level.GROUP, Level.SHARED})
 
 
@@ -32,16 +33,24 @@ class JobWork:
     curves: Mapping[str, Curve]  # results by tuples taken, by query
     releases: Mapping[str, Releases]  # by query, of those with windows
     queries: Mapping[str, Query]  # that were recorded
+    streams: tuple[str, ...]  # by which the sizes of runs are told
 
     @classmethod
     def learn(cls, runs: Sequence[RunRecord], networks: Iterable[Network], began: float, ended: float) -> JobWork:
         queries: dict[str, Query] = {}
         owners: dict[QueueId, str] = {}  # who takes from each queue
+        fed: dict[QueueId, str] = {}  # the stream of each queue
         for network in networks:
             queries.update(network.queries)
             owners.update(_owners(network))
+            fed.update({queue: edge.stream or "" for queue, edge in network.edges.items()})
+        streams = tuple(sorted(set(fed.values())))
         forms = {name: form for name, query in queries.items() if (form := template(query.plan)) is not None}
-        costs = fit_jobs(runs, {name: parts.form for name, parts in forms.items()})
+        costs = fit_jobs(
+            runs,
+            {name: parts.form for name, parts in forms.items()},
+            lambda run: _sizes(run.takes, fed, streams, len(run.queries)),
+        )
         taken: dict[str, list[tuple[float, float]]] = {}
         for run in runs:
             if not run.cancelled and run.error is None:
@@ -49,7 +58,7 @@ class JobWork:
                     answer = run.answers.get(query)
                     taken.setdefault(query, []).append((tuples, 0 if answer is None else answer.count))
         curves = {query: Curve.of(theirs) for query, theirs in taken.items()}
-        return cls(costs, curves, learn_releases(queries.values(), runs, began, ended), queries)
+        return cls(costs, curves, learn_releases(queries.values(), runs, began, ended), queries, streams)
 
 
 class JobMachine:
@@ -66,11 +75,13 @@ class JobMachine:
         self._stand_ins: dict[str, str] = {}
         self._network: Network
         self._queries: dict[QueueId, str] = {}
+        self._fed: dict[QueueId, str] = {}
         self._held: frozenset[QueueId] = frozenset()
 
     def follow(self, network: Network) -> None:
         self._network = network
         self._queries = _owners(network)
+        self._fed = {queue: edge.stream or "" for queue, edge in network.edges.items()}
         self._held = frozenset(
             queue for query in network.queries if query in self._releases for queue in held_queues(network, query)
         )
@@ -79,7 +90,7 @@ class JobMachine:
                 candidates = [other for other in self._work.queries.values() if other.name in self._work.curves]
                 self._stand_ins[name] = most_similar(query, candidates).name
 
-    def execute(self, run: Run, now: float, others: int) -> Executed:
+    def execute(self, run: Run, now: float, others: int, fixed: float) -> Executed:
         takes = self._takes(run)
         self._undo[run.id] = {query: self._places.get(query, 0.0) for query in takes}
         seconds = commit = jobs = read = 0.0
@@ -93,11 +104,15 @@ class JobMachine:
             given = self._give(members, takes, counts, results)
             known, dice = self._unit(unit.queries)
             taken = tuples / len(unit.queries)
-            seconds += known.seconds(taken, given) * known.off(now, dice)
-            commit = max(commit, known.commit(dice))
-            jobs, read = jobs + known.jobs, read + known.read(taken)
+            sizes = _sizes(
+                [take for query in members for take in takes[query]], self._fed, self._work.streams, len(unit.queries)
+            )
+            like = known.samples.like(now, sizes, dice)
+            seconds += known.seconds(taken, given) * like.off
+            commit = max(commit, like.commit)
+            jobs, read = jobs + like.jobs, read + (max(0.0, taken + like.besides) if like.jobs else 0.0)
         seconds *= self._work.costs.slower(others)
-        operators = self._operators(takes, counts, seconds)
+        operators = self._operators(takes, counts, seconds, fixed)
         work = Work(jobs, read, float(sum(counts.values()))) if self._tells(run) else None
         return Executed(max(seconds, 1e-6), commit, tuple(results), operators, (), work)
 
@@ -165,24 +180,32 @@ class JobMachine:
         ]
 
     def _operators(
-        self, takes: Mapping[str, Sequence[Take]], counts: Mapping[str, int], seconds: float
+        self, takes: Mapping[str, Sequence[Take]], counts: Mapping[str, int], seconds: float, fixed: float
     ) -> tuple[OperatorOutcome, ...]:
         """What the engine tells its scheduler: the work of a query, booked on its first operator."""
-        tuples = {query: sum(behind - first for _, first, behind in theirs) for query, theirs in takes.items()}
-        weights = {query: count + RESULT * counts.get(query, 0) for query, count in tuples.items()}
-        total = sum(weights.values()) or 1.0
+        work = {
+            query: (sum(behind - first for _, first, behind in theirs), counts.get(query, 0))
+            for query, theirs in takes.items()
+        }
+        shares = split(seconds, fixed, list(work.values())) if work else []
         return tuple(
-            OperatorOutcome(
-                min(self._network.operators[query]), count, counts.get(query, 0), seconds * weights[query] / total
-            )
-            for query, count in tuples.items()
-            if count
+            OperatorOutcome(min(self._network.operators[query]), taken, given, share)
+            for (query, (taken, given)), share in zip(work.items(), shares, strict=True)
+            if taken
         )
 
 
 def _owners(network: Network) -> dict[QueueId, str]:
     """The query that takes from each queue: an engine's queries share no operators."""
     return {queue: network.nodes[edge.operator].queries[0] for queue, edge in network.edges.items()}
+
+
+def _sizes(takes: Sequence[Take], fed: Mapping[QueueId, str], streams: Sequence[str], queries: int) -> Sizes:
+    """How many tuples of each stream are taken for each query."""
+    taken = dict.fromkeys(streams, 0)
+    for queue, first, behind in takes:
+        taken[fed.get(queue, streams[0])] += behind - first
+    return tuple(count / queries for count in taken.values())
 
 
 def _taken(run: RunRecord, owners: Mapping[QueueId, str]) -> dict[str, float]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from headgate.core import Event
 from headgate.history.history import History
 from headgate.model import HeadgateError
 from headgate.what_if.job_work import JobWork
 from headgate.what_if.operator_work import OperatorWork
 from headgate.what_if.response_times import Judged, recorded_times
 from headgate.what_if.settings_over_time import SettingsOverTime
+from headgate.what_if.sinks import SinkTimes, learn_sinks, recorded_delays, without_sink_waits
 from headgate.what_if.stream_arrivals import Chunk
 from headgate.what_if.windows import held_queues
 
@@ -29,6 +31,8 @@ class Learned:
     work: OperatorWork | JobWork
     recorded: Judged
     runs: int
+    sinks: Mapping[str, SinkTimes]  # by query
+    changes: Sequence[tuple[float, Event]]  # that are to happen again
 
     @classmethod
     def of(cls, history: History) -> Learned:
@@ -39,7 +43,8 @@ class Learned:
         began = min(chunks[0][0] for chunks in arrivals.values())
         ended = max([history.ended, *(chunks[-1][0] for chunks in arrivals.values())])
         last = settings.last
-        recorded = Judged.of(last.policy, recorded_times(history), last.queries, last.classes)
+        recorded = Judged.of(last.policy, recorded_times(history), last.queries, last.classes, recorded_delays(history))
+        sinks = learn_sinks(history)
         measured = settings.header["measured"]
         work: OperatorWork | JobWork
         if measured["fits_overhead"]:
@@ -47,7 +52,16 @@ class Learned:
         else:
             work = OperatorWork.learn(history.runs, settings.networks(), measured["run_overhead"])
         return cls(
-            settings, arrivals, began, ended, _drained(history, arrivals, settings), work, recorded, len(history.runs)
+            settings,
+            arrivals,
+            began,
+            ended,
+            _drained(history, arrivals, settings),
+            work,
+            recorded,
+            len(history.runs),
+            sinks,
+            without_sink_waits(settings.changes, history, sinks),
         )
 
     @property

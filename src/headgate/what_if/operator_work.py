@@ -76,7 +76,7 @@ class OperatorMachine:
             if edge.producer is not None:
                 self._stores.setdefault(edge.id, deque())
 
-    def execute(self, run: Run, now: float, others: int) -> Executed:
+    def execute(self, run: Run, now: float, others: int, fixed: float) -> Executed:
         waiting = self._load(run)
         inside = {queue for unit in run.units for queue in unit.queues}
         undo = _Undo({}, [(queue, list(items)) for queue, items in waiting.items() if queue in self._stores])

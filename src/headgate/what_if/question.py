@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from headgate.plan.fusion import Fuse
 from headgate.plan.sql.query import plan_sql
 from headgate.what_if.learned import Learned
 
+FASTEST = 1000.0  # times the recorded rates
 _CLASS, _NAME = "class:", "name:"  # in comments of a file with SQL
 
 
@@ -30,11 +32,24 @@ class Changed:
     seed: int = 0
 
     def check(self, learned: Learned) -> None:
-        """Refuse what the history does not know."""
-        for name in self.priorities:
+        """Refuse what the history does not know, and numbers that mean nothing."""
+        if self.workers is not None and self.workers < 1:
+            raise HeadgateError(f"--workers must be at least 1, found {self.workers}", hint="write for example 2")
+        if not 0 < self.rate <= FASTEST:
+            raise HeadgateError(
+                f"--rate must be above 0 and at most {FASTEST:g}, found {self.rate:g}", hint="write for example 1.5"
+            )
+        for name, priority in self.priorities.items():
             if name not in learned.settings.last.classes:
                 raise unknown("class", name, learned.settings.last.classes, where="--priority")
-        for query in self.added:
+            if not 0 < priority < math.inf:
+                raise HeadgateError(
+                    f"--priority wants a class and a number above 0, found '{name}={priority:g}'",
+                    hint="write critical=80",
+                )
+        for place, query in enumerate(self.added):
+            if query.name in (other.name for other in self.added[:place]):
+                raise HeadgateError(f"query '{query.name}' is added twice", where="--add", hint="give it another name")
             if query.name in learned.settings.last.queries:
                 raise HeadgateError(
                     f"query '{query.name}' was recorded already", where="--add", hint="give it another name"
@@ -78,24 +93,29 @@ def query_of_file(path: Path, learned: Learned, query_class: str | None = None) 
 
     Its name is that of the file; comments may say both, as `-- name: hot` and `-- class: critical`.
     """
-    classes = learned.settings.last.classes
     try:
         sql = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise HeadgateError("this is not a file with SQL", where=str(path), hint="give a text file") from None
-    name = _said(sql, _NAME) or path.stem
+    return query_of_sql(sql, learned, path.stem, query_class, where=str(path))
+
+
+def query_of_sql(sql: str, learned: Learned, name: str, query_class: str | None = None, where: str = "") -> Query:
+    """The query of a text with SQL; comments in it may say its name and its class."""
+    classes = learned.settings.last.classes
+    name = _said(sql, _NAME) or name
     chosen = query_class or _said(sql, _CLASS)
     if chosen is None and len(classes) == 1:
         (chosen,) = classes
     if chosen is None:
         hint = f"write '-- class: {next(iter(classes))}' above the SQL, or say it with --add-class"
-        raise HeadgateError(f"the class of query '{name}' is not said", where=str(path), hint=hint)
+        raise HeadgateError(f"the class of query '{name}' is not said", where=where, hint=hint)
     if chosen not in classes:
-        raise unknown("class", chosen, classes, where=str(path))
+        raise unknown("class", chosen, classes, where=where)
     try:
         plan = plan_sql(sql, learned.settings.last.streams, learned.settings.last.tables)
     except HeadgateError as error:
-        raise error.at(str(path)) from None
+        raise (error.at(where) if where else error) from None
     return Query(name=name, query_class=chosen, plan=plan, sql=sql)
 
 

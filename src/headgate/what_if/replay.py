@@ -15,7 +15,7 @@ from heapq import heappop, heappush, merge
 from typing import NamedTuple
 
 from headgate.core import Arrived, Event, Frontier, PolicyChanged, PriorityChanged, QueryAdded, StatisticsChanged
-from headgate.model import Answered, Idle, Outcome, Run, WorkerId
+from headgate.model import Answered, Idle, Outcome, QueueId, Run, WorkerId
 from headgate.stats.average import ExponentialAverage
 from headgate.what_if.executed import Executed, Machine
 from headgate.what_if.job_work import JobMachine, JobWork, check_whole
@@ -24,6 +24,7 @@ from headgate.what_if.operator_work import OperatorMachine
 from headgate.what_if.question import Changed, scheduler_for, workers_of
 from headgate.what_if.response_times import Judged, ResponseTimes
 from headgate.what_if.similar import most_similar
+from headgate.what_if.sinks import Outboxes
 from headgate.what_if.stream_arrivals import StreamArrivals, scaled
 from headgate.what_if.windows import Releases, every, held_queues, slide_of
 
@@ -56,16 +57,17 @@ def replay(learned: Learned, policy: str | None, changed: Changed, progress: Pro
     A short history of an engine is replayed several times, with other random numbers, and all results are told
     together: in a few runs, those that happen to be slow decide too much.
     """
-    times = ResponseTimes()
+    times, delays = ResponseTimes(), ResponseTimes()
     rounds = min(ROUNDS, max(1, -(-ENOUGH // learned.runs))) if learned.on_spark else 1
     told = progress or (lambda share: None)
     for number in range(rounds):
         again = replace(changed, seed=changed.seed + SEEDS * number)
         done = Replay(learned, policy, again, times, 1.0 / rounds, partial(_told, told, number, rounds))
         done.run()
+        delays.extend(done.outboxes.delays)
     last = learned.settings.last
     queries = dict(last.queries) | {query.name: query for query in changed.added}
-    return Judged.of(str(done.scheduler.policy), times, queries, last.classes)
+    return Judged.of(str(done.scheduler.policy), times, queries, last.classes, delays)
 
 
 def _told(progress: Progress, number: int, rounds: int, share: float) -> None:
@@ -99,6 +101,12 @@ class Replay:
         self._sequence = 0
         self._wakes_at = _NEVER
         self._meters: dict[str, _Meter] = {}
+        self.outboxes = Outboxes(
+            learned.sinks, changed.seed, lambda at, happen: self._at(at, _CHANGED, happen), self._stop, self._go_on
+        )
+        self._stopped: set[str] = set()  # queries that wait for their sinks
+        self._limits: dict[QueueId, int] = {}  # how far queues may be read that have windows, for when they go on
+        self._resumed: dict[str, list[QueueId]] = {}  # queues by stream that were held: they must be told how far to go
         self._hold(self.scheduler.network.queries)
         self._rewired()
 
@@ -142,7 +150,7 @@ class Replay:
                 by_time.setdefault(moment, []).append(query)
         for moment, queries in sorted(by_time.items()):
             closings.append((moment, _CHANGED, self._closing(queries)))
-        changes = [(at, _CHANGED, self._changing(event)) for at, event in self._learned.settings.changes]
+        changes = [(at, _CHANGED, self._changing(event)) for at, event in self._learned.changes]
         return merge(*arrivals, closings, changes, key=lambda entry: (entry[0], entry[1]))
 
     def _arriving(
@@ -152,6 +160,8 @@ class Replay:
 
             def happen(now: float, arrival: float = arrival, count: int = count) -> None:
                 self.scheduler.event(Arrived(stream, arrival, count), now)
+                for queue in self._resumed.get(stream, ()):
+                    self.scheduler.event(Frontier(queue, self.scheduler.queue(queue).log.end), now)
                 if self._learned.on_spark:
                     self._measure_rate(stream, count, now)
 
@@ -173,9 +183,37 @@ class Replay:
             for query in queries:
                 if query in network.queries:
                     for queue in held_queues(network, query):
-                        self.scheduler.event(Frontier(queue, self.scheduler.queue(queue).log.end), now)
+                        self._limits[queue] = end = self.scheduler.queue(queue).log.end
+                        if query not in self._stopped:
+                            self.scheduler.event(Frontier(queue, end), now)
 
         return happen
+
+    def _stop(self, query: str, now: float) -> None:
+        """Let a query take no more tuples: its sink has too much to take."""
+        if query in self.scheduler.network.queries:
+            self._stopped.add(query)
+            for queue in self._queues(query):
+                self.scheduler.event(Frontier(queue, self.scheduler.queue(queue).position), now)
+                for queues in self._resumed.values():
+                    if queue in queues:
+                        queues.remove(queue)
+
+    def _go_on(self, query: str, now: float) -> None:
+        """Let a query take tuples again that was stopped."""
+        self._stopped.discard(query)
+        network = self.scheduler.network
+        if query not in network.queries:
+            return
+        held = held_queues(network, query) if query in self._releases else []
+        for queue in self._queues(query):
+            end = self._limits.get(queue, 0) if queue in held else self.scheduler.queue(queue).log.end
+            self.scheduler.event(Frontier(queue, end), now)
+            if queue not in held:
+                self._resumed.setdefault(network.edges[queue].stream or "", []).append(queue)
+
+    def _queues(self, query: str) -> list[QueueId]:
+        return list(dict.fromkeys(self.scheduler.network.leaves(query).values()))
 
     def _changing(self, event: Event) -> Callable[[float], None]:
         def happen(now: float) -> None:
@@ -228,7 +266,7 @@ class Replay:
         self._wakes_at = _NEVER
 
     def _start(self, run: Run, now: float) -> None:
-        executed = self._machine.execute(run, now, len(self._evaluating))
+        executed = self._machine.execute(run, now, len(self._evaluating), self.scheduler.measured.fixed(run))
         active = self._active[run.worker] = self._evaluating[run.id] = _Active(run, executed, now)
         self._free -= 1
         evaluated = now + executed.seconds
@@ -251,10 +289,14 @@ class Replay:
         del self._active[run.worker]
         self._machine.finished(run)
         answered: dict[str, list[float]] = {}
+        results: dict[str, float] = {}
         for query, count, arrival, emitted in executed.results:
             seconds = (now if emitted is None else emitted) - arrival
             self._times.add(query, seconds, self._weight * count)
             answered.setdefault(query, []).append(seconds)
+            results[query] = results.get(query, 0.0) + count
+        for query, count in results.items():
+            self.outboxes.put(query, count, now)
         told = tuple(Answered(query, tuple(times)) for query, times in answered.items())
         self.scheduler.finished(
             Outcome(run, executed.seconds, None, executed.operators, executed.produced, told, executed.work), now

@@ -41,6 +41,12 @@ class ResponseTimes:
         self.seconds[query].append(max(0.0, seconds))
         self.counts[query].append(count)
 
+    def extend(self, other: ResponseTimes) -> None:
+        """Add all times of another one."""
+        for query, seconds in other.seconds.items():
+            self.seconds.setdefault(query, array("d")).extend(seconds)
+            self.counts.setdefault(query, array("d")).extend(other.counts[query])
+
     def times(self, queries: Iterable[str]) -> Times:
         """What is told of the results of some queries.
 
@@ -106,10 +112,17 @@ class Judged:
     classes: Mapping[str, Times]
     overall: Times
     targets: Mapping[str, bool]  # met or not, by query; without those that have none
+    queries: Mapping[str, Times] = field(default_factory=dict)
+    sinks: Mapping[str, Times] = field(default_factory=dict)  # by class: how long after commits sinks had results
 
     @classmethod
     def of(
-        cls, policy: str, times: ResponseTimes, queries: Mapping[str, Query], classes: Mapping[str, QueryClass]
+        cls,
+        policy: str,
+        times: ResponseTimes,
+        queries: Mapping[str, Query],
+        classes: Mapping[str, QueryClass],
+        delays: ResponseTimes | None = None,
     ) -> Judged:
         by_class: dict[str, list[str]] = {name: [] for name in classes}
         for query in queries.values():
@@ -121,7 +134,10 @@ class Judged:
                 reached = times.percentile([query.name], target.percentile)
                 targets[query.name] = reached is not None and reached <= target.limit
         used = {name: times.times(names) for name, names in by_class.items() if names}
-        return cls(policy, used, times.times(queries), targets)
+        by_query = {name: times.times([name]) for name in queries}
+        after = {} if delays is None else {name: delays.times(names) for name, names in by_class.items()}
+        sinks = {name: times for name, times in after.items() if times.results}
+        return cls(policy, used, times.times(queries), targets, by_query, sinks)
 
     @property
     def met(self) -> int:
@@ -129,6 +145,8 @@ class Judged:
 
     def to_json(self) -> dict[str, Any]:
         tree: dict[str, Any] = {"classes": {name: times.to_json() for name, times in self.classes.items()}}
+        for name, times in self.sinks.items():
+            tree["classes"][name]["sink_delay"] = times.to_json()["response_time"]
         tree["overall"] = self.overall.to_json()
         if self.targets:
             tree["targets"] = {"met": self.met, "of": len(self.targets), "queries": dict(self.targets)}

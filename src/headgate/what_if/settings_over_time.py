@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headgate.core import (
@@ -94,6 +94,12 @@ class SettingsOverTime:
             yield network
 
 
+def _otherwise_new(former: Scheduled, query_class: QueryClass) -> bool:
+    """Whether a class is new, or something else than its priority has changed."""
+    before = former.classes.get(query_class.name)
+    return before is None or replace(before, priority=query_class.priority) != query_class
+
+
 def _first_seen(history: History) -> dict[str, float]:
     """The arrival of the first tuple that each query took: by then it was there."""
     seen: dict[str, float] = {}
@@ -112,8 +118,11 @@ def _when(setting: Setting, added: set[str], entered: Mapping[str, float], first
 def _events(former: Scheduled, now: Scheduled) -> Sequence[Event]:
     kept = former.queries.keys() & now.queries.keys()
     same = {name for name in kept if former.queries[name].plan == now.queries[name].plan}
-    events: list[Event] = [Declared(stream=now.streams[name]) for name in now.streams if name not in former.streams]
-    events += [Declared(query_class=now.classes[name]) for name in now.classes if name not in former.classes]
+    # Declared before queries are removed: a stream that was dropped and made anew has no queries in between.
+    events: list[Event] = [
+        Declared(stream=stream) for name, stream in now.streams.items() if former.streams.get(name) != stream
+    ]
+    events += [Declared(query_class=each) for each in now.classes.values() if _otherwise_new(former, each)]
     events += [QueryRemoved(name) for name in former.queries if name not in same]
     events += [QueryAdded(query) for name, query in now.queries.items() if name not in same]
     events += [

@@ -99,8 +99,8 @@ def _effects(command: m.Command) -> dict[Key, Any]:
             return {("stream", command.stream.name): command.stream.watermark}
         case m.DeclareClass():
             return {("priority", command.query_class.name): command.query_class.priority}
-        case m.SetPriority():
-            return {("priority", command.query_class): command.priority}
+        case m.ChangeClass() if "priority" in command.changes:
+            return {("priority", command.query_class): command.changes["priority"]}
         case m.SetPolicy():
             fuse = {} if command.fuse is None else {("setting", "fuse"): command.fuse}
             return {("setting", "policy"): command.policy, **fuse}

@@ -186,7 +186,7 @@ class Users:
                 return lambda ticket: m.SetPolicy(ticket, policy, None if fuse is None else fuse.value)
             case "priority":
                 priority = chance.uniform(0.5, 9.0)
-                return lambda ticket: m.SetPriority(ticket, "low", priority)
+                return lambda ticket: m.ChangeClass(ticket, "low", {"priority": priority})
             case "class":
                 made_class = QueryClass(chance.choice(("high", "low", "middle")), chance.choice((1.0, 5.0)))
                 return lambda ticket: m.DeclareClass(ticket, made_class)

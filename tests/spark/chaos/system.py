@@ -105,7 +105,13 @@ class System:
         )
         self.committer = Committer(self.commits, self.fragment_logs, followers, self.now)
         self.performer = Performer(
-            self.evaluator, self.committer, self.sinks, self.fragment_logs, self.ingest, self._spark_again
+            self.evaluator,
+            self.committer,
+            self.sinks,
+            self.fragment_logs,
+            self.ingest,
+            self._spark_again,
+            lambda stream: None,
         )
         self.machine = new_machine(
             new_scheduler(self.settings.policy, self.settings.fuse, self.settings.seed, self.workers, None),

@@ -25,7 +25,7 @@ class Stub:
         self.end = 0
 
     def __getattr__(self, name: str) -> Any:
-        def call(*given: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
             self.calls.append((name, *given))
             if self.error is not None:
                 raise self.error
@@ -38,7 +38,7 @@ class Stub:
 
 
 def performer(ingest: Stub | None = None, sinks: Stub | None = None, evaluator: Stub | None = None) -> Performer:
-    parts: list[Any] = [evaluator or Stub(), Stub(), sinks or Stub(), Stub(), ingest or Stub(), dict]
+    parts: list[Any] = [evaluator or Stub(), Stub(), sinks or Stub(), Stub(), ingest or Stub(), dict, str]
     return Performer(*parts)
 
 

@@ -8,16 +8,17 @@ from math import inf
 from random import Random
 from typing import Any
 
-from headgate.model import HeadgateError, Level, Query, QueryClass, Source, Stream
+from headgate.model import HeadgateError, Level, Query, Source, Stream
 from headgate.plan.fusion import Fuse
 from headgate.plan.places import Place
 from headgate.plan.sql import plan_sql
 from headgate.spark.arguments import quality
 from headgate.spark.compile.read_sets import sources
+from headgate.spark.engine.catalog_entries import stored_class
 from headgate.spark.engine.initial_state import new_scheduler
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
-from headgate.spark.machine.definitions import CLASSES, SETTINGS, declared_query
+from headgate.spark.machine.definitions import CLASSES, DROPPED, SETTINGS, TABLES, declared_query
 from headgate.spark.machine.interfaces import Chunks, RememberedQuery, keyed, query_description
 from headgate.spark.machine.machine import Machine
 
@@ -93,7 +94,9 @@ class NoFacts:
         return True
 
 
-def query(name: str, sql: str, query_class: str = "low", *, qos: bool = False, once: bool = False) -> Query:
+def query(
+    name: str, sql: str, query_class: str = "low", *, qos: bool = False, once: bool = False, lag: str | None = None
+) -> Query:
     return Query(
         name=name,
         query_class=query_class,
@@ -102,6 +105,7 @@ def query(name: str, sql: str, query_class: str = "low", *, qos: bool = False, o
         qos=quality([(0.0, 1.0), (1.0, 0.0)]) if qos else None,
         since="start" if once else "now",
         once=once,
+        lag=lag,
     )
 
 
@@ -133,11 +137,14 @@ class StandIn:
             },
             catalog=self.catalog,
         )
-        for stream in STREAMS.values():
-            self.ask(m.DeclareStream, stream)
+        for name, stream in STREAMS.items():
+            if name not in self.catalog.get(DROPPED, {}):
+                self.ask(m.DeclareStream, stream)
+        for name, entry in self.catalog.get(TABLES, {}).items():
+            self.ask(m.DeclareTable, name, entry)
         classes = self.catalog.get(CLASSES) or {"low": {"priority": 1.0}, "high": {"priority": 10.0}}
         for name, entry in classes.items():
-            self.ask(m.DeclareClass, QueryClass(name, entry["priority"]))
+            self.ask(m.DeclareClass, stored_class(name, entry))
         self.answer_all()
 
     def restarted(self) -> StandIn:
@@ -257,7 +264,8 @@ class StandIn:
     def _write(self, task: t.WriteCommit) -> t.WrittenCommit:
         self._commit(task.queries, task.positions)
         for kind, entries in task.catalog.items():
-            self.catalog.setdefault(kind, {}).update(entries)
+            changed = {**self.catalog.get(kind, {}), **entries}
+            self.catalog[kind] = {name: entry for name, entry in changed.items() if entry is not None}
         self.number += 1
         return t.WrittenCommit(self.number, 1.0)
 
@@ -282,7 +290,7 @@ class StandIn:
             "network": (dict(scheduler.network.queries), dict(scheduler.network.classes)),
             "policy": (str(scheduler.policy), scheduler.fuse, machine.preparation.level),
             "steering": (machine.policy_changes.failed, machine.policy_changes._policy, machine.policy_changes._former),
-            "streams": (dict(machine.scheduling.ends), dict(machine.declarations._relations)),
+            "streams": (dict(machine.scheduling.ends), dict(machine.declarations.relations)),
             "commits": (dict(self.descriptions), dict(self.positions), _copied(self.catalog)),
             "remembered": dict(machine.context.remembered),
             "sinks": {name: sorted(rows) for name, rows in self.sinks.items()},

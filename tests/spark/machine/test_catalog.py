@@ -26,13 +26,13 @@ DECLARED: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], str]] = {  # somethi
     CLASSES: (
         (m.DeclareClass, QueryClass("c", 1.0)),
         (m.DeclareClass, QueryClass("c", 2.0)),
-        "class 'c' exists already with priority 1, declared now with priority 2; change its priority with set_priority",
+        "class 'c' exists already with priority 1, declared now with priority 2; change it with change_class",
     ),
 }
 CHANGES: dict[str, tuple[Any, ...]] = {
     "policy": (m.SetPolicy, "hnr"),
     "policy of another level, and fusion": (m.SetPolicy, "chain", "all"),
-    "priority": (m.SetPriority, "low", 3.0),
+    "priority": (m.ChangeClass, "low", {"priority": 3.0}),
     "class of a query": (m.Move, "p", "high"),
     "pause": (m.Pause, "p"),
 }
@@ -149,6 +149,6 @@ def test_a_table_has_no_name_of_a_stream() -> None:
 
 def test_an_unknown_class_has_no_priority() -> None:
     engine = StandIn()
-    ticket = engine.ask(m.SetPriority, "absent", 2.0)
+    ticket = engine.ask(m.ChangeClass, "absent", {"priority": 2.0})
     assert isinstance(engine.replies[ticket].error, HeadgateError)
     assert "absent" not in engine.catalog[CLASSES]

@@ -34,7 +34,7 @@ commands = st.one_of(
     st.tuples(st.sampled_from([m.Pause, m.Resume, m.Stop]), names),
     st.tuples(st.just(m.Move), names, classes),
     st.tuples(st.just(m.SetPolicy), policies, st.sampled_from([None, "all"])),
-    st.tuples(st.just(m.SetPriority), classes, st.just(3.0)),
+    st.tuples(st.just(m.ChangeClass), classes, st.just({"priority": 3.0})),
     st.tuples(st.just(m.DeclareStream), st.sampled_from([*STREAMS.values(), Stream(name="c", schema=())])),
     st.tuples(st.just(m.DeclareTable), st.sampled_from(["a", "t"])),
     st.tuples(st.just(m.DeclareClass), st.sampled_from([QueryClass("low", 1.0), QueryClass("low", 2.0)])),

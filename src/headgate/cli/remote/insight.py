@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,9 @@ def inversions(over: str | None, as_json: bool) -> None:
 
 def journal(query: str | None, last: int | None, as_json: bool) -> None:
     """List the changes of queries' states on the server."""
-    with client() as server:
-        entries = [entry.to_json() for entry in server.journal(query)]
     most = last if last is not None or as_json else MOST_LINES
-    newest = entries if most is None else entries[max(0, len(entries) - most) :]
+    with client() as server:
+        newest = [entry.to_json() for entry in server.journal(query, most)]
     if as_json:
         for entry in newest:
             json_line(entry)
@@ -58,36 +58,45 @@ def journal(query: str | None, last: int | None, as_json: bool) -> None:
     columns = [
         Column("time", lambda item: moment(item["at"])),
         Column("query", "query"),
-        Column("change", lambda item: f"{item['before']} → {item['after']}"),
+        Column("change", lambda item: f"{item['from']} → {item['to']}"),
         Column("reason", "reason"),
     ]
     show_list(newest, columns, False, "no changes of states yet")
-    if 0 < len(newest) < len(entries):
-        note(f"the newest {len(newest):,} of {len(entries):,} changes; --last says how many, --json prints all")
+    if newest and len(newest) == most:
+        note(f"the newest {len(newest):,} changes; --last says how many, --json prints all")
 
 
-def what_if(
-    policies: Sequence[str],
-    fuse: str | None,
-    priorities: Mapping[str, float],
-    workers: int | None,
-    add: Sequence[Path],
-    add_class: str | None,
-    rate: float,
-    by: str | None,
-    as_json: bool,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is to be different in a what-if, as options say it."""
+
+    fuse: str | None
+    priorities: Mapping[str, float]
+    workers: int | None
+    add: Sequence[Path]
+    add_class: str | None
+    rate: float
+    last: str | None
+    by: str | None
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of the request."""
+        given = {
+            "fuse": self.fuse,
+            "priorities": dict(self.priorities) or None,
+            "workers": self.workers,
+            "add": [_added(path, self.add_class) for path in self.add] or None,
+            "rate": None if self.rate == 1.0 else self.rate,
+            "last": self.last,
+            "by": self.by,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def what_if(policies: Sequence[str], changes: Changes, as_json: bool) -> None:
     """Replay the server's last minutes under other policies or settings."""
-    changes = {
-        "fuse": fuse,
-        "priorities": dict(priorities) or None,
-        "workers": workers,
-        "add": [_added(path, add_class) for path in add] or None,
-        "rate": None if rate == 1.0 else rate,
-        "by": by,
-    }
-    given = {name: value for name, value in changes.items() if value is not None}
-    if not policies and not given:
+    given = changes.fields()
+    if not policies and not given.keys() - {"last", "by"}:
         raise HeadgateError(
             "nothing is to be different", hint="add --policy fcfs, or --workers, --rate, --fuse, --priority or --add"
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -191,14 +193,14 @@ def dead(
                 raise HeadgateError("--query and --replay are both given", hint="choose letters by --reason")
             _show_replay(server.replay(name, reason or "").to_json(), as_json)
             return
-        letters = [letter.to_json() for letter in server.dead_letters(name, reason, query)]
-        newest = letters[max(0, len(letters) - rows) :]
+        newest = [letter.to_json() for letter in islice(server.dead_letters(name, reason, query), rows)]
+        newest.reverse()
         if as_json:
             show_json(newest)
-        elif not letters:
+        elif not newest:
             note("no dead letters")
         else:
-            _show_letters(newest, len(letters))
+            _show_letters(newest, rows)
 
 
 @app.command("rm", cls=ReadableCommand, epilog=examples("stream rm readings", "stream rm readings --yes"))
@@ -239,14 +241,12 @@ def _show_replay(outcome: dict[str, Any], as_json: bool) -> None:
             note(f"{what.replace('_', ' ')}: {letters:,} ({reason})")
 
 
-def _show_letters(newest: list[dict[str, Any]], total: int) -> None:
-    import json
-
+def _show_letters(newest: list[dict[str, Any]], most: int) -> None:
     table = plain_table("arrival", "reason", "offset", "tuple")
     for letter in newest:
         row = json.dumps(letter["row"], ensure_ascii=False) if letter.get("row") else letter.get("text") or ""
         cells = (letter["reason"], plain_value(letter.get("offset")), str(row))
         table.add_row(moment(letter["arrival"]), *(Text(printable(cell)) for cell in cells))
     show(table)
-    if len(newest) < total:
-        note(f"the newest {len(newest):,} of {total:,} letters; --rows says how many")
+    if len(newest) == most:
+        note(f"the newest {most:,} letters; --rows says how many")

@@ -18,12 +18,12 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 WINDOWS = {"last_10_s": 10.0, "last_minute": 60.0, "last_10_minutes": 600.0}
-_PERCENTILES = (50, 95, 99)
+PERCENTILES = (50, 95, 99)
 _FINE, _COARSE = 1.0, 10.0  # seconds whose dropped results are counted together: in the last minute, and before
 _MANY = 4096  # dropped results to count at once, since counting a few takes as long
 _SHORTEST = 1e-4  # seconds; what takes less is counted as this
 _STEP = 1.05  # from one bucket to the next
-_BUCKETS = 420  # up to 21 hours
+BUCKETS = 420  # up to 21 hours
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class DroppedResults:
         self._uncounted, self._size = [], 0
         seconds, first = np.unique(np.floor(at / _FINE), return_index=True)
         for second, times in zip(seconds.tolist(), np.split(took, first[1:]), strict=True):
-            part = Slice(second * _FINE, np.bincount(_bucket(times), minlength=_BUCKETS), float(times.sum()))
+            part = Slice(second * _FINE, np.bincount(bucket(times), minlength=BUCKETS), float(times.sum()))
             _append(self._fine, part, _FINE)
         self._forget(float(at[-1]))
 
@@ -117,16 +117,26 @@ def _latency(took: Floats, dropped: list[Slice]) -> Latency:
     if not dropped:
         if not took.size:
             return Latency()
-        return Latency(took.size, float(took.mean()), *map(float, np.percentile(took, _PERCENTILES)))
-    counts = np.bincount(_bucket(took), minlength=_BUCKETS) + sum(part.counts for part in dropped)
+        return Latency(took.size, float(took.mean()), *map(float, np.percentile(took, PERCENTILES)))
+    counts = np.bincount(bucket(took), minlength=BUCKETS) + sum(part.counts for part in dropped)
+    return of_counts(counts, float(took.sum()) + sum(part.total for part in dropped))
+
+
+def of_counts(counts: Counts, total: float) -> Latency:
+    """What results took that are only counted, by bucket, and the seconds that they took together.
+
+    >>> of_counts(np.bincount(bucket(np.array([0.1, 0.1, 0.2])), minlength=BUCKETS), 0.4).count
+    3
+    """
     count = int(counts.sum())
-    total = float(took.sum()) + sum(part.total for part in dropped)
-    places = np.searchsorted(np.cumsum(counts), np.ceil(np.array(_PERCENTILES) / 100 * count), side="left")
+    if not count:
+        return Latency()
+    places = np.searchsorted(np.cumsum(counts), np.ceil(np.array(PERCENTILES) / 100 * count), side="left")
     return Latency(count, total / count, *map(float, _SHORTEST * _STEP ** places.astype(np.float64)))
 
 
-def _bucket(took: Floats) -> Counts:
+def bucket(took: Floats) -> Counts:
     """The number of the bucket of each response time, whose middle is the time that it stands for."""
     numbers = np.rint(np.log(np.maximum(took, _SHORTEST) / _SHORTEST) / np.log(_STEP))
-    found: Counts = np.minimum(numbers, _BUCKETS - 1).astype(np.int64)
+    found: Counts = np.minimum(numbers, BUCKETS - 1).astype(np.int64)
     return found

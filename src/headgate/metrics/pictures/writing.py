@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -26,7 +27,9 @@ def write_picture(
         raise HeadgateError(f"cannot draw a picture as '{suffix or path}'", hint=f"use one of {', '.join(FORMATS)}")
     import matplotlib
 
-    with matplotlib.rc_context(dict(settings)):
+    with matplotlib.rc_context(dict(settings)), warnings.catch_warnings():
+        # Names may have letters that the font lacks: they are drawn as boxes, which people see without being told.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = compose()
         try:
             figure.savefig(path, format=suffix, dpi=DOTS_PER_INCH, facecolor="white")

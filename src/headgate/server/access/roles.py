@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 ROLE, TENANTS = "x-headgate-role", "x-headgate-tenants"  # in the OpenAPI document, at every operation
+CREATES = "x-headgate-idempotent"  # likewise, where an Idempotency-Key has an effect
 
 
 class Role(StrEnum):
@@ -49,3 +50,19 @@ def allow(role: Role, *, tenants: bool = True) -> dict[str, Any]:
     {'x-headgate-role': 'view', 'x-headgate-tenants': True}
     """
     return {ROLE: role.value, TENANTS: tenants}
+
+
+def creates(role: Role, *, tenants: bool = True) -> dict[str, Any]:
+    """The same for a route that creates something: it takes an `Idempotency-Key`, so that nothing is created twice.
+
+    >>> creates(Role.SUBMIT)["parameters"][0]["name"]
+    'Idempotency-Key'
+    """
+    key = {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": False,
+        "description": "any text of your own; a request that is repeated with it gets the same answer",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+    }
+    return allow(role, tenants=tenants) | {CREATES: True, "parameters": [key]}

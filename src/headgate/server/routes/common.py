@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from headgate.server.access.roles import Principal
+from headgate.model import HeadgateError
+from headgate.server.access.roles import Principal, Role
+from headgate.server.event_stream import EVENT_STREAM, Events, EventStream
 from headgate.server.guard import GuardedRoute
 from headgate.server.problems import PROBLEM
 from headgate.server.workspace import Workspace
@@ -55,7 +58,33 @@ def workspace(request: Request) -> Workspace:
 
 
 Asked = Annotated[Workspace, Depends(workspace)]
-Limit = Annotated[int, Field(ge=1, le=1000)]
+Limit = Annotated[int, Query(ge=1, le=1000, description="how many at most")]
+Cursor = Annotated[str | None, Query(max_length=2000, description="`next` of the page before")]
+IfMatch = Annotated[str | None, Header(max_length=2000, description="the ETag that it must still have")]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Time = Number | str  # seconds, or a text with a unit
+Target = Time | None
+TAGGED: dict[int | str, dict[str, Any]] = {
+    "2XX": {"headers": {"ETag": {"description": "of what was declared", "schema": {"type": "string"}}}}
+}
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Server-sent events", "content": {EVENT_STREAM: {"schema": {"type": "string"}}}}
+}
+
+
+def event_stream(request: Request, events: Events) -> EventStream:
+    """An answer that goes on as long as whoever asks may listen: a token that is revoked ends it."""
+    return EventStream(events, request.app.state.ending, allowed=_still(request))
+
+
+def _still(request: Request) -> Callable[[], bool]:
+    def allowed() -> bool:
+        try:
+            return bool(request.app.state.access.principal(request, Role.VIEW) == request.state.principal)
+        except HeadgateError:
+            return False
+
+    return allowed
 
 
 class Done(Answer):

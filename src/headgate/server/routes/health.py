@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
 
 from fastapi import Request, Response
 
@@ -44,9 +44,10 @@ def ready(request: Request, response: Response) -> Health:
 
 
 @routes.get("/status", openapi_extra=allow(Role.VIEW), response_model=StatusAnswer)
-def status(asked: Asked) -> dict[str, Any]:
-    """How everything is doing: the engine, classes, queries and streams."""
-    return asked.status_json()
+def status(asked: Asked) -> Response:
+    """How everything is doing: the engine, classes, queries, streams and workers. What is unknown is left out."""
+    body = json.dumps(asked.status_json(), separators=(",", ":"), ensure_ascii=False)
+    return Response(body.encode("utf-8", "backslashreplace"), media_type="application/json")
 
 
 class Drained(Answer):

@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Annotated, Any
 
+from fastapi import Query, Response
 from pydantic import Field
 
-from headgate.server.access.roles import Role, allow
-from headgate.server.routes.common import Answer, Asked, Body, Done, router
+from headgate.server.access.roles import Role, allow, creates
+from headgate.server.etags import etag
+from headgate.server.paging import listed
+from headgate.server.routes.common import (
+    TAGGED,
+    Answer,
+    Asked,
+    Body,
+    Cursor,
+    Done,
+    IfMatch,
+    Limit,
+    Number,
+    Target,
+    Time,
+    router,
+)
+from headgate.server.workspace import Workspace
 from headgate.server.workspace import queries as submitted
+from headgate.server.workspace.queries import SORTS, Wanted
 
 routes = router("queries")
+ORDERS = {"enum": [*SORTS, *(f"-{field}" for field in SORTS)]}
 
 
 class NewQuery(Body):
     """A query to start; the words are those of a workload file."""
 
-    name: str
-    sql: str
-    query_class: str | None = Field(None, alias="class")
-    sink: str = "parquet"
-    target: str | float | None = Field(None, examples=["500 ms"])
-    qos: list[list[float]] | None = None
-    since: str = "now"
-    once: bool = False
-    start: float | str = 0.0
-    end: float | str | None = None
-    lag: str | None = None
+    name: str = Field(examples=["hot"])
+    sql: str = Field(examples=["SELECT machine, temp FROM readings WHERE temp > 90"])
+    query_class: str | None = Field(None, alias="class", description="without one, `default`")
+    sink: str = Field("parquet", description="where results go: parquet, jsonl, …")
+    target: Target = Field(None, description="how soon results are wanted", examples=["500 ms"])
+    qos: list[list[Number]] | None = Field(None, description="what a result is worth: [seconds, utility], …")
+    since: str = Field("now", description="`start` reads also what the streams have kept")
+    once: bool = Field(False, description="read what is there, and end")
+    start: Time = Field(0.0, description="seconds from now, or a text with a unit")
+    end: Time | None = None
+    lag: str | None = Field(None, description="what happens when too many rows wait", examples=["skip, tuples=100000"])
 
 
 class Move(Body):
@@ -41,60 +61,132 @@ class Replace(Body):
     sql: str
 
 
-class QueryAnswer(Answer):
-    """A query: what was declared, its plan, and how it is doing."""
+class Column(Answer):
+    """A column of results."""
+
+    name: str
+    type: str
+
+
+class QueryLine(Answer):
+    """A query in a list: what it is, and how it is doing."""
 
     name: str
     sql: str | None
     query_class: str = Field(alias="class")
     state: str
+    error: str
+    sink: str
+    priority: float
+    waiting: int
+    oldest_wait: float
+    rate: float
+    tuples_in: int
+    tuples_out: int
+    dead_letters: int
+    latency: dict[str, dict[str, float | None]] = Field(description="last_10_s, last_minute, last_10_minutes")
+    target: str | None
+    target_status: dict[str, Any] | None
 
 
-@routes.post("/queries", status_code=201, openapi_extra=allow(Role.SUBMIT), response_model=QueryAnswer)
-def create(new: NewQuery, asked: Asked) -> dict[str, Any]:
+class QueryAnswer(QueryLine):
+    """A query: what was declared, its plan, and how it is doing."""
+
+    columns: list[Column]
+    streams: list[str]
+    since: str
+    once: bool
+    start: float
+    end: float | None
+    lag: str | None
+    qos: list[list[float]] | None
+    skipped: int
+    undelivered: int
+    where_its_time_goes: dict[str, Any] | None
+    journal: list[dict[str, Any]]
+
+
+class QueryList(Answer):
+    """Queries, and where the next page begins."""
+
+    items: list[QueryLine]
+    next: str | None = None
+
+
+@routes.post(
+    "/queries", status_code=201, openapi_extra=creates(Role.SUBMIT), response_model=QueryAnswer, responses=TAGGED
+)
+def create(new: NewQuery, asked: Asked, response: Response) -> dict[str, Any]:
     """Start a query."""
-    asked.queries.create(submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields}))
-    return asked.queries.describe(new.name)
+    with asked.new_query(new.query_class, new.sink):
+        asked.queries.create(submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields}))
+    asked.host.changed()
+    return _described(asked, new.name, response)
 
 
-@routes.get("/queries/{name}", openapi_extra=allow(Role.VIEW), response_model=QueryAnswer)
-def describe(name: str, asked: Asked) -> dict[str, Any]:
+@routes.get("/queries", openapi_extra=allow(Role.VIEW), response_model=QueryList)
+def all_queries(
+    asked: Asked,
+    query_class: Annotated[str | None, Query(alias="class", description="only those of a class")] = None,
+    state: Annotated[str | None, Query(description="only those in a state, as `running`")] = None,
+    q: Annotated[str | None, Query(description="only those with this text in their name or SQL")] = None,
+    sort: Annotated[str, Query(description="with `-`, the largest first", json_schema_extra=ORDERS)] = "name",
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """Queries with their numbers: filtered, sorted, page by page."""
+    page = asked.queries.page(Wanted(query_class, state, q, sort), cursor, limit)
+    body = json.dumps(listed(page, asked.queries.line), separators=(",", ":"), ensure_ascii=False)
+    return Response(body.encode("utf-8", "backslashreplace"), media_type="application/json")
+
+
+@routes.get("/queries/{name}", openapi_extra=allow(Role.VIEW), response_model=QueryAnswer, responses=TAGGED)
+def describe(name: str, asked: Asked, response: Response) -> dict[str, Any]:
     """One query: what was declared, its plan, its columns and how it is doing."""
+    return _described(asked, name, response)
+
+
+def _described(asked: Workspace, name: str, response: Response) -> dict[str, Any]:
+    response.headers["ETag"] = etag(asked.queries.definition(asked.queries.view(name)))
     return asked.queries.describe(name)
 
 
 @routes.post("/queries/{name}/pause", openapi_extra=allow(Role.SUBMIT))
-def pause(name: str, asked: Asked) -> Done:
+def pause(name: str, asked: Asked, if_match: IfMatch = None) -> Done:
     """Let it take no more rows until it is resumed."""
-    asked.queries.handle(name).pause()
+    with asked.queries.changing(name, if_match) as handle:
+        handle.pause()
     return Done()
 
 
 @routes.post("/queries/{name}/resume", openapi_extra=allow(Role.SUBMIT))
-def resume(name: str, asked: Asked) -> Done:
+def resume(name: str, asked: Asked, if_match: IfMatch = None) -> Done:
     """Go on where it was paused, or suspended."""
-    asked.queries.handle(name).resume()
+    with asked.queries.changing(name, if_match) as handle:
+        handle.resume()
     return Done()
 
 
 @routes.post("/queries/{name}/move", openapi_extra=allow(Role.SUBMIT))
-def move(name: str, to: Move, asked: Asked) -> Done:
+def move(name: str, to: Move, asked: Asked, if_match: IfMatch = None) -> Done:
     """Put it into another class."""
-    handle = asked.queries.handle(name)
-    asked.classes.check(to.query_class)
-    handle.move(to.query_class)
+    with asked.queries.changing(name, if_match) as handle:
+        asked.classes.check(to.query_class)
+        handle.move(to.query_class)
     return Done()
 
 
 @routes.post("/queries/{name}/replace", openapi_extra=allow(Role.SUBMIT))
-def replace(name: str, by: Replace, asked: Asked) -> Done:
+def replace(name: str, by: Replace, asked: Asked, if_match: IfMatch = None) -> Done:
     """Give it other SQL with the same columns."""
-    asked.queries.handle(name).replace(by.sql)
+    with asked.queries.changing(name, if_match) as handle:
+        handle.replace(by.sql)
     return Done()
 
 
 @routes.delete("/queries/{name}", openapi_extra=allow(Role.SUBMIT))
-def stop(name: str, asked: Asked) -> Done:
+def stop(name: str, asked: Asked, if_match: IfMatch = None) -> Done:
     """Remove it for good; its results stay."""
-    asked.queries.handle(name).stop()
+    with asked.queries.changing(name, if_match) as handle:
+        handle.stop()
     return Done()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.model import QueryClass, unknown
+from headgate.model import HeadgateError, QueryClass, unknown
+from headgate.model.names import SEPARATOR
+from headgate.server.hosting import EngineHost
 from headgate.server.problems import NotFoundError
 from headgate.server.workspace.names import Names
 from headgate.spark.session import Session
@@ -16,12 +19,16 @@ from headgate.spark.session import Session
 class Classes:
     """The classes of the engine, or those that a tenant may use."""
 
-    session: Session
+    host: EngineHost
     names: Names
     allowed: frozenset[str] | None = None  # None: all
 
+    @property
+    def session(self) -> Session:
+        return self.host.session()
+
     def all(self) -> dict[str, QueryClass]:
-        classes: Mapping[str, QueryClass] = self.session.engine.overview().classes
+        classes: Mapping[str, QueryClass] = self.host.snapshot().overview.classes
         return {name: made for name, made in classes.items() if self.allowed is None or name in self.allowed}
 
     def get(self, name: str) -> QueryClass:
@@ -38,8 +45,27 @@ class Classes:
             raise unknown("class", name, classes)
 
     def create(self, name: str, priority: float, lag: str | None, target: str | float | None) -> QueryClass:
+        if SEPARATOR in name:
+            raise HeadgateError(f"the name of a class has no '{SEPARATOR}', found '{name}'", hint="write '.' or '-'")
         self.session.create_class(name, priority, lag=lag, target=target)
+        self.host.changed()
         return self.get(name)
+
+    def change(self, name: str, changes: Mapping[str, Any]) -> QueryClass:
+        """Change some of its fields."""
+        self.session.change_class(name, **changes)
+        self.host.changed()
+        return self.get(name)
+
+    def drop(self, name: str) -> None:
+        self.session.drop_class(name)
+
+    @contextmanager
+    def changing(self, name: str, if_match: str | None) -> Iterator[None]:
+        """Change a class meanwhile, if its ETag is the one that was sent."""
+        with self.host.changes.of(f"class '{name}'", if_match, lambda: class_json(self.get(name))):
+            self.get(name)
+            yield
 
 
 def class_json(query_class: QueryClass) -> dict[str, Any]:

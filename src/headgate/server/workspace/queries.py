@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
+from headgate.model import streams, unknown
 from headgate.plan.tree import render
+from headgate.server.hosting import EngineHost
+from headgate.server.live.numbers import QueryNumbers
+from headgate.server.paging import Order, Page, Value
+from headgate.server.problems import own_words
 from headgate.server.workspace.classes import Classes
+from headgate.server.workspace.details import where_its_time_goes
+from headgate.server.workspace.journal import JournalLines, entry_json
 from headgate.server.workspace.names import Names
 from headgate.spark.handle import Handle
 from headgate.spark.machine.views import QueryView
 from headgate.spark.session import Session
 from headgate.spark.status import query_status
+
+LINES = 20  # of the journal that a description has
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +44,49 @@ class NewQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which queries a list has, and in which order."""
+
+    query_class: str | None = None
+    state: str | None = None
+    text: str | None = None  # in the name or the SQL
+    sort: str = "name"  # with "-" before it, the largest first
+
+    def __call__(self, numbers: QueryNumbers, short: str) -> bool:
+        query = numbers.view.query
+        if self.query_class not in (None, query.query_class) or self.state not in (None, numbers.view.state):
+            return False
+        text = (self.text or "").lower()
+        return not text or text in short.lower() or text in (query.sql or "").lower()
+
+
+SORTS: dict[str, Callable[[QueryNumbers], Value]] = {
+    "name": lambda numbers: None,
+    "class": lambda numbers: numbers.view.query.query_class,
+    "state": lambda numbers: numbers.view.state,
+    "priority": lambda numbers: numbers.view.priority,
+    "waiting": lambda numbers: numbers.view.waiting,
+    "oldest_wait": lambda numbers: numbers.json["oldest_wait"],
+    "rate": lambda numbers: numbers.json["rate"],
+    "tuples_in": lambda numbers: numbers.view.tuples_in,
+    "tuples_out": lambda numbers: numbers.view.tuples_out,
+    "dead_letters": lambda numbers: numbers.json["dead_letters"],
+    "p50": lambda numbers: numbers.times.latency["last_minute"].get("p50"),
+    "p95": lambda numbers: numbers.times.latency["last_minute"].get("p95"),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Queries:
     """The queries of a tenant."""
 
-    session: Session
+    host: EngineHost
     names: Names
     classes: Classes
+
+    @property
+    def session(self) -> Session:
+        return self.host.session()
 
     def create(self, new: NewQuery) -> None:
         if new.query_class is not None:
@@ -60,7 +107,7 @@ class Queries:
 
     def find(self, name: str) -> str:
         """The engine's name of a query that must be there."""
-        return self.names.find("query", name, (view.query.name for view in self.session.engine.overview().queries))
+        return self.names.find("query", name, self.host.snapshot().queries)
 
     def handle(self, name: str) -> Handle:
         return self.session[self.find(name)]
@@ -68,22 +115,68 @@ class Queries:
     def view(self, name: str) -> QueryView:
         return self.session.engine.query(self.find(name))
 
+    @contextmanager
+    def changing(self, name: str, if_match: str | None) -> Iterator[Handle]:
+        """Change a query meanwhile, if its ETag is the one that was sent."""
+        with self.host.changes.of(f"query '{name}'", if_match, lambda: self.definition(self.view(name))):
+            yield self.handle(name)
+
+    # -- lists -------------------------------------------------------------------------------------------------
+
+    def page(self, wanted: Wanted, after: str | None, limit: int) -> Page[QueryNumbers]:
+        """The queries that somebody wants to see, with their numbers."""
+        field = wanted.sort.removeprefix("-")
+        if field not in SORTS:
+            raise unknown("order", field, SORTS)
+        order: Order[QueryNumbers] = Order(
+            f"queries by {wanted.sort}",
+            lambda numbers: self.names.short(numbers.view.query.name),
+            SORTS[field],
+            descending=wanted.sort.startswith("-"),
+        )
+        found = [
+            numbers
+            for name, numbers in self.host.snapshot().queries.items()
+            if self.names.has(name) and wanted(numbers, self.names.short(name))
+        ]
+        return order.page(found, after, limit)
+
+    def line(self, numbers: QueryNumbers) -> dict[str, Any]:
+        """A query in a list: what it is, and how it is doing."""
+        query = numbers.view.query
+        return {
+            "name": self.names.short(query.name),
+            "sql": query.sql,
+            **numbers.json,
+            "target": None if query.target is None else str(query.target),
+            "target_status": numbers.json.get("target"),
+            "error": self._own(numbers.view.error),
+        }
+
+    # -- one query ---------------------------------------------------------------------------------------------
+
     def describe(self, name: str) -> dict[str, Any]:
         """What was declared, what became of it, and how it is doing."""
         whole = self.find(name)
-        view = self.session.engine.query(whole)
-        line = query_status(self.session.engine, whole)
+        engine = self.session.engine
+        view, line = engine.query(whole), query_status(engine, whole)
+        journal = JournalLines(self.session.directory, self.names).page(self.names.short(whole), None, LINES)
         return {
+            **line.to_json(),
             **self.definition(view),
-            "columns": columns_json(view.columns),
-            "plan": self._own(render(view.query.plan)),
             "state": view.state,
             "error": self._own(view.error),
+            "columns": columns_json(view.columns),
+            "plan": self._own(render(view.query.plan)),
+            "streams": sorted(self.names.short(stream) for stream in streams(view.query.plan)),
+            "runs": view.runs,
             "skipped": line.skipped,
             "undelivered": line.undelivered,
-            **line.to_json(),
+            "is_late": line.is_late,
+            "quality": line.to_json()["qos"],
             "target_status": line.to_json().get("target"),
-            "target": None if view.query.target is None else str(view.query.target),
+            "where_its_time_goes": where_its_time_goes(self.session, whole),
+            "journal": [entry_json(entry, self.names) for entry in journal.items],
         }
 
     def definition(self, view: QueryView) -> dict[str, Any]:
@@ -104,7 +197,7 @@ class Queries:
         }
 
     def _own(self, text: str) -> str:
-        return text.replace(f"{self.names.tenant}..", "") if self.names.tenant else text
+        return own_words(text, self.names.tenant)
 
 
 def columns_json(columns: Any) -> list[dict[str, str]]:

@@ -32,6 +32,7 @@ def own_overview(overview: Overview, names: Names) -> Overview:
         ),
         cancelled_runs=0,
         cancelled_share=0.0,
+        counted=tuple(counted for counted in overview.counted if counted.space == names.tenant),
     )
 
 

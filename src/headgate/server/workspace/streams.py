@@ -1,7 +1,9 @@
-"""Streams as a tenant sees them: define, describe, feed, end."""
+"""Streams as a tenant sees them: define, describe, feed, end, remove."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -10,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from headgate.model import Stream, streams
+from headgate.server.hosting import EngineHost
+from headgate.server.live.snapshots import Snapshot
+from headgate.server.problems import own_words
 from headgate.server.workspace.names import Names
-from headgate.spark.machine.views import Overview
 from headgate.spark.session import Session
 from headgate.spark.store.json_lines import line
 from headgate.spark.store.log.segments import HIDDEN
@@ -21,8 +25,12 @@ from headgate.spark.store.log.segments import HIDDEN
 class Streams:
     """The streams of a tenant."""
 
-    session: Session
+    host: EngineHost
     names: Names
+
+    @property
+    def session(self) -> Session:
+        return self.host.session()
 
     def all(self) -> dict[str, Stream]:
         return self.names.own(self.session.streams)
@@ -50,24 +58,21 @@ class Streams:
             source=source,
         )
 
-    def describe(self, name: str, overview: Overview | None = None) -> dict[str, Any]:
+    def describe(self, name: str, snapshot: Snapshot) -> dict[str, Any]:
         """What was declared, and how the stream is doing."""
         whole = self.find(name)
-        engine = self.session.engine
-        log = engine.logs[whole]
-        thread = self.session.sources.thread
+        numbers = snapshot.streams.get(whole, {})
         return {
             **self.definition(whole),
-            "tuples": log.end - (log.finished_at is not None),
-            "kept_from": log.start,
-            "finished": log.finished_at is not None,
-            "rate": log.rate(engine.now()),
-            "bytes": _size(log.folder),
-            "dead_letters": engine.ingest.letters[whole].count(),
-            "slowest_reader": self._slowest(whole, overview or engine.overview()),
-            "source_error": thread.errors.get(whole),
-            "source_note": thread.notes.get(whole),
+            **{field: value for field, value in numbers.items() if field not in ("error", "note")},
+            "bytes": _size(self.session.engine.logs[whole].folder),
+            "slowest_reader": self._slowest(whole, snapshot),
+            "source_error": self._told(numbers.get("error")),
+            "source_note": self._told(numbers.get("note")),
         }
+
+    def _told(self, text: str | None) -> str | None:
+        return None if text is None else own_words(text, self.names.tenant)
 
     def definition(self, whole: str) -> dict[str, Any]:
         """What was declared of a stream."""
@@ -81,13 +86,19 @@ class Streams:
             "source": stream.source,
         }
 
-    def _slowest(self, whole: str, overview: Overview) -> dict[str, Any] | None:
-        """The query for which most tuples of a stream wait; of other tenants only that there is one."""
-        readers = [view for view in overview.queries if whole in streams(view.query.plan) and view.waiting]
-        own = [view for view in readers if self.names.has(view.query.name)]
-        if not own:
+    @contextmanager
+    def changing(self, name: str, if_match: str | None) -> Iterator[str]:
+        """Change a stream meanwhile, if its ETag is the one that was sent; gives the engine's name of it."""
+        with self.host.changes.of(f"stream '{name}'", if_match, lambda: self.definition(self.find(name))):
+            yield self.find(name)
+
+    def _slowest(self, whole: str, snapshot: Snapshot) -> dict[str, Any] | None:
+        """The query for which most tuples of a stream wait."""
+        views = [numbers.view for name, numbers in snapshot.queries.items() if self.names.has(name)]
+        readers = [view for view in views if view.waiting and whole in streams(view.query.plan)]
+        if not readers:
             return None
-        slowest = max(own, key=lambda view: view.waiting)
+        slowest = max(readers, key=lambda view: view.waiting)
         return {
             "query": self.names.short(slowest.query.name),
             "tuples": slowest.waiting,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -27,11 +28,14 @@ class DeclaredTable:
     schema: StructType
     table: Table | None
     rows: pa.Table | None
+    kept: DataFrame | None = None  # what Spark keeps in memory; `frame` may have fewer columns
     lost: str = ""  # why it cannot be read now, as "was lost when Spark died: …"; empty: it is there
 
     def only(self, names: Sequence[str]) -> DeclaredTable:
         """The table with these of its columns: a file may have got more since it was declared."""
         assert self.frame is not None
+        if list(names) == self.frame.columns:
+            return self
         frame = self.frame.select([f"`{name}`" for name in names])
         return replace(self, frame=frame, schema=frame.schema)
 
@@ -45,6 +49,7 @@ class Tables(Mapping[str, DataFrame]):
     def __init__(self, *, keep: bool) -> None:
         self._keep = keep
         self._declared: dict[str, DeclaredTable] = {}
+        self._former: dict[str, DeclaredTable] = {}  # the rows of tables before they were read anew
 
     def __getitem__(self, name: str) -> DataFrame:
         declared = self._declared[name]
@@ -79,15 +84,27 @@ class Tables(Mapping[str, DataFrame]):
         """The rows of a table as they are now."""
         if frame is None:
             kept = read_table(spark, table)
-            return DeclaredTable(kept, kept.schema, table, None)
+            return DeclaredTable(kept, kept.schema, table, None, kept)
         kept = stored(frame, table.name)
-        return DeclaredTable(kept, kept.schema, None, self._rows(kept))
+        return DeclaredTable(kept, kept.schema, None, self._rows(kept), kept)
 
     def put(self, name: str, declared: DeclaredTable) -> DeclaredTable | None:
         """Keep a table, and return the one that had its name before."""
         former = self._declared.get(name)
         self._declared[name] = declared
         return former
+
+    def remove(self, name: str) -> None:
+        """Forget a table, and release its rows: no query reads it."""
+        for gone in (self._declared.pop(name, None), self._former.pop(name, None)):
+            _release(gone)
+
+    def renew(self, name: str, declared: DeclaredTable) -> None:
+        """Keep newer rows of a table. The former ones stay until the next time: a run may be reading them."""
+        former = self.put(name, declared)
+        _release(self._former.pop(name, None))
+        if former is not None:
+            self._former[name] = former
 
     def put_back(self, name: str, former: DeclaredTable | None) -> None:
         """Undo `put`."""
@@ -99,13 +116,14 @@ class Tables(Mapping[str, DataFrame]):
     def put_absent(self, table: Table, reason: str) -> None:
         """Keep the name and columns of a table of an earlier session that cannot be read now."""
         stored = None if table.path is None else table
-        self._declared[table.name] = DeclaredTable(None, spark_schema(table), stored, None, reason)
+        self._declared[table.name] = DeclaredTable(None, spark_schema(table), stored, None, lost=reason)
 
     def read_again(self, spark: SparkSession) -> dict[str, str]:
         """Read every table anew after a restart of Spark; gives those that are lost, and why."""
         for name, declared in list(self._declared.items()):
             try:
-                self._declared[name] = replace(declared, frame=_read_again(spark, name, declared), lost="")
+                frame = _read_again(spark, name, declared)
+                self._declared[name] = replace(declared, frame=frame, kept=frame, lost="").only(declared.schema.names)
             except Exception as error:  # whatever it is, the other tables come back
                 why = error.message if isinstance(error, HeadgateError) else one_line(error)
                 self._declared[name] = replace(declared, lost=f"was lost when Spark died: {why}")
@@ -119,6 +137,13 @@ class Tables(Mapping[str, DataFrame]):
         except (PySparkException, Py4JError, pa.ArrowException):  # a type that Arrow lacks
             return None
         return rows if rows.num_rows <= FEW else None
+
+
+def _release(declared: DeclaredTable | None) -> None:
+    """Let Spark forget rows that nobody reads any more."""
+    if declared is not None and declared.kept is not None:
+        with suppress(PySparkException, Py4JError):  # of a Spark that has died since
+            declared.kept.unpersist()
 
 
 def described_table(name: str, schema: StructType) -> Table:

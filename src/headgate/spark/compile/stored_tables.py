@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from uuid import uuid4
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -22,7 +23,7 @@ def read_table(spark: SparkSession, table: Table) -> DataFrame:
     """A table from its path (Parquet, ORC, CSV with a header, JSON lines), or Spark's own table of that name."""
     hint = "give the path of a file or folder, or create a Spark table of that name"
     with _readable(table.name, hint):
-        return _kept(_as_declared(_read(spark, table), table))
+        return _kept(_as_declared(_read_anew(spark, table), table))
 
 
 def stored(frame: DataFrame, name: str = "") -> DataFrame:
@@ -57,6 +58,15 @@ def without_rows(spark: SparkSession, plan: Operator, tables: Mapping[str, DataF
     """The tables that a plan reads, without rows: an analysed plan over them holds only what the query says."""
     named = {node.table for node in walk(plan) if isinstance(node, TableJoin)}
     return {name: spark.createDataFrame([], tables[name].schema) for name in sorted(named)}
+
+
+def _read_anew(spark: SparkSession, table: Table) -> DataFrame:
+    """The rows as they are now: with a filter that lets all of them pass, and that no other reading has.
+
+    Otherwise Spark would recognise the plan of an earlier reading, and give the rows that it has kept of that.
+    """
+    reading = F.lit(uuid4().hex)
+    return _read(spark, table).where(reading == reading)
 
 
 def _read(spark: SparkSession, table: Table) -> DataFrame:

@@ -60,6 +60,7 @@ from headgate.spark.machine.cost_views import CostView
 from headgate.spark.machine.definitions import STREAMS
 from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.machine.machine import Machine
+from headgate.spark.machine.plan_views import CheckedPlan, PlanView
 from headgate.spark.machine.policy_changes import SHORTEST_JOB
 from headgate.spark.machine.tasks import FILES
 from headgate.spark.machine.views import Overview, QueryView
@@ -74,6 +75,7 @@ from headgate.spark.store.costs import Costs
 from headgate.spark.store.dead_letters import Letter
 from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.frame_file import GROUP
+from headgate.spark.store.journal import Entry as JournalEntry
 from headgate.spark.store.journal import Journal
 from headgate.spark.store.log.stream_log import StreamLog
 
@@ -84,6 +86,10 @@ PATIENCE = 10.0  # seconds that sinks get to take what waits for them when the e
 
 def _untold(done: int, jobs: int) -> None:
     """Nobody wants to know how far a warm-up is."""
+
+
+def _no_source(stream: str) -> None:
+    """Nobody reads sources."""
 
 
 class Engine:
@@ -110,6 +116,7 @@ class Engine:
         self._spark, self._restart_spark = spark, restart_spark
         self._began = time.time() - time.monotonic()
         self._closed = False
+        self.end_source: Callable[[str], object] = _no_source  # of a stream that is dropped; set by who reads sources
         self.directory = DataDirectory(directory)
         try:
             undelivered = self._recover()
@@ -169,7 +176,13 @@ class Engine:
         """Start the threads."""
         committer = Committer(self.commits, self.fragment_logs, self.followers, self.now)
         performer = Performer(
-            self._evaluator, committer, self.sinks, self.fragment_logs, self.ingest, self._start_spark_again
+            self._evaluator,
+            committer,
+            self.sinks,
+            self.fragment_logs,
+            self.ingest,
+            self._start_spark_again,
+            lambda stream: self.end_source(stream),
         )
         return Owner(machine, performer.perform, committer.write, self.now, self._recorder.note, workers, GROUP)
 
@@ -217,6 +230,31 @@ class Engine:
         if self._tables.add(table, frame):
             self.restoring.plan_again()
 
+    def drop_stream(self, name: str) -> None:
+        """Remove a stream for good, with its source, tuples and dead letters; refused while queries read it."""
+        self._owner.ask(m.DropStream, name)
+
+    def drop_table(self, name: str) -> None:
+        """Remove a table; refused while queries read it."""
+        self._tables.drop(name)
+
+    def refresh_table(self, name: str) -> None:
+        """Read a table anew; queries use the new rows from their next run on."""
+        self._tables.refresh(name)
+        self.restoring.plan_again()
+
+    def change_class(self, name: str, changes: Mapping[str, Any]) -> None:
+        """Change some fields of a class; its queries follow at once."""
+        check_class(QueryClass(name, **changes))
+        if "priority" in changes:
+            with located("priority"):
+                changes = {**changes, "priority": priority_of(changes["priority"])}
+        self._owner.ask(m.ChangeClass, name, changes)
+
+    def drop_class(self, name: str) -> None:
+        """Remove a class; refused while queries are in it."""
+        self._owner.ask(m.DropClass, name)
+
     def restore_class(self, name: str, entry: Mapping[str, Any]) -> None:
         """Declare a class as the catalog has it."""
         self._owner.ask(m.DeclareClass, stored_class(name, entry), entry)
@@ -230,11 +268,7 @@ class Engine:
         name = check_name(query_class.name, "the name of a class")
         with located(f"class '{name}', priority"):
             checked = replace(query_class, priority=priority_of(query_class.priority))
-        if checked.lag is not None:
-            with located(f"class '{name}', lag"):
-                parse_lag(checked.lag)
-        with located(f"class '{name}'"):
-            check_reachable(checked.target, SHORTEST_JOB, "a Spark job")
+        check_class(checked)
         self._owner.ask(m.DeclareClass, checked)
 
     def add_query(
@@ -275,6 +309,15 @@ class Engine:
         lost = (f"{relation('table', name)}, which {why}" for name in tables if (why := self.tables.why_lost(name)))
         return (*callback, *lost)
 
+    def check_query(self, query: Query, query_class: QueryClass | None = None) -> CheckedPlan:
+        """Check a query as `add_query` does, and start nothing; `query_class` is its class if that is not there yet."""
+        _check(query)
+        known = self.overview().classes.get(query.query_class, query_class)
+        if known is not None:
+            check_not_contradicted(query, known)
+        checked: CheckedPlan = self._owner.ask(m.CheckNewQuery, query, query_class)
+        return checked
+
     def replace_query(self, query: Query) -> None:
         """Give a query new SQL; it continues in each stream at the old query's position, as if it had started there."""
         _check(query)
@@ -284,8 +327,9 @@ class Engine:
         """Stop a query for good; its results stay."""
         self._owner.ask(m.Stop, name)
 
-    def pause(self, name: str) -> None:
-        self._owner.ask(m.Pause, name)
+    def pause(self, name: str, reason: str = "") -> None:
+        """Let a query take no more tuples until it is resumed; the status and the journal tell the reason."""
+        self._owner.ask(m.Pause, name, reason)
 
     def resume(self, name: str) -> None:
         """Continue a paused or suspended query, after its sink has taken what it refused before."""
@@ -296,6 +340,16 @@ class Engine:
         view: QueryView = self._owner.ask(m.Describe, name)
         return view
 
+    def plan_of(self, name: str) -> PlanView:
+        """What was measured of a query's operators, and which queries share its jobs."""
+        view: PlanView = self._owner.ask(m.DescribePlan, name)
+        return view
+
+    @property
+    def scheduling_seconds(self) -> float:
+        """Seconds that the owner thread has taken to decide and to keep its books."""
+        return self._owner.seconds
+
     def overview(self) -> Overview:
         """A snapshot of the engine; after closing, the last one."""
         overview: Overview = self._last if self._closed else self._owner.ask(m.DescribeAll)
@@ -305,6 +359,10 @@ class Engine:
         """The costs measured so far."""
         view: CostView = self._last_costs if self._closed else self._owner.ask(m.DescribeCosts)
         return costs_of(view, self.overview())
+
+    def listen_to_journal(self, tell: Callable[[JournalEntry], object]) -> None:
+        """Call a function with every line of the journal from now on, once it is written; it must not take long."""
+        self._recorder.listeners += (tell,)
 
     def follow(self, name: str, timeout: float | None = None, buffer: int = BUFFER) -> Iterator[pa.Table]:
         """A query's results as they are committed from now on; the iterator of a done query ends at once."""
@@ -318,11 +376,6 @@ class Engine:
     def set_policy(self, policy: str, fuse: Fuse | None = None) -> None:
         """Change the policy and, if given, which queries share jobs; if its level differs, queries are cut again."""
         self._owner.ask(m.SetPolicy, policy, None if fuse is None else fuse.value)
-
-    def set_priority(self, query_class: str, priority: float) -> None:
-        with located("priority"):
-            checked = priority_of(priority)
-        self._owner.ask(m.SetPriority, query_class, checked)
 
     def set_class(self, query: str, query_class: str) -> None:
         self._owner.ask(m.Move, query, query_class)
@@ -462,6 +515,15 @@ def _check(query: Query) -> None:
     with located(f"query '{query.name}'"):
         check_reachable(query.target, SHORTEST_JOB, "a Spark job")
     parse_sink(query.sink or "parquet")
+
+
+def check_class(query_class: QueryClass) -> None:
+    """Refuse a class whose lag limit or target is wrong."""
+    if query_class.lag is not None:
+        with located(f"class '{query_class.name}', lag"):
+            parse_lag(query_class.lag)
+    with located(f"class '{query_class.name}'"):
+        check_reachable(query_class.target, SHORTEST_JOB, "a Spark job")
 
 
 def _not_all_written(error: Exception) -> HeadgateError:

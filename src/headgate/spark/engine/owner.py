@@ -84,6 +84,7 @@ class Owner:
         self._tickets = count(1)
         self._futures: dict[int, Future[Any]] = {}
         self._ended = threading.Event()
+        self.seconds = 0.0  # that the state machine took to decide and to keep its books
         self.sources_may_wait = False  # whether some query has a lag limit that makes sources wait
         self._lanes = {
             WORKER: Lane("worker", workers, self._carry_out),
@@ -138,10 +139,12 @@ class Owner:
 
     def _own(self) -> None:
         while (message := self._next()) is not None:
+            began = self._now()
             try:
-                outputs = self._machine.handle(message, self._now())
+                outputs = self._machine.handle(message, began)
             except Exception as error:  # a bug: it must not stop other queries
                 outputs = self._machine.failed(message, error)
+            self.seconds += self._now() - began
             for output in outputs:
                 self._send(output)
             self.sources_may_wait = self._machine.lag_limits.sources_may_wait

@@ -25,6 +25,7 @@ class Recorder:
 
     def __init__(self, journal: Journal, history: HistoryRing, record: Callable[[str], Any] | None) -> None:
         self._journal, self._history, self._record = journal, history, record
+        self.listeners: tuple[Callable[[JournalEntry], object], ...] = ()  # are told of every line of the journal
         self._queue: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="headgate-notes", daemon=True)
         self._thread.start()
@@ -58,6 +59,9 @@ class Recorder:
         elif isinstance(entry, Record):
             self._history.write(entry)
         else:
-            self._journal.write([JournalEntry(entry.at, entry.query, entry.before, entry.after, entry.reason)])
+            line = JournalEntry(entry.at, entry.query, entry.before, entry.after, entry.reason)
+            self._journal.write([line])
+            for tell in self.listeners:
+                tell(line)
             after = {"after": entry.after} if entry.after else {}
             _log.info("query changed", query=entry.query, before=entry.before, **after, reason=entry.reason)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame
 
-from headgate.model import ConflictError, HeadgateError, Table, check_relation, folded, relation
+from headgate.model import ConflictError, HeadgateError, Table, check_known, check_relation, folded, relation
 from headgate.spark.compile.declared_tables import DeclaredTable, Tables
 from headgate.spark.engine.catalog_entries import stored_table, table_entry
 from headgate.spark.engine.owner import Owner
@@ -25,6 +26,7 @@ class TableDeclarations:
 
     def __init__(self, tables: Tables, read: Read, owner: Owner, commits: CommitLog) -> None:
         self._tables, self._read, self._owner, self._commits = tables, read, owner, commits
+        self._changing = threading.Lock()  # of the rows under a name: one at a time
 
     def add(self, table: Table, frame: DataFrame | None) -> bool:
         """Declare a table, and tell whether that changed anything: the same one may be declared again."""
@@ -48,6 +50,31 @@ class TableDeclarations:
             self._tables.put_back(name, former)
             raise
         return True
+
+    def refresh(self, name: str) -> None:
+        """Read a table anew; if it cannot be read or lacks columns, its rows stay as they are."""
+        with self._changing:
+            entry = self._stored(name)
+            if entry["given"]:
+                hint = "stop the queries that read it, drop it and declare it anew; or keep its rows in a file"
+                raise ConflictError(f"table '{name}' was given as a DataFrame: it cannot be read anew", hint=hint)
+            table = stored_table(name, entry)
+            read = self._read(table, None)
+            now = table_entry(table, read.schema, given=False)
+            check_fits(name, entry, now)
+            columns = entry.get("columns", now["columns"])
+            self._tables.renew(name, read.only([column for column, _ in columns]))
+            self._owner.ask(m.DeclareTable, name, {"columns": now["columns"], **entry})  # queries may wait for it
+
+    def drop(self, name: str) -> None:
+        """Remove a table, once no query reads it."""
+        with self._changing:
+            self._owner.ask(m.DropTable, name)
+            self._tables.remove(name)
+
+    def _stored(self, name: str) -> Mapping[str, Any]:
+        entries: Mapping[str, Mapping[str, Any]] = self._commits.state.catalog.get(TABLES, {})
+        return entries[check_known("table", name, entries)]
 
     def restore(self, name: str, entry: Mapping[str, Any]) -> None:
         """Read a table as the catalog has it; one that cannot be read keeps its name, and is absent."""

@@ -34,14 +34,17 @@ class Performer:
         fragment_logs: FragmentLogs,
         ingest: StreamIngest,
         restart_spark: Callable[[], Mapping[str, str]],
+        end_source: Callable[[str], object],
     ) -> None:
         self._evaluator, self._committer, self._sinks = evaluator, committer, sinks
-        self._fragment_logs, self._ingest = fragment_logs, ingest
+        self._fragment_logs, self._ingest, self._end_source = fragment_logs, ingest, end_source
         self._refragmenter = Refragmenter(evaluator, committer, fragment_logs, ingest)
         self._handlers: Mapping[type, Callable[[Any], Any]] = {
             t.CancelRuns: lambda task: evaluator.runner.cancel(),
             t.CancelRun: lambda task: evaluator.runner.cancel_run(task.label),
-            t.OpenStream: lambda task: ingest.add(task.stream).end,
+            t.OpenStream: lambda task: ingest.add(task.stream, fresh=task.fresh).end,
+            t.RetireStream: self._retire_stream,
+            t.RemoveStream: lambda task: ingest.remove_files(task.stream),
             t.CheckQuery: self._check_query,
             t.FindUndelivered: self._find_undelivered,
             t.FindPositions: self._find_positions,
@@ -99,6 +102,10 @@ class Performer:
         for number, letters in task.batch:
             self._ingest.keep_committed(number, task.stream, letters)
 
+    def _retire_stream(self, task: t.RetireStream) -> None:
+        self._ingest.retire(task.stream)
+        self._end_source(task.stream)
+
     def _check_windows(self, task: t.CheckWindows) -> list[Place]:
         running = RunningQuery.of(task.resume_point)
         leaves: list[Place] = []
@@ -119,5 +126,6 @@ class Performer:
 
     def _drop(self, task: t.DropTuples) -> dict[str, int]:
         for stream, offset in task.before.items():
-            self._ingest.logs[stream].drop_before(offset)
-        return {stream: log.start for stream, log in self._ingest.logs.items()}
+            if (log := self._ingest.logs.get(stream)) is not None:  # else it was dropped meanwhile
+                log.drop_before(offset)
+        return {stream: log.start for stream, log in list(self._ingest.logs.items())}

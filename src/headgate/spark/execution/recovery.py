@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headgate.spark.machine.definitions import DROPPED
 from headgate.spark.sinks.base import Sink, SinkOf, deliver
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -36,9 +37,12 @@ def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> d
     try:
         for number, commit in commits.commits():
             roll_forward.take(number, commit)
+        roll_forward.keep_letters()
         roll_forward.sync()
     finally:
         roll_forward.close()
+    for stream in commits.state.catalog.get(DROPPED, ()):
+        directory.remove_stream(stream)  # a crash may have interrupted that
     _remove_all_but(
         directory.aside,
         {name.split("/")[0] for undelivered in roll_forward.undelivered.values() for name in _files(undelivered)},
@@ -58,13 +62,13 @@ class _RollForward:
     state: CommittedState  # before the next commit
     undelivered: dict[str, UndeliveredResults] = field(default_factory=dict)
     sinks: dict[str, Sink] = field(default_factory=dict)
-    letters: dict[str, DeadLetters] = field(default_factory=dict)
+    letters: dict[str, list[tuple[int, Sequence[Mapping[str, Any]]]]] = field(default_factory=dict)  # by stream
 
     def take(self, number: int, commit: Commit) -> None:
         for stream, letters in commit.letters.items():
-            if stream not in self.letters:
-                self.letters[stream] = DeadLetters(self.directory.letters(stream))
-            self.letters[stream].keep_committed(number, letters)
+            self.letters.setdefault(stream, []).append((number, letters))
+        for stream in commit.catalog.get(DROPPED, ()):
+            self.letters.pop(stream, None)  # whether it was dropped or is declared anew: these are of the former one
         for query, output in commit.outputs.items():
             self._deliver(query, number, output, commit.queries.get(query) or self.state.queries.get(query, {}))
         for query, description in commit.queries.items():
@@ -87,6 +91,13 @@ class _RollForward:
                 deliver(self.sinks[query], [(number, output)], self.directory.aside)
         except Exception as error:
             self.undelivered[query] = UndeliveredResults([(number, output)], error, description)
+
+    def keep_letters(self) -> None:
+        """Store the dead letters of commits, now that it is known which streams were dropped later."""
+        for stream, committed in self.letters.items():
+            kept = DeadLetters(self.directory.letters(stream))
+            for number, letters in committed:
+                kept.keep_committed(number, letters)
 
     def sync(self) -> None:
         """Sync all sinks, since the commit log may be shortened before they are opened again."""

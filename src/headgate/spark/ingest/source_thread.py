@@ -44,15 +44,31 @@ class SourceThread:
     errors: dict[str, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
+    _serving: threading.Lock = field(default_factory=threading.Lock)  # held while a source is read or forgotten
     _thread: threading.Thread | None = None
 
     def add(self, stream: str, reader: Reader) -> None:
         for told in (self.errors, self.notes):  # of an earlier source of the stream
             told.pop(stream, None)
-        self.readers = {**self.readers, stream: reader}  # a new mapping: the thread may be iterating over the old one
+        with self._serving:
+            self.readers = {**self.readers, stream: reader}
         if self._thread is None:
             self._thread = threading.Thread(target=self._loop, name="headgate-sources", daemon=True)
             self._thread.start()
+
+    def forget(self, stream: str) -> None:
+        """End the source of a stream that was dropped; nothing of it is appended any more, or told."""
+        with self._serving:
+            if (reader := self._without(stream)) is not None:
+                self._close_reader(stream, reader)
+            for told in (self.errors, self.notes):
+                told.pop(stream, None)
+
+    def _without(self, stream: str) -> Reader | None:
+        """Serve a stream no more; gives its reader."""
+        reader = self.readers.get(stream)
+        self.readers = {name: other for name, other in self.readers.items() if name != stream}
+        return reader
 
     @property
     def ended(self) -> bool:
@@ -70,7 +86,9 @@ class SourceThread:
         while not self._stop.is_set():
             due = self.engine.now() + _LONGEST
             for stream, reader in list(self.readers.items()):
-                due = min(due, self._serve(stream, reader))
+                with self._serving:
+                    if self.readers.get(stream) is reader:  # else it was dropped meanwhile
+                        due = min(due, self._serve(stream, reader))
             self._stop.wait(max(0.001, due - self.engine.now()))
 
     def _serve(self, stream: str, reader: Reader) -> float:
@@ -87,7 +105,7 @@ class SourceThread:
             self.engine.finish(stream)
         except Exception as error:
             self.failed(stream, error)
-        self.readers = {name: other for name, other in self.readers.items() if name != stream}
+        self._without(stream)
         self._close_reader(stream, reader)
         return math.inf
 

@@ -32,13 +32,15 @@ class StreamIngest:
         self._owing: set[str] = set()  # streams whose newest append has rejected rows that are not dead letters yet
         self._closed = False
 
-    def add(self, stream: Stream) -> StreamLog:
-        """Open a stream's log, or make it."""
+    def add(self, stream: Stream, *, fresh: bool = False) -> StreamLog:
+        """Open a stream's log, or make it; a `fresh` one has nothing of a dropped stream of its name."""
         if stream.name in self.streams:
             raise ConflictError(f"stream '{stream.name}' exists already", hint="choose another name")
         if self._closed:
             raise closed()
         schema = arrow_schema(stream)
+        if fresh:
+            self._directory.remove_stream(stream.name)
         log = StreamLog.open(self._directory.stream(stream.name), stream, schema)
         try:
             letters = DeadLetters(self._directory.letters(stream.name))
@@ -50,6 +52,18 @@ class StreamIngest:
         self.letters[stream.name], self.logs[stream.name] = letters, log
         self.streams[stream.name] = stream
         return log
+
+    def retire(self, stream: str) -> None:
+        """Take nothing more for a stream that was dropped; an append that is under way ends first."""
+        with self._reporting[stream], self._appending[stream]:
+            log = self.logs.pop(stream)
+            del self.streams[stream], self.letters[stream]
+            self._owing.discard(stream)
+            log.close()
+
+    def remove_files(self, stream: str) -> None:
+        """Remove all that is kept of a stream that was retired."""
+        self._directory.remove_stream(stream)
 
     def log(self, stream: str) -> StreamLog:
         if stream not in self.logs:
@@ -81,7 +95,8 @@ class StreamIngest:
 
     def keep_committed(self, commit: int, stream: str, letters: Sequence[Mapping[str, Any]]) -> None:
         """Keep the dead letters that a commit has: tuples on which an expression of a query failed."""
-        self.letters[stream].keep_committed(commit, letters)
+        if (kept := self.letters.get(stream)) is not None:  # else it was dropped meanwhile
+            kept.keep_committed(commit, letters)
 
     def replay(self, stream: str, reason: str = "") -> LetterReplay:
         """Append a stream's dead letters to it again, all or those whose reason contains a text."""
@@ -93,6 +108,7 @@ class StreamIngest:
         """Report growth: `grown` gets the offsets before and after, in order, as one change is made at a time."""
         log = self.log(stream)
         with self._reporting[stream]:
+            self._check_there(stream, log)
             before = log.end
             try:
                 yield
@@ -107,7 +123,13 @@ class StreamIngest:
         with self._appending[stream]:
             if self._closed:
                 raise closed()
+            self._check_there(stream, log)
             yield log
+
+    def _check_there(self, stream: str, log: StreamLog) -> None:
+        """Refuse a stream that was dropped while somebody waited for it, even if there is a new one of its name."""
+        if self.logs.get(stream) is not log:
+            raise unknown("stream", stream, self.logs)
 
     def _keep_rejected(self, stream: str) -> None:
         """Make dead letters of what the newest append rejected.
@@ -128,6 +150,6 @@ class StreamIngest:
     def close(self) -> None:
         """Close all logs: appends that are under way end first, later ones are refused."""
         self._closed = True
-        for stream, log in self.logs.items():
+        for stream, log in list(self.logs.items()):
             with self._appending[stream]:
                 log.close()

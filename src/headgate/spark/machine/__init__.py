@@ -10,6 +10,6 @@ replies and state transitions; the owner hands each task to a lane of threads, a
 
 Read in this order: `messages` and `tasks` (the vocabulary), `lifecycle` (the states of a query), `context` (what all
 handlers share), `machine`; then a query's way: `commands`, `preparation`, `scheduling`, `runs` with `active_run` and
-`cost_split`, `delivery` with `outbox`; last what happens beside it: `window_clocks`, `backpressure` with `lag`,
+`delivery` with `outbox`; last what happens beside it: `window_clocks`, `backpressure` with `lag`,
 `policy_changes`, `repositioning`, `maintenance`, `spark_restart`, `views`, `warming`, `shutdown`.
 """

@@ -8,10 +8,10 @@ from itertools import zip_longest
 
 from headgate.model import Answered, HeadgateError, OperatorOutcome, Outcome, Produced, QueueId, Run, Work
 from headgate.plan.places import Place
-from headgate.spark.machine.cost_split import split
 from headgate.spark.machine.interfaces import FragmentView, Offsets
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.tasks import Portion, PortionResult
+from headgate.stats.cost_split import split
 
 Step = tuple[tuple[Life, FragmentView], ...]  # at most one fragment of each query
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headgate.spark.machine.context import MachineContext
-from headgate.spark.machine.definitions import CLASSES, SETTINGS, STREAMS, TABLES, Entry, check_same
+from headgate.spark.machine.definitions import CLASSES, DROPPED, SETTINGS, STREAMS, TABLES, Entry, check_same
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.tasks import WriteCommit
 
@@ -22,7 +22,7 @@ class Catalog:
 
     def __init__(self, context: MachineContext, entries: Mapping[str, Mapping[str, Entry]]) -> None:
         self._context = context
-        self._entries = {kind: dict(entries.get(kind, {})) for kind in (STREAMS, TABLES, CLASSES, SETTINGS)}
+        self._entries = {kind: dict(entries.get(kind, {})) for kind in (STREAMS, TABLES, CLASSES, SETTINGS, DROPPED)}
         self._being_declared: dict[tuple[str, str], tuple[Entry, list[Ended]]] = {}
 
     def get(self, kind: str, name: str) -> Any:
@@ -43,7 +43,10 @@ class Catalog:
         check_same(kind, name, declared, entry)
         callers.append(ended)
         if len(callers) == 1:
-            self.change(kind, {name: entry}, lambda error: self._declared(kind, name, error))
+            changes: dict[str, dict[str, Any]] = {kind: {name: entry}}
+            if kind == STREAMS and name in self._entries[DROPPED]:
+                changes[DROPPED] = {name: None}  # by the same commit, or a restart would remove the new stream
+            self.change_all(changes, lambda error: self._declared(kind, name, error))
 
     def _declared(self, kind: str, name: str, error: Exception | None) -> None:
         _, callers = self._being_declared.pop((kind, name))
@@ -51,11 +54,23 @@ class Catalog:
             ended(error)
 
     def change(self, kind: str, entries: Mapping[str, Any], ended: Ended) -> None:
-        """Commit new entries in place of those that are there."""
+        """Commit new entries in place of those that are there; None removes one."""
+        self.change_all({kind: entries}, ended)
+
+    def change_all(self, changes: Mapping[str, Mapping[str, Any]], ended: Ended) -> None:
+        """Commit changes of several kinds at once."""
 
         def written(answer: Answer) -> None:
             if answer.error is None:
-                self._entries[kind].update(entries)
+                for kind, entries in changes.items():
+                    self._apply(kind, entries)
             ended(answer.error)
 
-        self._context.submit(WriteCommit(catalog={kind: dict(entries)}), written)
+        self._context.submit(WriteCommit(catalog={kind: dict(entries) for kind, entries in changes.items()}), written)
+
+    def _apply(self, kind: str, entries: Mapping[str, Any]) -> None:
+        for name, entry in entries.items():
+            if entry is None:
+                self._entries[kind].pop(name, None)
+            else:
+                self._entries[kind][name] = entry

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.core import QueryMoved
-from headgate.model import ConflictError, HeadgateError, Query, check_known
+from headgate.model import ConflictError, HeadgateError, Query
 from headgate.model.target_checks import check_not_contradicted
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.delivery import Delivery
@@ -41,6 +41,7 @@ class Commands:
         self._repositioning, self._starting, self._policy_changes = repositioning, starting, policy_changes
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.AddQuery: starting.add,
+            m.CheckNewQuery: starting.check_new,
             m.Pause: self._pause,
             m.Resume: self._resume,
             m.Replace: self._replace,
@@ -91,7 +92,8 @@ class Commands:
         self._scheduling.leave(life)
         life.failures, life.awaits_spark = 0, False
         self._context.write_description(life, life.description(paused=True), written)
-        self._context.change_state(life, QueryState.PAUSED, "paused")  # commands that wait come after the commit
+        # Commands that wait come after the commit.
+        self._context.change_state(life, QueryState.PAUSED, "paused", command.reason)
 
     def _go_back(self, life: Life, former: QueryState, error: str, reason: str) -> None:
         """Return a query to its former state, since a commit says that it is not paused."""
@@ -142,16 +144,18 @@ class Commands:
     def _move(self, command: m.Move) -> None:
         def move(life: Life) -> None:
             check_possible("move", life.name, life.state)
-            check_known("class", command.query_class, self._scheduling.scheduler.network.classes)
+            self._scheduling.check_class(command.query_class)
             classes = self._scheduling.scheduler.network.classes
             check_not_contradicted(life.query, classes[command.query_class])
             former = life.query.query_class
 
             def written(refused: Exception | None) -> None:
+                life.may_become = ()
                 if refused is not None:
                     self._change_class(life, former)
                 self._context.reply(command.ticket, error=refused)
 
+            life.may_become = (life.query,)
             self._change_class(life, command.query_class)
             self._context.write_description(life, life.description(paused=life.paused), written)
 
@@ -189,6 +193,7 @@ class Commands:
     def _replace_now(self, command: m.Replace, life: Life, checked: CheckedQuery) -> None:
         check_possible("replace", life.name, life.state)
         check_columns(life.name, life.columns, checked.columns)
+        self._scheduling.check_reads(command.query)
         query = replace(life.query, plan=command.query.plan, sql=command.query.sql)  # the rest may have changed
         self._policy_changes.check(query)
         if life.reopen_from is not None:  # rows wait between its fragments, which are not open
@@ -197,20 +202,26 @@ class Commands:
         if life.state is QueryState.SCHEDULED:
             self._replace_scheduled(command, life, query, checked)
             return
-        self._repositioning.replace(
-            life, query, checked, lambda error: self._context.reply(command.ticket, error=error)
-        )
+
+        def ended(error: Exception | None) -> None:
+            life.may_become = ()
+            self._context.reply(command.ticket, error=error)
+
+        life.may_become = (life.query, query)
+        self._repositioning.replace(life, query, checked, ended)
 
     def _replace_scheduled(self, command: m.Replace, life: Life, query: Query, checked: CheckedQuery) -> None:
         before = life.query, life.unfragmented
 
         def written(refused: Exception | None) -> None:
+            life.may_become = ()
             if refused is not None:
                 life.query, life.unfragmented = before
             else:
                 self._context.remembered[life.name] = RememberedQuery(life.description())
             self._context.reply(command.ticket, error=refused)
 
+        life.may_become = (life.query,)
         life.query, life.unfragmented = query, checked.unfragmented
         self._context.write_description(life, life.description(), written)
 

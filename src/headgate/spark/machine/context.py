@@ -12,6 +12,7 @@ from typing import Any
 
 from headgate.history.records import Record
 from headgate.model import unknown
+from headgate.spark.machine.counts import Counters
 from headgate.spark.machine.interfaces import RememberedQuery
 from headgate.spark.machine.lifecycle import TRANSITIONS, Life, QueryState, Transition
 from headgate.spark.machine.messages import Answer
@@ -46,6 +47,7 @@ class MachineContext:
         self.lives: dict[str, Life] = {}
         self.remembered: dict[str, RememberedQuery] = {}  # queries that commits know from before, until they start
         self.newest: deque[Transition] = deque(maxlen=NEWEST)
+        self.counters = Counters()
         self._out: list[Out] = []
         self.newest_commit = 0  # the largest commit number in an answer so far
         self._then: dict[Task, Then] = {}

@@ -8,9 +8,10 @@ from typing import Any
 
 from headgate.core import Declared, PriorityChanged
 from headgate.model import HeadgateError, QueryClass, check_known, check_relation, folded, relation
+from headgate.model.target_checks import check_not_contradicted
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.catalog import Catalog
-from headgate.spark.machine.definitions import CLASSES, STREAMS, TABLES
+from headgate.spark.machine.definitions import CLASSES, DROPPED, STREAMS, TABLES
 from headgate.spark.machine.interfaces import StreamFacts
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.scheduling import Scheduling
@@ -22,31 +23,31 @@ class Declarations:
 
     def __init__(self, scheduling: Scheduling, catalog: Catalog, lag_limits: LagLimits, facts: StreamFacts) -> None:
         self.table_declared: Callable[[str], None]  # lets queries go on that waited for it; set by the machine
+        self.handle: Callable[[Any], None]  # handles a command; likewise
         self._context = scheduling.context
         self._scheduling, self._catalog, self._lag_limits, self._facts = scheduling, catalog, lag_limits, facts
-        self._relations: dict[str, str] = {}  # streams and tables, by their names as SQL reads them
-        self._being_opened: dict[str, list[m.DeclareStream]] = {}  # streams, and who declares them a second time
+        self.relations: dict[str, str] = {}  # streams and tables, by their names as SQL reads them
+        self._under_way: dict[tuple[str, str], list[m.Command]] = {}  # by kind and name, with commands that wait
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.DeclareStream: self._declare_stream,
             m.DeclareTable: self._declare_table,
             m.DeclareClass: self._declare_class,
-            m.SetPriority: self._set_priority,
+            m.ChangeClass: self._change_class,
         }
 
     # -- streams -----------------------------------------------------------------------------------------------
 
     def _declare_stream(self, command: m.DeclareStream) -> None:
         stream = command.stream
-        if stream.name in self._being_opened:
-            self._being_opened[stream.name].append(command)
+        if self.waits(STREAMS, stream.name, command):
             return
         self._catalog.check(STREAMS, stream.name, command.entry)
-        if self._relations.get(folded(stream.name)) == relation("stream", stream.name):
+        if self.relations.get(folded(stream.name)) == relation("stream", stream.name):
             self._declare_again(command)
             return
-        check_relation("stream", stream.name, self._relations)
-        self._relations[folded(stream.name)] = relation("stream", stream.name)
-        self._being_opened[stream.name] = []
+        check_relation("stream", stream.name, self.relations)
+        self.relations[folded(stream.name)] = relation("stream", stream.name)
+        self.begin(STREAMS, stream.name)
 
         def opened(answer: m.Answer) -> None:
             if answer.error is not None:
@@ -56,16 +57,15 @@ class Declarations:
 
         def ended(error: Exception | None) -> None:
             if error is not None:
-                del self._relations[folded(stream.name)]
+                del self.relations[folded(stream.name)]
             else:
                 # Tuples may have been appended already; `Scheduling.appended` ignores news of them that come later.
-                self._scheduling.ends[stream.name] = self._facts.end(stream.name)
-                self._scheduling.tell(Declared(stream=stream))
+                self._scheduling.declare(stream, self._facts.end(stream.name))
             self._context.reply(command.ticket, error=error)
-            for again in self._being_opened.pop(stream.name):
-                self._answer(again, self._declare_stream)
+            self.end(STREAMS, stream.name)
 
-        self._context.submit(OpenStream(stream), opened)
+        fresh = self._catalog.get(DROPPED, stream.name) is not None
+        self._context.submit(OpenStream(stream, fresh), opened)
 
     def _declare_again(self, command: m.DeclareStream) -> None:
         """Keep what an older format did not store of a stream, such as its source."""
@@ -73,26 +73,44 @@ class Declarations:
             STREAMS, command.stream.name, command.entry, lambda error: self._context.reply(command.ticket, error=error)
         )
 
-    def _answer(self, command: Any, handle: Callable[[Any], None]) -> None:
-        """Handle a command that has waited."""
-        try:
-            handle(command)
-        except HeadgateError as error:
-            self._context.reply(command.ticket, error=error)
+    # -- one command at a time for each stream and class -------------------------------------------------------
+
+    def waits(self, kind: str, name: str, command: m.Command) -> bool:
+        """Whether a command must wait, since another one for the same thing is under way; it is handled after that."""
+        if (kind, name) not in self._under_way:
+            return False
+        self._under_way[kind, name].append(command)
+        return True
+
+    def begin(self, kind: str, name: str) -> None:
+        """A command for something is under way."""
+        self._under_way[kind, name] = []
+
+    def end(self, kind: str, name: str) -> None:
+        """It is over: handle those that have waited."""
+        for command in self._under_way.pop((kind, name)):
+            try:
+                self.handle(command)
+            except HeadgateError as error:
+                self._context.reply(command.ticket, error=error)
 
     # -- tables ------------------------------------------------------------------------------------------------
 
     def _declare_table(self, command: m.DeclareTable) -> None:
         name = command.name
+        if self.waits(TABLES, name, command):
+            return
         self._catalog.check(TABLES, name, command.entry)
-        if self._relations.get(folded(name)) != relation("table", name):
-            check_relation("table", name, self._relations)
-        new = folded(name) not in self._relations
-        self._relations[folded(name)] = relation("table", name)
+        if self.relations.get(folded(name)) != relation("table", name):
+            check_relation("table", name, self.relations)
+        new = folded(name) not in self.relations
+        self.relations[folded(name)] = relation("table", name)
+        self._scheduling.tables.add(name)
 
         def ended(error: Exception | None) -> None:
             if error is not None and new:
-                del self._relations[folded(name)]
+                del self.relations[folded(name)]
+                self._scheduling.tables.discard(name)
             self._context.reply(command.ticket, error=error)
             if error is None and not command.absent:
                 self.table_declared(name)
@@ -103,6 +121,8 @@ class Declarations:
 
     def _declare_class(self, command: m.DeclareClass) -> None:
         query_class = command.query_class
+        if self.waits(CLASSES, query_class.name, command):
+            return
 
         def ended(error: Exception | None) -> None:
             known = self._scheduling.scheduler.network.classes.get(query_class.name)
@@ -114,18 +134,33 @@ class Declarations:
         entry = class_entry(query_class) if command.entry is None else command.entry
         self._catalog.declare(CLASSES, query_class.name, entry, ended)
 
-    def _set_priority(self, command: m.SetPriority) -> None:
+    def _change_class(self, command: m.ChangeClass) -> None:
         name = command.query_class
-        classes = self._scheduling.scheduler.network.classes
-        check_known("class", name, classes)
+        if self.waits(CLASSES, name, command):
+            return
+        scheduler = self._scheduling.scheduler
+        check_known("class", name, scheduler.network.classes)
+        changed = replace(scheduler.network.classes[name], **command.changes)
+        scheduler.policy.check(scheduler.network.declare(query_class=changed))
+        self._check_targets(changed)
+        self.begin(CLASSES, name)
 
         def ended(error: Exception | None) -> None:
-            if error is None:
-                self._scheduling.tell(PriorityChanged(name, command.priority))
+            if error is None and command.changes.keys() == {"priority"}:
+                self._scheduling.tell(PriorityChanged(name, changed.priority))
+            elif error is None:
+                self._scheduling.tell(Declared(query_class=changed))
+                self._lag_limits.limits_changed()
             self._context.reply(command.ticket, error=error)
+            self.end(CLASSES, name)
 
-        changed = replace(classes[name], priority=command.priority)
         self._catalog.change(CLASSES, {name: class_entry(changed)}, ended)
+
+    def _check_targets(self, query_class: QueryClass) -> None:
+        """Refuse a target that contradicts the graph of a query in the class."""
+        for life in self._context.lives.values():
+            if life.query.query_class == query_class.name:
+                check_not_contradicted(life.query, query_class)
 
 
 def class_entry(query_class: QueryClass) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from headgate.model import ConflictError, Operator, QoS, Query, Target
 
 STREAMS, TABLES, CLASSES, SETTINGS = "streams", "tables", "classes", "settings"  # kinds of entries in the catalog
+DROPPED = "dropped"  # streams whose files are to be removed; a new stream of that name takes the entry away
 QUERIES = "queries"  # described in commits together with where they stand
 
 Entry = Mapping[str, Any]
@@ -20,7 +21,7 @@ _SINGULAR = {STREAMS: "stream", TABLES: "table", CLASSES: "class", QUERIES: "que
 _HINTS = {
     STREAMS: "declare it as it is, give it another name, or choose a new data directory",
     TABLES: "declare it as it is, give it another name, or choose a new data directory",
-    CLASSES: "change its priority with set_priority, or choose another name",
+    CLASSES: "change it with change_class, or choose another name",
     QUERIES: "change it with replace or move, stop it first, or choose another name",
 }
 
@@ -32,7 +33,7 @@ def check_same(kind: str, name: str, before: Entry, now: Entry) -> None:
 
     >>> check_same("classes", "low", {"priority": 1.0, "lag": None}, {"priority": 2.0, "lag": None})
     Traceback (most recent call last):
-    headgate.model.errors.ConflictError: class 'low' exists already with priority 1, declared now with priority 2; change its priority with set_priority, or choose another name
+    headgate.model.errors.ConflictError: class 'low' exists already with priority 1, declared now with priority 2; change it with change_class, or choose another name
     """  # noqa: E501
     differing = [key for key in now if key in before and before[key] != now[key]]
     if differing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from math import inf
 from typing import Any
 
@@ -22,7 +23,7 @@ class Delivery:
 
     def __init__(self, context: MachineContext) -> None:
         self.outboxes: dict[int, Outbox] = {}
-        self.note_delivery: Callable[[str, int], None]  # set by the machine, as are the next three
+        self.note_delivery: Callable[[Outbox], None]  # set by the machine, as are the next three
         self.suspend: Callable[[Life, str], None]
         self.wait_for_sink: Callable[[Life], None]  # stop running a query whose outbox is full
         self.go_on: Callable[[Life], None]
@@ -81,10 +82,15 @@ class Delivery:
             self._letters[stream].put(commit, stream_letters, 0, self._context.now)
             self.pump(self._letters[stream])
 
+    def forget_letters(self, stream: str) -> None:
+        """A stream is gone: its dead letters need not be stored any more."""
+        if (outbox := self._letters.pop(stream, None)) is not None:
+            outbox.drop_rest()
+
     def pump(self, outbox: Outbox) -> None:
         """Start a delivery if one is due; otherwise set a timer for it."""
         if outbox.due(self._context.now):
-            batch = outbox.take()
+            batch = outbox.take(self._context.now)
             task: Task = (
                 StoreDeadLetters(outbox.query, batch)
                 if outbox.sink == LETTERS
@@ -97,7 +103,8 @@ class Delivery:
     def _delivered(self, outbox: Outbox, answer: Answer) -> None:
         if answer.error is None:
             if outbox.sink != LETTERS:
-                self.note_delivery(outbox.query, outbox.newest_in_delivery)
+                self.note_delivery(outbox)
+                self._count(outbox)
             outbox.delivered()
             self.pump(outbox)
             life = self._life(outbox)
@@ -111,6 +118,13 @@ class Delivery:
         if not outbox.in_delivery:
             outbox.at_once = False
         self._close_if_empty(outbox)
+
+    def _count(self, outbox: Outbox) -> None:
+        """Count how long results waited for their sink; those of a query that is gone belong to no class."""
+        if (life := self._context.lives.get(outbox.query)) is not None:
+            counts = self._context.counters.of(life)
+            for _, _, _, since in islice(outbox.waiting, outbox.in_delivery):
+                counts.sink_seconds.add(max(0.0, self._context.now - since))
 
     def _suspend(self, life: Life, outbox: Outbox) -> None:
         """Suspend a query whose sink failed; if its state is transient, once it is settled and if the error remains."""

@@ -82,6 +82,8 @@ class LagLimits:
 
     def lagging_query(self, stream: str) -> str | None:
         """The query that the source of a stream must wait for, if any."""
+        if stream not in self._scheduling.ends:
+            return None
         for life, lag in self._limited():
             if not lag.skips and self._scheduling.lag(life, stream) >= lag.tuples:
                 return life.name

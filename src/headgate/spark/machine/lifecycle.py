@@ -135,6 +135,7 @@ class Life:
     check_windows_again: bool = False  # once that has ended
     reopen_from: RememberedQuery | None = None  # if its fragments must be opened again before it runs
     from_before: bool = False  # commits from before the start mention it
+    may_become: tuple[Query, ...] = ()  # other definitions that a command under way may give it, or back to it
     added_by: AddQuery | None = None  # the command to repeat if it could not start
     begins: float | None = None  # when it starts, if that lies ahead
     ends: float | None = None  # when it is stopped; both in seconds since the epoch

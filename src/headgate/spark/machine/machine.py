@@ -17,6 +17,7 @@ from headgate.spark.machine.commands import Commands
 from headgate.spark.machine.context import MachineContext, Out
 from headgate.spark.machine.declarations import Declarations
 from headgate.spark.machine.delivery import Delivery
+from headgate.spark.machine.dropping import Dropping
 from headgate.spark.machine.interfaces import RememberedQuery, StreamFacts
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState
@@ -63,6 +64,7 @@ class Machine:
         self.policy_changes = PolicyChanges(self.context, self.scheduling, self.runs, self.preparation, self.catalog)
         self.repositioning = Repositioning(self.scheduling, self.preparation)
         self.declarations = Declarations(self.scheduling, self.catalog, self.lag_limits, facts)
+        self.dropping = Dropping(self.scheduling, self.declarations, self.catalog, self.delivery, self.preparation)
         self.starting = Starting(self.scheduling, self.preparation, self.delivery, self.lag_limits, self.policy_changes)
         self.commands = Commands(
             self.scheduling,
@@ -84,6 +86,7 @@ class Machine:
         self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views, self.warming)
         self._connect()
         self._handlers = self._all_handlers()
+        self.declarations.handle = lambda command: self._handlers[type(command)](command)
 
     def _connect(self) -> None:
         """Set the calls from parts to those that are built after them."""
@@ -94,6 +97,7 @@ class Machine:
         self.delivery.wait_for_sink = self._wait_for_sink
         self.delivery.go_on = self._go_on
         self.declarations.table_declared = self.starting.table_declared
+        self.dropping.forget_arrivals = self.history.forget
         self.spark_restart.start = self.starting.try_again
         self.policy_changes.changed = self.starting.try_all_again
         self.starting.stop = self.commands.stop_if_there
@@ -110,6 +114,7 @@ class Machine:
             m.SetPolicy: lambda command: self.policy_changes.set_policy(command.policy, command.fuse, command.ticket),
             m.Begin: self._begin,
             **self.declarations.handlers,
+            **self.dropping.handlers,
             **self.commands.handlers,
             **self.views.handlers,
             **self.warming.handlers,
@@ -152,6 +157,8 @@ class Machine:
     # -- data --------------------------------------------------------------------------------------------------
 
     def _appended(self, message: m.Appended) -> None:
+        if message.stream not in self.scheduling.ends:
+            return  # it is still being declared, or has been dropped meanwhile
         self.scheduling.appended(message.stream, message.end, message.chunks)
         self.history.arrived(message.stream, message.chunks)
         for life in self.lag_limits.must_skip(message.stream):

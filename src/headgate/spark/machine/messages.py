@@ -91,10 +91,19 @@ class AddQuery(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckNewQuery(Command):
+    """Check a query as `AddQuery` does, and start nothing. Answered with a `CheckedPlan`."""
+
+    query: Query
+    query_class: QueryClass | None = None  # its class, if starting the query would create that
+
+
+@dataclass(frozen=True, slots=True)
 class Pause(Command):
-    """Stop a query from taking tuples until it is resumed."""
+    """Stop a query from taking tuples until it is resumed; `reason` says why, if nobody asked for it by name."""
 
     name: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +144,32 @@ class SetPolicy(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class SetPriority(Command):
-    """Change the priority of a query class."""
+class ChangeClass(Command):
+    """Change a query class; `changes` has the new values of those fields that change."""
 
     query_class: str
-    priority: float
+    changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DropStream(Command):
+    """Remove a stream for good, with its tuples and dead letters; no query may read it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable(Command):
+    """Remove a table; no query may read it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropClass(Command):
+    """Remove a query class; no query may be in it."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +217,13 @@ class CancelWait(Command):
 @dataclass(frozen=True, slots=True)
 class Describe(Command):
     """Ask for the current state of one query."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescribePlan(Command):
+    """Ask what was measured of a query's operators, and which queries share its jobs. Answered with a `PlanView`."""
 
     name: str
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 from typing import Any
 
@@ -19,7 +20,7 @@ class Outbox:
     >>> outbox.put(7, "rows", 100, now=20.0)
     >>> outbox.due(20.5), outbox.due(21.0)
     (False, True)
-    >>> outbox.take()
+    >>> outbox.take(21.0)
     ((7, 'rows'),)
     >>> outbox.delivered(); (outbox.size, outbox.oldest_commit)
     (0, inf)
@@ -35,6 +36,7 @@ class Outbox:
     waiting: deque[tuple[int, Any, int, float]] = field(default_factory=deque)  # (commit, results, bytes, since when)
     size: int = 0
     in_delivery: int = 0  # how many of them the sink is taking at the moment
+    taken_at: float = 0.0  # when it began to
     at_once: bool = False  # deliver without waiting for more
     error: str = ""  # why the sink refused the last delivery; nothing is delivered while it is set
     awaits_spark: bool = False  # it refused only because Spark died: delivery is repeated when Spark is back
@@ -50,9 +52,9 @@ class Outbox:
             return False
         return self.at_once or self.query_gone or self.size >= FILE or now >= self.due_at
 
-    def take(self) -> tuple[tuple[int, Any], ...]:
+    def take(self, now: float) -> tuple[tuple[int, Any], ...]:
         """Start a delivery of all that waits; it stays here until `delivered`."""
-        self.in_delivery = len(self.waiting)
+        self.in_delivery, self.taken_at = len(self.waiting), now
         return tuple((commit, results) for commit, results, _, _ in self.waiting)
 
     def delivered(self) -> None:
@@ -65,6 +67,11 @@ class Outbox:
         """The newest commit whose results the sink is taking."""
         return self.waiting[self.in_delivery - 1][0]
 
+    @property
+    def size_in_delivery(self) -> int:
+        """The bytes that the sink is taking."""
+        return sum(entry[2] for entry in islice(self.waiting, self.in_delivery))
+
     def refused(self, error: str) -> None:
         self.in_delivery = 0
         self.error = error
@@ -75,6 +82,11 @@ class Outbox:
         self.waiting.clear()
         self.size = 0
         return count
+
+    def drop_rest(self) -> None:
+        """Drop what is not in delivery."""
+        while len(self.waiting) > self.in_delivery:
+            self.size -= self.waiting.pop()[2]
 
     @property
     def due_at(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headgate.core import PolicyChanged
-from headgate.model import Level, Query
+from headgate.model import Level, Query, QueryClass
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.guarded import Guarded
@@ -15,6 +15,7 @@ from headgate.spark.machine.catalog import Catalog
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.definitions import SETTINGS
 from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.plan_views import with_query
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
@@ -76,13 +77,14 @@ class PolicyChanges:
 
         self._catalog.change(SETTINGS, {"policy": policy, **({} if fuse is None else {"fuse": fuse})}, written)
 
-    def check(self, query: Query) -> None:
-        """Refuse a query that the policy cannot schedule, or the next one, whose commit is under way."""
-        network = self._scheduling.scheduler.network
-        if query.name in network.queries:
-            network = network.remove(query.name)
+    def check(self, query: Query, query_class: QueryClass | None = None) -> None:
+        """Refuse a query that the policy cannot schedule, or the next one, whose commit is under way.
+
+        `query_class` is its class if that is not there yet.
+        """
+        network = with_query(self._scheduling.scheduler.network, query, query_class)
         for policy in (self._scheduling.scheduler.policy, *self._being_committed):
-            policy.check(network.add(query))
+            policy.check(network)
 
     def _all_queries(self) -> Network:
         """The queries in the scheduler, and those that will return to it."""

@@ -78,6 +78,7 @@ class Repositioning:
         def ended(error: Exception | None) -> None:
             if error is None:
                 life.skipped += skipped
+                self._context.counters.of(life).skipped += skipped
 
         self._go_on(life, former, before, old, ended)
 

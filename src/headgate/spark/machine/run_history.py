@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from headgate.core.trace import header
-from headgate.history.records import Answer, Arrivals, Delivery, Record, RunRecord, Setting
-from headgate.model import Outcome, Run, Taken, Why
+from headgate.history.records import Answer, Arrivals, Delivery, Record, RunRecord, RunStart, Setting
+from headgate.model import Outcome
 from headgate.spark.machine.active_run import ActiveRun
+from headgate.spark.machine.outbox import Outbox
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import PortionResult, WrittenCommit
 
@@ -29,7 +30,7 @@ class RunHistory:
         self._network: Any = None  # that the last setting was of
         self._policy = ""
         self._next_setting = 0.0
-        self._begun: dict[int, tuple[int, Taken | None, Why | None, float | None]] = {}
+        self._begun: dict[int, RunStart] = {}
         self._answers: dict[int, dict[str, Answer]] = {}
         self._commits: dict[int, int] = {}
         self._chunks: dict[str, list[tuple[float, int]]] = {}
@@ -37,11 +38,28 @@ class RunHistory:
 
     # -- runs --------------------------------------------------------------------------------------------------
 
-    def began(self, run: Run) -> None:
+    def began(self, active_run: ActiveRun) -> None:
         """The scheduler has started a run."""
-        scheduler = self._scheduler
         self._note_setting()
-        self._begun[run.id] = scheduler.decisions, scheduler.taken, scheduler.why, scheduler.predicted(run.worker)
+        run, scheduler = active_run.run, self._scheduler
+        taken = scheduler.taken
+        start = RunStart(
+            id=run.id,
+            worker=run.worker,
+            unit=" and ".join(map(str, run.units)),
+            query_class=run.units[0].payer,
+            queries=tuple(life.name for life in active_run.members),
+            tuples=run.tuples,
+            oldest=run.began if taken is None else taken.oldest,
+            began=run.began,
+            predicted=scheduler.predicted(run.worker),
+            released=None if taken is None else taken.released,
+            takes=run.takes,
+            decision=scheduler.decisions,
+            recorded_why=scheduler.why,
+        )
+        self._begun[run.id] = start
+        self._write(start)
 
     def committed(self, active_run: ActiveRun, result: PortionResult, written: WrittenCommit) -> None:
         """A step of a run was committed."""
@@ -55,12 +73,12 @@ class RunHistory:
             return
         own = np.asarray(result.own_arrivals, dtype=float)
         windows = np.maximum(arrivals - own, 0.0) if own.size == arrivals.size else np.zeros(arrivals.size)
-        _, taken, _, _ = self._begun.get(number, (0, None, None, None))
+        start = self._begun.get(number)
         self._answers.setdefault(number, {})[result.portion.name] = Answer(
             result.count,
             float(arrivals.mean()),
             float(arrivals.min()),
-            None if taken is None else taken.released,
+            None if start is None else start.released,
             float(windows[arrivals == arrivals.min()].max()),
             float(windows.mean()),
         )
@@ -68,30 +86,23 @@ class RunHistory:
     def ended(self, active_run: ActiveRun, outcome: Outcome, cancelled: bool = False) -> None:
         """A run is over."""
         run = active_run.run
-        decision, taken, why, predicted = self._begun.pop(run.id, (0, None, None, None))
+        answers, commit = self._answers.pop(run.id, {}), self._commits.pop(run.id, None)
+        start = self._begun.pop(run.id, None)
+        if start is None:  # it ended already
+            return
         self._write(
-            RunRecord(
-                id=run.id,
-                worker=run.worker,
-                unit=" and ".join(map(str, run.units)),
-                query_class=run.units[0].payer,
-                queries=tuple(life.name for life in active_run.members),
-                tuples=run.tuples,
-                oldest=run.began if taken is None else taken.oldest,
-                began=run.began,
+            RunRecord.of_start(
+                start,
                 evaluated=min(run.began + active_run.seconds, self._context.now),
                 ended=self._context.now,
-                predicted=predicted,
                 jobs=0.0 if outcome.work is None else outcome.work.jobs,
                 read=0.0 if outcome.work is None else outcome.work.read,
-                answers=self._answers.pop(run.id, {}),
-                commit=self._commits.pop(run.id, None),
+                answers=answers,
+                commit=commit,
                 cancelled=cancelled,
                 error=outcome.error,
-                takes=run.takes,
                 operators=tuple((done.operator, done.tuples_in, done.tuples_out) for done in outcome.operators),
-                decision=decision,
-                why=why,
+                recorded_why=None,  # it was written with the start
             )
         )
         self._flush()
@@ -104,10 +115,16 @@ class RunHistory:
         if self._context.now >= self._flushed + EVERY:
             self._flush()
 
-    def delivered(self, query: str, commit: int) -> None:
+    def forget(self, stream: str) -> None:
+        """A stream is gone: of its newest tuples nothing is written."""
+        self._chunks.pop(stream, None)
+
+    def delivered(self, outbox: Outbox) -> None:
         """A sink has taken a query's results."""
         self._note_setting()
-        self._write(Delivery(self._context.now, query, commit))
+        now = self._context.now
+        commit, size = outbox.newest_in_delivery, outbox.size_in_delivery
+        self._write(Delivery(now, outbox.query, commit, now - outbox.taken_at, size))
 
     def _flush(self) -> None:
         self._note_setting()

@@ -115,8 +115,8 @@ class Runs:
                 self._ask_again_at = run.until
                 self._context.call_at(run.until, self._ask_again)
             return False
-        self._history.began(run)
         active_run = self.active_runs[slot] = ActiveRun.of(run, self._context.lives)
+        self._history.began(active_run)
         for life in active_run.members:
             life.under_way += 1
         self._next_step(active_run)
@@ -218,6 +218,7 @@ class Runs:
             return
         written: WrittenCommit = answer.value
         self.runs += 1
+        self._context.counters.committed(active_run, self._context.now)
         for result in results:
             life = self._context.lives[result.portion.name]
             life.positions.update({place: last for place, (_, last) in result.portion.offsets.items()})
@@ -250,6 +251,7 @@ class Runs:
         tally.newly_taken.add(written.at, result.arrived)
         tally.tuples_out += result.count if gives else 0
         tally.late += result.late
+        self._context.counters.gave(life, result, times)
         tally.recent.add(written.at, times)
         self.note_results(life, written.at, times)
         if result.output is not None:
@@ -269,6 +271,7 @@ class Runs:
         self.run_seconds += active_run.seconds
         for life in active_run.members:
             life.tally.cancelled += 1
+        self._context.counters.ended(active_run, cancelled=True)
         del self.active_runs[active_run.run.worker]
         outcome = Outcome(active_run.run, active_run.seconds, _GAVE_WAY)
         self._scheduling.scheduler.cancelled(outcome, self._context.now)
@@ -280,6 +283,7 @@ class Runs:
         """End a run: everything is committed, or the rest has failed."""
         scheduler = self._scheduling.scheduler
         self.run_seconds += active_run.seconds
+        self._context.counters.ended(active_run, failed=error is not None)
         outcome = Outcome(active_run.run, self._context.now - active_run.run.began, error)
         if error is None:
             outcome = active_run.outcome(scheduler.measured.fixed(active_run.run), scheduler.wants_answers)

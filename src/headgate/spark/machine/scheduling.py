@@ -10,11 +10,22 @@ from dataclasses import dataclass, field
 from itertools import chain
 from math import inf
 
-from headgate.core import Arrived, Event, Frontier, QueryAdded, QueryRemoved, Scheduler, StatisticsChanged
-from headgate.model import HeadgateError, Produced, QueueId
+from headgate.core import (
+    Arrived,
+    Declared,
+    Event,
+    Frontier,
+    QueryAdded,
+    QueryRemoved,
+    Scheduler,
+    StatisticsChanged,
+    Undeclared,
+)
+from headgate.model import HeadgateError, Produced, Query, QueueId, Stream, TableJoin, check_known, streams, walk
 from headgate.plan.network import Network
 from headgate.plan.places import Place
 from headgate.spark.machine.context import MachineContext
+from headgate.spark.machine.definitions import CLASSES, STREAMS, TABLES
 from headgate.spark.machine.interfaces import Chunks, FragmentView, StreamFacts
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
@@ -40,6 +51,8 @@ class Scheduling:
     def __init__(self, context: MachineContext, scheduler: Scheduler, facts: StreamFacts) -> None:
         self.scheduler = scheduler
         self.ends: dict[str, int] = {}  # the end of each stream's log as far as the scheduler has been told
+        self.tables: set[str] = set()  # that are declared
+        self.leaving: set[tuple[str, str]] = set()  # what is being dropped, by kind and name: no query may use it
         self.context = self._context = context
         self._facts = facts
         self._windows = WindowClocks(facts)
@@ -47,6 +60,30 @@ class Scheduling:
 
     def tell(self, event: Event) -> None:
         self.scheduler.event(event, self._context.now)
+
+    def declare(self, stream: Stream, end: int) -> None:
+        """A stream may be read from now on."""
+        self.ends[stream.name] = end
+        self.tell(Declared(stream=stream))
+
+    def undeclare(self, stream: str) -> None:
+        """A stream is gone."""
+        del self.ends[stream]
+        self._meters.pop(stream, None)
+        self.tell(Undeclared(stream=stream))
+
+    def check_reads(self, query: Query) -> None:
+        """Refuse a query over a stream or table that was dropped since its SQL was planned."""
+        usable = [name for name in self.ends if (STREAMS, name) not in self.leaving]
+        for stream in streams(query.plan):
+            check_known("stream", stream, usable)
+        for table in tables_of(query):
+            check_known("table", table, [name for name in self.tables if (TABLES, name) not in self.leaving])
+
+    def check_class(self, name: str) -> None:
+        """Refuse a class that is unknown or about to be."""
+        classes = self.scheduler.network.classes
+        check_known("class", name, [known for known in classes if (CLASSES, known) not in self.leaving])
 
     # -- tuples ------------------------------------------------------------------------------------------------
 
@@ -237,3 +274,8 @@ class Scheduling:
             rate = meter.rate.add(meter.tuples / seconds)
             meter.since, meter.tuples = now, 0
             self.tell(StatisticsChanged(stream=stream, rate=rate))
+
+
+def tables_of(query: Query) -> set[str]:
+    """The tables that a query joins with."""
+    return {node.table for node in walk(query.plan) if isinstance(node, TableJoin)}

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from headgate.model import ConflictError, HeadgateError, Query, check_known, relation
+from headgate.model import ConflictError, HeadgateError, Query, relation
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import QUERIES, check_same, definition
@@ -18,6 +18,7 @@ from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.interfaces import RememberedQuery, keyed
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState
+from headgate.spark.machine.plan_views import CheckedPlan, group_of
 from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.scheduling import Scheduling
@@ -44,7 +45,9 @@ class Starting:
     def add(self, command: m.AddQuery) -> None:
         """Add a query; one that is there already may be declared again as it is."""
         query = command.query
-        check_known("class", query.query_class, self._scheduling.scheduler.network.classes)
+        self._scheduling.check_class(query.query_class)
+        if not command.lacks:
+            self._scheduling.check_reads(query)
         if query.name in self._context.lives:
             self._add_again(self._context.lives[query.name], command)
             return
@@ -61,6 +64,31 @@ class Starting:
             self._context.reply(command.ticket, life.name)
         else:
             self._check(life, command)
+
+    def check_new(self, command: m.CheckNewQuery) -> None:
+        """Check a query as if it were added, and reply with what that would lead to; nothing is started or kept."""
+        query, classes = command.query, self._scheduling.scheduler.network.classes
+        if command.query_class is None:
+            check_known("class", query.query_class, classes)
+        if (life := self._context.lives.get(query.name)) is not None:
+            check_same(QUERIES, query.name, definition(life.query), definition(query))
+        elif (remembered := self._context.remembered.get(query.name)) is not None:
+            check_same(QUERIES, query.name, remembered.description, definition(query))
+
+        def checked(answer: m.Answer) -> None:
+            if answer.error is not None:
+                self._context.reply(command.ticket, error=answer.error)
+                return
+            scheduler = self._scheduling.scheduler
+            try:
+                self._policy_changes.check(query, command.query_class)
+                group = group_of(scheduler, query, command.query_class)
+            except HeadgateError as error:
+                self._context.reply(command.ticket, error=error)
+                return
+            self._context.reply(command.ticket, CheckedPlan(answer.value.columns, group))
+
+        self._context.submit(CheckQuery(query), checked)
 
     def _add_again(self, life: Life, command: m.AddQuery) -> None:
         if not life.settled and not life.busy:

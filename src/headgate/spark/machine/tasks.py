@@ -43,9 +43,28 @@ class CancelRun(Task):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenStream(Task):
-    """Open a stream's log, or create it."""
+    """Open a stream's log, or create it; a `fresh` one has nothing of a dropped stream of its name."""
 
     stream: Stream
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RetireStream(Task):
+    """Take nothing more for a dropped stream, and end its source, after maintenance that may be using its log."""
+
+    stream: str
+
+    lane: ClassVar[str] = MAINTENANCE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemoveStream(Task):
+    """Remove the files of a dropped stream, after dead letters that were being stored."""
+
+    stream: str
+
+    lane: ClassVar[str] = FILES
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,9 +11,11 @@ from headgate.metrics.measures.targets import TargetStatus
 from headgate.model import Query, QueryClass, unknown
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.cost_views import cost_view
+from headgate.spark.machine.counts import Counted
 from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState, Transition
+from headgate.spark.machine.plan_views import plan_view
 from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.recent_results import Committed
 from headgate.spark.machine.runs import Runs
@@ -69,6 +71,8 @@ class Overview:
     newest: tuple[Transition, ...]  # the newest state transitions
     cancelled_runs: int = 0  # runs that gave way to something more important
     cancelled_share: float = 0.0  # of the time of all runs
+    fuse: str = "class"  # which queries share jobs
+    counted: tuple[Counted, ...] = ()  # what was done since the start, by namespace and class
 
 
 @dataclass(slots=True)
@@ -98,6 +102,7 @@ class Views:
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.Describe: self._describe,
             m.DescribeAll: self._describe_all,
+            m.DescribePlan: self._describe_plan,
             m.DescribeCosts: lambda command: self._context.reply(command.ticket, cost_view(self._scheduling.scheduler)),
             m.Drain: lambda command: self._waiting.for_drain.append(command.ticket),
             m.IsDrained: lambda command: self._context.reply(command.ticket, self.drained),
@@ -150,6 +155,10 @@ class Views:
     def _describe(self, command: m.Describe) -> None:
         self._context.reply(command.ticket, self._view(self._context.life(command.name)))
 
+    def _describe_plan(self, command: m.DescribePlan) -> None:
+        life = self._context.life(command.name)
+        self._context.reply(command.ticket, plan_view(self._scheduling.scheduler, life))
+
     def _describe_all(self, command: m.DescribeAll) -> None:
         self._context.reply(command.ticket, self.overview())
 
@@ -174,6 +183,8 @@ class Views:
             newest=tuple(self._context.newest),
             cancelled_runs=self._runs.cancelled_runs,
             cancelled_share=self._runs.cancelled_seconds / (self._runs.run_seconds or 1.0),
+            fuse=scheduler.fuse.value,
+            counted=self._context.counters.now(),
         )
 
     def _view(self, life: Life) -> QueryView:

@@ -21,7 +21,7 @@ from headgate.spark.store.log.stream_log import StreamLog
 
 def droppable(queries: Iterable[RunningQuery], logs: Logs) -> dict[str, int]:
     """The first offset of each stream that these queries need; empty if no log has anything to drop."""
-    return streams_needed_from(queries, logs) if any(log.droppable for log in logs.values()) else {}
+    return streams_needed_from(queries, logs) if any(log.droppable for log in list(logs.values())) else {}
 
 
 def drop_fragment_rows(queries: Iterable[RunningQuery], logs: Logs) -> None:

@@ -39,11 +39,10 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError
 from headgate.spark.sinks.registry import is_file
-from headgate.spark.sinks.result_files import ResultFile, joined, listed, load, stored_schema, unchanged
+from headgate.spark.sinks.result_files import ResultFile, joined, listed, load, rows_in, stored_schema, unchanged
 from headgate.spark.store.atomic_files import safe_name
 from headgate.spark.store.commits.records import Commit, CommittedState, Output, decode, decode_state
 from headgate.spark.store.frame_file import read_frames
@@ -200,9 +199,4 @@ def _table(portion: Portion, schema: pa.Schema | None) -> pa.Table:
 
 
 def _rows(portion: Portion) -> int:
-    if isinstance(portion, Output):
-        return portion.rows
-    if ".parquet" in portion.name:
-        return int(pq.read_metadata(portion).num_rows)
-    with open(portion, "rb") as file:
-        return sum(chunk.count(b"\n") for chunk in iter(partial(file.read, 1 << 20), b""))
+    return portion.rows if isinstance(portion, Output) else rows_in(portion)

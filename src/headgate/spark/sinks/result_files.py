@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -135,6 +136,14 @@ def stored_schema(folder: Path) -> pa.Schema | None:
     """The columns of a folder's results; None before the first result."""
     path = folder / SCHEMA
     return pa.ipc.read_schema(pa.py_buffer(path.read_bytes())) if path.exists() else None
+
+
+def rows_in(path: Path) -> int:
+    """How many rows a file has."""
+    if ".parquet" in path.name:
+        return int(pq.read_metadata(path).num_rows)
+    with open(path, "rb") as file:
+        return sum(chunk.count(b"\n") for chunk in iter(partial(file.read, 1 << 20), b""))
 
 
 def load(path: Path, schema: pa.Schema | None) -> pa.Table:

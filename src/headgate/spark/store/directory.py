@@ -10,6 +10,7 @@
     results/QUERY/      files with the results of a query (see `sinks.result_files`)
     checkpoints/NAME/   Spark's checkpoint of a stream that is fed by Structured Streaming
     journal/            how the states of queries have changed (see `journal`)
+    access/             tokens and tenants' limits, if the directory is served (see `headgate.server.access`)
     history/            decisions and runs of the last ten minutes (see `headgate.history.ring`)
     costs.json          the measured costs of queries, for people to read
     spark.log           the log of Spark, if the engine has started it; spark.log.1 has the lines before
@@ -43,7 +44,7 @@ from headgate.spark.store.atomic_files import (
 from headgate.spark.store.former_formats import write_catalog
 from headgate.spark.store.kill_points import at
 
-VERSION_FILE, LOCK = "headgate.json", "lock"
+VERSION_FILE, LOCK, ACCESS = "headgate.json", "lock", "access"
 VERSION = 3
 FORMER = (1, 2)  # versions that can be read too; opening such a directory writes its catalog and the new version
 # Older directories have no folders `journal` and `history`: they are created when they are written.
@@ -57,8 +58,8 @@ FOLDERS = (
     "journal",
     "history",
 )
-# May be there before the version is written, as Spark starts first, or if writing it was interrupted.
-FILES = (LOCK, "spark.log", "spark.log.1", VERSION_FILE + TEMPORARY)
+# May be there before the version is written: Spark starts first, tokens are added before, writing was interrupted.
+FILES = (LOCK, "spark.log", "spark.log.1", VERSION_FILE + TEMPORARY, ACCESS)
 
 
 class DataDirectory:
@@ -139,6 +140,22 @@ class DataDirectory:
         """The folder of a query's results."""
         return self.results / safe_name(query)
 
+    def remove_stream(self, name: str) -> None:
+        """Remove the log, dead letters and checkpoint of a stream, durably; what is not there is left out."""
+        at("stream.remove.before")
+        folder, letters, checkpoint = self.stream(name), self.letters(name), self.checkpoint(name)
+        with writing(folder):
+            for path in (letters, *sorted(letters.parent.glob(f"{letters.stem}.taken-*.jsonl"))):
+                disk.unlink(path, missing_ok=True)
+            at("stream.remove.some")
+            for path in (checkpoint, folder):
+                if path.is_dir():
+                    disk.rmtree(path)
+            for parent in {folder.parent, letters.parent, checkpoint.parent}:
+                if parent.is_dir():
+                    sync_folder(parent)
+        at("stream.remove.after")
+
     def check_commits(self) -> None:
         """Refuse a directory that has lost its commit log: an engine writes a commit before its first stream."""
         streams = self.path / "streams"
@@ -210,6 +227,17 @@ def check_directory(path: Path) -> None:
         _check_unused(path)
         if not os.access(path, os.W_OK | os.X_OK):
             raise _system_error(errno.EACCES)
+
+
+def check_ours(path: Path) -> None:
+    """Refuse a folder that is not a data directory and cannot become one; somebody may be using it."""
+    try:
+        if path.is_dir():
+            _version(path)
+        else:
+            _check_can_make(path)
+    except (OSError, ValueError) as error:
+        raise _cannot_make(path, error) from error
 
 
 def _check_can_make(path: Path) -> None:

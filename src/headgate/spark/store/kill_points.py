@@ -55,6 +55,12 @@ POINTS = (
     "letters.settle.after",
 )
 
+DROP = (  # reached only if a stream is dropped, so not in `POINTS` either
+    "stream.remove.before",  # the commit says that it is gone
+    "stream.remove.some",  # its dead letters are removed
+    "stream.remove.after",
+)
+
 # Reached only once in a directory that an earlier version has created, so not in `POINTS`, from which tests draw.
 TAKE_OVER = (
     "directory.take-over.before",

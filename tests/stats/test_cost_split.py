@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.spark.machine.cost_split import RESULT, split
+from headgate.stats.cost_split import RESULT, split
 
 counts = st.integers(0, 10**6)
 works = st.lists(st.tuples(counts, counts), min_size=1, max_size=6)

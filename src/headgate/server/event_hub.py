@@ -1,0 +1,213 @@
+"""Live events: the status once, then what changes in it, and the lines of the journal, for all who listen.
+
+The status is looked at every `EACH` seconds at most, and only while somebody listens. What has changed is encoded once
+for each tenant, and every listener sends the same bytes. Nothing is kept for a listener: the last messages are in a
+ring, and one who has fallen behind that gets the whole status again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from headgate import logs
+from headgate.model import HeadgateError
+from headgate.server.event_stream import event, json_event
+from headgate.server.hosting import EngineHost
+from headgate.server.merge_patch import difference
+from headgate.server.workspace.journal import JournalLines, entry_cursor, entry_json
+from headgate.server.workspace.names import Names
+from headgate.server.workspace.status import only_clocks, status_json
+from headgate.spark.session import Session
+from headgate.spark.store.journal import Entry
+
+EACH = 0.25  # seconds between two looks
+RING = 400  # messages that a listener may be behind
+RING_BYTES = 4 << 20
+MISSED = 1000  # lines of the journal that one who comes back gets at most
+HEARD = 10_000  # lines of the journal that wait for the next look
+_logger = logs.logger("server")
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something to send to all listeners of a tenant."""
+
+    number: int
+    data: bytes
+    line: str = ""  # the cursor of a line of the journal
+
+
+@dataclass(slots=True)
+class TenantFeed:
+    """What the listeners of one tenant get."""
+
+    names: Names
+    state: Json | None = None
+    listeners: int = 0
+    _encoded: bytes = b""
+    _number: int = 0
+    _ring: deque[Message] = field(default_factory=deque)
+    _bytes: int = 0
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def number(self) -> int:
+        """Of the newest message."""
+        return self._number
+
+    def whole(self) -> bytes:
+        """The event that has the status; it is encoded when somebody wants it, once."""
+        assert self.state is not None
+        self._encoded = self._encoded or json_event("state", self.state)
+        return self._encoded
+
+    def begin(self, state: Json) -> None:
+        self.state = state
+        self._wake()
+
+    def publish(self, state: Json, patch: bytes | None, lines: Iterable[Entry]) -> None:
+        """Take the present status, what has changed since the last one, and new lines of the journal."""
+        if patch is not None:
+            self.state, self._encoded = state, b""
+            self._add(patch)
+        for line in lines:
+            identity = entry_cursor(line, self.names)
+            self._add(json_event("journal", entry_json(line, self.names), identity), identity)
+        self._wake()
+
+    def since(self, number: int) -> list[Message] | None:
+        """The messages after one; None if some of them are gone."""
+        if self._ring and self._ring[0].number > number + 1:
+            return None
+        return [message for message in self._ring if message.number > number]
+
+    def news(self) -> asyncio.Event:
+        """Is set as soon as there is something new."""
+        return self._news
+
+    def _add(self, data: bytes, line: str = "") -> None:
+        self._number += 1
+        self._ring.append(Message(self._number, data, line))
+        self._bytes += len(data)
+        while len(self._ring) > 1 and (len(self._ring) > RING or self._bytes > RING_BYTES):
+            self._bytes -= len(self._ring.popleft().data)
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+class EventHub:
+    """Looks at the engine while somebody listens, and tells all who do. It lives in the event loop of the server."""
+
+    def __init__(self, host: EngineHost, each: float = EACH) -> None:
+        self._host, self._each = host, each
+        self._feeds: dict[str, TenantFeed] = {}
+        self._watching: asyncio.Task[None] | None = None
+        self._heard: deque[Entry] = deque(maxlen=HEARD)  # filled by the thread that writes the journal
+        self._session: Session | None = None
+
+    async def listen(self, names: Names, last_line: str | None = None) -> AsyncGenerator[bytes, None]:
+        """What one listener gets; `last_line` is the last line of the journal that it had before."""
+        feed = self._feeds.setdefault(names.tenant, TenantFeed(names))
+        feed.listeners += 1
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
+        try:
+            while feed.state is None:
+                await feed.news().wait()
+            number = feed.number
+            yield feed.whole()
+            missed = await run_in_threadpool(self._missed, names, last_line) if last_line else []
+            had = {entry_cursor(line, names) for line in missed}
+            for line in missed:
+                yield json_event("journal", entry_json(line, names), entry_cursor(line, names))
+            async for message in _messages(feed, number):
+                if message.line not in had:
+                    yield message.data
+        finally:
+            self._left(names.tenant, feed)
+
+    def _left(self, tenant: str, feed: TenantFeed) -> None:
+        feed.listeners -= 1
+        if not feed.listeners:
+            self._feeds.pop(tenant, None)
+        if not self._feeds and self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+
+    def _missed(self, names: Names, last_line: str) -> list[Entry]:
+        with suppress(HeadgateError):  # the engine starts, or the cursor is none: then there is nothing to add
+            return JournalLines(self._host.session().directory, names).since(last_line, MISSED)
+        return []
+
+    async def _watch(self) -> None:
+        """Look again and again, and tell what has changed."""
+        loop = asyncio.get_running_loop()
+        self._heard.clear()
+        while True:
+            began = loop.time()
+            try:
+                await self._look()
+            except Exception as error:  # the next look may succeed
+                _logger.error("events not told", error=f"{type(error).__name__}: {error}")
+            await asyncio.sleep(max(0.02, began + self._each - loop.time()))
+
+    async def _look(self) -> None:
+        feeds = list(self._feeds.values())
+        lines = [self._heard.popleft() for _ in range(len(self._heard))]
+        for feed, state, patch in await run_in_threadpool(self._changes, feeds):
+            if feed.state is None:
+                feed.begin(state)
+            own = [line for line in lines if feed.names.has(line.query)]
+            if patch is not None or own:
+                feed.publish(state, patch, own)
+
+    def _changes(self, feeds: list[TenantFeed]) -> list[tuple[TenantFeed, Json, bytes | None]]:
+        """For each tenant the present status and, if it has changed, the event that says so."""
+        engine, snapshot = self._host.look()
+        if snapshot is not None:
+            self._follow_journal()
+        states = [status_json(engine, snapshot, feed.names) for feed in feeds]
+        return [(feed, state, _patch(feed.state, state)) for feed, state in zip(feeds, states, strict=True)]
+
+    def _follow_journal(self) -> None:
+        session = self._host.session()
+        if session is not self._session:
+            self._session = session
+            session.engine.listen_to_journal(self._hear)
+
+    def _hear(self, line: Entry) -> None:
+        if self._feeds:
+            self._heard.append(line)
+
+
+async def _messages(feed: TenantFeed, number: int) -> AsyncGenerator[Message, None]:
+    """The messages after one, as they come; if some are gone by then, the whole status instead."""
+    while True:
+        news = feed.news()
+        messages = feed.since(number)
+        if messages is None:
+            messages = [Message(feed.number, feed.whole())]
+        for message in messages:
+            number = message.number
+            yield message
+        if not messages:
+            await news.wait()
+
+
+def _patch(before: Json | None, after: Json) -> bytes | None:
+    """The event that tells how the status has changed; None if nothing but time has passed."""
+    patch = {} if before is None else difference(before, after)
+    if only_clocks(patch):
+        return None
+    return event("changes", json.dumps(patch, separators=(",", ":"), ensure_ascii=False))

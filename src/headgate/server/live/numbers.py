@@ -1,0 +1,118 @@
+"""The numbers of queries, classes and streams as plain values, without nulls, so that merge patches can tell all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.metrics.measures import targets
+from headgate.metrics.measures.inversion import pairs
+from headgate.metrics.measures.response import Distribution
+from headgate.metrics.measures.targets import TargetState, TargetStatus
+from headgate.model import QueryClass
+from headgate.server.live.response_times import ResponseTimes, TimesCache, rounded, summed
+from headgate.spark.machine.recent_results import RECENT
+from headgate.spark.machine.views import QueryView
+from headgate.spark.status import LATE
+
+Json = dict[str, Any]
+ADDED = ("waiting", "runs", "tuples_in", "tuples_out", "dead_letters", "late", "skipped", "undelivered")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryNumbers:
+    """A query of a snapshot, with what is computed of it."""
+
+    view: QueryView
+    times: ResponseTimes
+    json: Json  # without its name, and without texts that could name something
+    target: TargetStatus | None
+
+
+def query_numbers(view: QueryView, cache: TimesCache, now: float, dead_letters: int) -> QueryNumbers:
+    """The numbers of one query."""
+    times = cache.of(view, now)
+    target = view.target
+    json: Json = {
+        "class": view.query.query_class,
+        "state": view.state,
+        "sink": view.query.sink or "parquet",
+        "priority": view.priority,
+        "waiting": view.waiting,
+        "oldest_wait": round(view.oldest_wait, 3),
+        "rate": round(view.rate, 3),
+        "runs": view.runs,
+        "tuples_in": view.tuples_in,
+        "tuples_out": view.tuples_out,
+        "dead_letters": dead_letters,
+        "late": view.late,
+        "skipped": view.skipped,
+        "undelivered": view.undelivered,
+        "is_late": _is_late(view, times),
+        "latency": times.latency,
+    }
+    if target is not None:
+        json["target"] = target_json(target, times.reached)
+    return QueryNumbers(view, times, json, target)
+
+
+def target_json(status: TargetStatus, reached: float | None) -> Json:
+    """How a query does by its target."""
+    found = status.reached if status.reached is not None else reached
+    json: Json = {
+        "target": str(status.target),
+        "seconds": status.target.seconds,
+        "percentile": status.target.percentile,
+        "state": status.state.value,
+        "overdue": status.overdue,
+    }
+    missed = max(0.0, found - status.target.seconds) if found and status.state is TargetState.MISSED else None
+    more = {"since": status.since, "share_met": status.share, "reached": found, "missed_by": missed}
+    return json | {name: round(value, 3) for name, value in more.items() if value is not None}
+
+
+def _is_late(view: QueryView, times: ResponseTimes) -> bool:
+    """Whether its target is missed, or a tuple has waited for longer than its graph or anybody's patience allows."""
+    if view.state != "running":
+        return False
+    graph = view.query.qos
+    if graph is not None:
+        worst = times.latency["last_10_s"].get("p99", 0.0)
+        return view.oldest_wait > graph.deadline or worst > graph.deadline
+    if view.target is not None:
+        return view.target.state is TargetState.MISSED
+    return view.oldest_wait > LATE
+
+
+def class_json(made: QueryClass, queries: Sequence[QueryNumbers]) -> Json:
+    """The numbers of a class: sums over some of its queries."""
+    lines = [query.json for query in queries]
+    json: Json = {
+        "priority": made.priority,
+        "queries": len(queries),
+        "oldest_wait": max((line["oldest_wait"] for line in lines), default=0.0),
+        "rate": round(sum(line["rate"] for line in lines), 3),
+        **{name: sum(line[name] for line in lines) for name in ADDED},
+        "latency": summed([query.times for query in queries]),
+    }
+    followed = [query.target for query in queries if query.target is not None]
+    if followed:
+        found = targets.summarise(followed)
+        share = {} if found.share is None else {"share": round(found.share, 3)}
+        json["targets"] = {"met": found.met, "missed": found.missed, **share}
+    return json
+
+
+def inversions(classes: Mapping[str, Json]) -> Json:
+    """How much later than its less important neighbour each class answers, by the medians of the last minute."""
+    times = {name: Distribution(p50=line["latency"]["last_minute"].get("p50")) for name, line in classes.items()}
+    found = pairs(times, {name: line["priority"] for name, line in classes.items()}, "p50")
+    return {pair.above: {"below": pair.below, "ratio": rounded(pair.ratio)} for pair in found if pair.ratio}
+
+
+def starved(classes: Mapping[str, Json]) -> list[str]:
+    """Classes of which no tuple was taken lately although some have waited for longer, while others had turns."""
+    if not any(line["rate"] for line in classes.values()):
+        return []
+    return [name for name, line in classes.items() if not line["rate"] and line["oldest_wait"] > RECENT]

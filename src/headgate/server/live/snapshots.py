@@ -1,0 +1,110 @@
+"""Snapshots of the engine, shared by all who ask: made at most some times a second, and anew after every command.
+
+Looking at the engine takes time of its owner thread, 40 µs for each query. So one snapshot serves the list of queries,
+the status, the events and the metrics; it is made when somebody asks, by whoever asks first, while others wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headgate.server.live.numbers import QueryNumbers, query_numbers
+from headgate.server.live.response_times import TimesCache
+from headgate.spark.machine.views import Overview
+from headgate.spark.session import Session
+from headgate.spark.status import letters_by_query
+
+YOUNG = 0.2  # seconds for which a snapshot serves
+SHARE = 0.1  # of the time that may go into making snapshots: one that takes long serves for longer
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The engine at one moment."""
+
+    number: int
+    at: float  # seconds since 1970
+    seconds: float  # since the engine started
+    jobs: int
+    overview: Overview
+    queries: Mapping[str, QueryNumbers]  # by their whole names
+    streams: Mapping[str, Mapping[str, Any]]
+    made: dict[str, Any] = field(default_factory=dict)  # what was made of it for tenants, by tenant
+
+
+class Snapshots:
+    """Makes snapshots of one session, one at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._began = session.engine.now()
+        self._lock = threading.Lock()
+        self._cache = TimesCache()
+        self._newest: Snapshot | None = None
+        self._of = -1  # the change that the newest one has seen
+        self._until = 0.0  # for how long it serves
+        self._changes = 0
+        self._made = 0
+
+    def changed(self) -> None:
+        """Something was changed by a command: whoever asks from now on gets a snapshot that has it."""
+        self._changes += 1
+
+    def current(self) -> Snapshot:
+        """The newest snapshot, or a new one if that is too old. Called in any thread but that of the event loop."""
+        newest = self._newest
+        if newest is not None and self._serves():
+            return newest
+        with self._lock:
+            if self._newest is None or not self._serves():
+                self._make()
+            assert self._newest is not None
+            return self._newest
+
+    def _serves(self) -> bool:
+        return self._of == self._changes and time.monotonic() < self._until
+
+    def _make(self) -> None:
+        changes, began = self._changes, time.monotonic()
+        self._made += 1
+        newest = self._taken()
+        took = time.monotonic() - began
+        self._newest, self._of = newest, changes
+        self._until = began + took + max(YOUNG, took * (1 - SHARE) / SHARE)
+
+    def _taken(self) -> Snapshot:
+        engine = self._session.engine
+        overview, now = engine.overview(), engine.now()
+        letters = letters_by_query(engine)
+        queries = {
+            view.query.name: query_numbers(view, self._cache, now, letters[view.query.name])
+            for view in overview.queries
+        }
+        self._cache.keep(queries)
+        return Snapshot(
+            self._made,
+            now,
+            now - self._began,
+            engine.runner.jobs,
+            overview,
+            queries,
+            {name: self._stream(name, now) for name in sorted(engine.streams)},
+        )
+
+    def _stream(self, name: str, now: float) -> dict[str, Any]:
+        engine, sources = self._session.engine, self._session.sources.thread
+        log = engine.logs[name]
+        finished = log.finished_at is not None
+        told = {"error": sources.errors.get(name), "note": sources.notes.get(name)}
+        return {
+            "tuples": log.end - finished,
+            "kept_from": log.start,
+            "finished": finished,
+            "rate": round(log.rate(now), 3),
+            "dead_letters": engine.ingest.letters[name].count(),
+            **{field: text for field, text in told.items() if text},
+        }

@@ -1,0 +1,92 @@
+"""The status: what `GET /v1/status` answers and `GET /v1/events` begins with, for one tenant or for all.
+
+It has no nulls: what is unknown is left out, so that merge patches of it are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from headgate.server.hosting import EngineStatus
+from headgate.server.live.numbers import Json, class_json, inversions, starved
+from headgate.server.live.snapshots import Snapshot
+from headgate.server.problems import own_words
+from headgate.server.workspace.names import Names
+
+CLOCKS = ("at", "seconds")  # of no interest by themselves
+
+
+def engine_json(engine: EngineStatus, names: Names) -> Json:
+    """What the engine is doing; a tenant is not told the details."""
+    told = asdict(engine) | {"state": engine.state.value, "seconds": round(engine.seconds, 3)}
+    return told | {"detail": ""} if names.tenant else told
+
+
+def status_json(engine: EngineStatus, snapshot: Snapshot | None, names: Names) -> Json:
+    """How everything is doing; while the engine starts or has ended, only what the engine is doing."""
+    told = {"engine": engine_json(engine, names)}
+    return told if snapshot is None else told | engine_numbers(snapshot, names)
+
+
+def engine_numbers(snapshot: Snapshot, names: Names) -> Json:
+    """The numbers of a snapshot that a tenant may see, made once for all who ask."""
+    made: Json | None = snapshot.made.get(names.tenant)
+    if made is None:
+        made = snapshot.made[names.tenant] = _numbers(snapshot, names)
+    return made
+
+
+def _numbers(snapshot: Snapshot, names: Names) -> Json:
+    own = [query for name, query in snapshot.queries.items() if names.has(name)]
+    used = {query.view.query.query_class for query in own}
+    shown = [made for made in snapshot.overview.classes.values() if not names.tenant or made.name in used]
+    classes = {
+        made.name: class_json(made, [query for query in own if query.view.query.query_class == made.name])
+        for made in sorted(shown, key=lambda made: (-made.priority, made.name))
+    }
+    hungry = starved(classes)
+    return {
+        "at": round(snapshot.at, 3),
+        "seconds": round(snapshot.seconds, 3),
+        "policy": snapshot.overview.policy,
+        **({} if names.tenant else _shared(snapshot)),
+        "classes": classes,
+        "queries": {
+            names.short(query.view.query.name): query.json | _error(query.view.error, names)
+            for query in sorted(own, key=lambda query: query.view.query.name)
+        },
+        "streams": {
+            names.short(name): {field: _own(value, names) for field, value in numbers.items()}
+            for name, numbers in snapshot.streams.items()
+            if names.has(name)
+        },
+        "inversion": inversions(classes),
+        **({"starved": hungry} if hungry else {}),
+    }
+
+
+def _shared(snapshot: Snapshot) -> Json:
+    """What counts the work of all tenants together."""
+    overview = snapshot.overview
+    errors = {"policy_error": overview.policy_error, "spark_error": overview.spark_error}
+    return {
+        "runs": overview.runs,
+        "spark_jobs": snapshot.jobs,
+        "cancelled": {"runs": overview.cancelled_runs, "share_of_time": round(overview.cancelled_share, 4)},
+        "workers": list(overview.doing),
+        **{name: text for name, text in errors.items() if text},
+    }
+
+
+def _error(text: str, names: Names) -> Json:
+    return {"error": own_words(text, names.tenant)} if text else {}
+
+
+def _own(value: Any, names: Names) -> Any:
+    return own_words(value, names.tenant) if isinstance(value, str) else value
+
+
+def only_clocks(patch: Json) -> bool:
+    """Whether a patch of the status tells only that time has passed."""
+    return not patch.keys() - {"engine", *CLOCKS} and not patch.get("engine", {}).keys() - set(CLOCKS)
