@@ -43,6 +43,10 @@ class NotReadyError(HeadgateError):
     """The engine of the server is starting or stopping."""
 
 
+class NotFoundError(HeadgateError):
+    """There is nothing of that name, or not for whom asks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What to ask."""
@@ -261,7 +265,8 @@ def error_of(status: int, body: bytes) -> HeadgateError:
     >>> error_of(409, b'{"detail": "stream s exists already; choose another name", "hint": "choose another name"}')
     ConflictError('stream s exists already')
     """
-    kind = {409: ConflictError, 429: BusyError, 503: NotReadyError}.get(status, HeadgateError)
+    kinds = {404: NotFoundError, 409: ConflictError, 429: BusyError, 503: NotReadyError}
+    kind = kinds.get(status, HeadgateError)
     try:
         problem = json.loads(body)
         detail, where, hint = (str(problem.get(name) or "") for name in ("detail", "where", "hint"))

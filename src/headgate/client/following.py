@@ -9,7 +9,7 @@ from http.client import HTTPException, HTTPResponse
 from math import inf
 from socket import socket
 
-from headgate.client.connection import BrokenError, Connection, Query, Request
+from headgate.client.connection import BrokenError, Connection, NotFoundError, Query, Request
 
 SILENCE = 45.0  # seconds without a sign of life, which the server gives every 15
 LONGEST_LINE = 256 << 20  # bytes
@@ -51,7 +51,7 @@ def parse(lines: Iterable[bytes]) -> Iterator[Event | None]:
 class Following:
     """The events of an address from now on. It is connected when it is made; iterating gives events as they come.
 
-    It ends with the server's answer, or after `timeout` seconds without an event that counts.
+    It ends when the server says so, when what is followed is gone, or after `timeout` seconds without an event.
     """
 
     def __init__(self, connection: Connection, path: str, query: Query | None = None, timeout: float = inf) -> None:
@@ -77,15 +77,15 @@ class Following:
                         deadline = time.monotonic() + self._timeout
                 except BrokenError:
                     pass
-                if time.monotonic() >= deadline:
+                if time.monotonic() >= deadline or not self._reopen():
                     return
-                self._reopen()
         finally:
             self.close()
 
     def close(self) -> None:
         """Follow no more."""
-        self._stream[0].close()
+        for part in self._stream:
+            part.close()
 
     def _lines(self, deadline: float) -> Iterator[bytes]:
         """Lines until the connection breaks (`BrokenError`) or the deadline comes."""
@@ -103,9 +103,14 @@ class Following:
                 raise BrokenError("the server has ended the connection")
             yield text
 
-    def _reopen(self) -> None:
+    def _reopen(self) -> bool:
+        """Connect again; False if what was followed is not there any more."""
         self.close()
-        self._stream = self._connection.attempts(True, self._open)
+        try:
+            self._stream = self._connection.attempts(True, self._open)
+        except NotFoundError:
+            return False
+        return True
 
     def _open(self) -> tuple[HTTPResponse, socket]:
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}

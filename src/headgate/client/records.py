@@ -48,15 +48,32 @@ class Record(Mapping[str, Any]):
         return dict(self._fields)
 
 
+class Times(Record):
+    """Response times in seconds; None for what is not known yet."""
+
+    USUAL: ClassVar[Mapping[str, Any]] = {"count": 0, "mean": None, "p50": None, "p95": None, "p99": None}
+
+
 class StatusLine(Record):
     """How one query or class is doing; docs/python.md describes the fields."""
 
-    OTHER_NAMES: ClassVar[Mapping[str, str]] = {
-        "query_class": "class",
-        "recent": "recent_response_time",
-        "quality": "qos",
-    }
-    USUAL: ClassVar[Mapping[str, Any]] = {"error": "", "skipped": 0, "undelivered": 0, "sink": "", "target": None}
+    OTHER_NAMES: ClassVar[Mapping[str, str]] = {"query_class": "class"}
+    USUAL: ClassVar[Mapping[str, Any]] = {"error": "", "skipped": 0, "undelivered": 0, "sink": ""}
+
+    @property
+    def latency(self) -> dict[str, Times]:
+        """The response times of results of the last 10 s, minute and 10 minutes."""
+        return {name: Times(times) for name, times in self._fields.get("latency", {}).items()}
+
+    @property
+    def recent(self) -> Times:
+        """The response times of results of the last 10 s."""
+        return self.latency.get("last_10_s", Times({}))
+
+    @property
+    def response_time(self) -> Times:
+        """The response times of results of the last 10 minutes."""
+        return self.latency.get("last_10_minutes", Times({}))
 
     @property
     def target(self) -> Any:

@@ -136,7 +136,7 @@ def ls(
         Column("state", "state"),
         Column("tuples/s", rate("rate"), right=True),
         Column("waiting", count("waiting"), right=True),
-        Column("p95", span("recent_response_time", "p95"), right=True),
+        Column("p95", span("latency", "last_10_s", "p95"), right=True),
         Column("in", count("tuples_in"), right=True),
         Column("out", count("tuples_out"), right=True),
         Column("error", lambda item: str(item.get("error") or "")),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from headgate.model import ConflictError, HeadgateError, Query, relation
+from headgate.model import ConflictError, HeadgateError, Query, check_known, relation
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import QUERIES, check_same, definition
