@@ -9,7 +9,7 @@ import pytest
 from tests.client.scripted import answer, events, problem, scripted
 
 import headgate
-from headgate.client import Client
+from headgate.client import Client, client_on
 from headgate.client.address import Address
 from headgate.client.connection import Connection, Request
 from headgate.client.following import Following
@@ -19,7 +19,7 @@ PUSHED = {"accepted": 1, "rejected": 0}
 
 
 def client(url: str, patience: float = 20.0, token: str | None = None) -> Client:
-    return Client.of(Connection(Address(url, token), patience))
+    return client_on(Connection(Address(url, token), patience))
 
 
 def test_pushed_rows_are_sent_again_with_the_same_key_when_the_connection_breaks() -> None:

@@ -8,7 +8,7 @@ records.py      answers whose fields are attributes
 client.py       `Client`;  handle.py: `Handle`, one query
 """
 
-from headgate.client.client import Client
+from headgate.client.client import Client, client_on
 from headgate.client.handle import Handle
 
-__all__ = ["Client", "Handle"]
+__all__ = ["Client", "Handle", "client_on"]

@@ -21,11 +21,10 @@ from headgate.client.handle import Handle
 from headgate.client.records import Record, Status
 from headgate.client.rows import Body, bodies_of
 from headgate.model import BusyError, HeadgateError, Stream, check_name
-from headgate.model.values import located, text
+from headgate.model.values import UNCHANGED, located, text
 
 PATIENCE = "60 s"
 POLL, SLOWEST_POLL = 0.05, 0.5  # seconds between two looks
-UNCHANGED: Any = object()  # stands for an argument that was not given
 
 
 class Client:
@@ -60,13 +59,6 @@ class Client:
         for note in address.notes:
             warnings.warn(note, stacklevel=2)
         self.connection = Connection(address, arguments.span(patience, "patience"))
-
-    @classmethod
-    def of(cls, connection: Connection) -> Client:
-        """A client on a connection that is there already."""
-        client = cls.__new__(cls)
-        client.connection = connection
-        return client
 
     @property
     def url(self) -> str:
@@ -439,6 +431,13 @@ class Client:
                 f"the name of {article} {kind} must be text, found {type(name).__name__}", hint="quote it"
             )
         return check_name(name, f"the name of a {kind}")
+
+
+def client_on(connection: Connection) -> Client:
+    """A client on a connection that is there already."""
+    client = Client.__new__(Client)
+    client.connection = connection
+    return client
 
 
 def new_query(name: str, sql: str, **settings: Any) -> dict[str, Any]:

@@ -30,8 +30,8 @@ class Handle:
 
     >>> import headgate
     >>> hg = headgate.Client("http://127.0.0.1:8440")
-    >>> hg.stream("readings", "machine string, temp double")
-    >>> hot = hg.query("hot", "SELECT machine, temp FROM readings WHERE temp > 90")
+    >>> hg.stream("sensors", "machine string, temp double")
+    >>> warm = hg.query("warm", "SELECT machine, temp FROM sensors WHERE temp > 90")
     """
 
     def __init__(self, connection: Connection, described: dict[str, Any]) -> None:
@@ -50,8 +50,8 @@ class Handle:
     def name(self) -> str:
         """The query's name.
 
-        >>> hot.name
-        'hot'
+        >>> warm.name
+        'warm'
         """
         return self._name
 
@@ -59,7 +59,7 @@ class Handle:
     def schema(self) -> pa.Schema:
         """The columns of its results, as an Arrow schema.
 
-        >>> hot.schema.names
+        >>> warm.schema.names
         ['machine', 'temp']
         """
         if self._schema is None:
@@ -70,7 +70,7 @@ class Handle:
     def status(self) -> StatusLine:
         """How the query is doing now: its state, what waits for it, counts and response times.
 
-        >>> hot.status.state, hot.status.waiting, hot.status.error
+        >>> warm.status.state, warm.status.waiting, warm.status.error
         ('running', 0, '')
         """
         return StatusLine(self._connection.get(self._path()))
@@ -82,8 +82,8 @@ class Handle:
 
         If the connection breaks, it goes on after the last row that came.
 
-        >>> coming = hot.results(timeout="1 min")
-        >>> hg.append("readings", [{"machine": "oven", "temp": 97.5}, {"machine": "press", "temp": 61}])
+        >>> coming = warm.results(timeout="1 min")
+        >>> hg.append("sensors", [{"machine": "oven", "temp": 97.5}, {"machine": "press", "temp": 61}])
         2
         >>> next(coming).to_pylist()
         [{'machine': 'oven', 'temp': 97.5}]
@@ -97,7 +97,7 @@ class Handle:
     def read(self) -> pa.Table:
         """All committed results of a query that writes files, as an Arrow table.
 
-        >>> hot.read().to_pylist()
+        >>> warm.read().to_pylist()
         [{'machine': 'oven', 'temp': 97.5}]
         """
         return Results(self._connection, self.name).read()
@@ -107,7 +107,7 @@ class Handle:
 
         * `rows`: how many.
 
-        >>> hot.show()
+        >>> warm.show()
         machine  temp
         -------  ----
         oven     97.5
@@ -142,7 +142,7 @@ class Handle:
 
         `HeadgateError` if there are fewer when the time is over, or when no more will come.
 
-        >>> hot.wait(rows=1, timeout="1 min").num_rows
+        >>> warm.wait(rows=1, timeout="1 min").num_rows
         1
         """
         with located("rows"):
@@ -169,8 +169,8 @@ class Handle:
     def pause(self) -> None:
         """Take no more rows until `resume`. Rows that come meanwhile are kept in the stream, and wait.
 
-        >>> hot.pause()
-        >>> hot.status.state
+        >>> warm.pause()
+        >>> warm.status.state
         'paused'
         """
         self._connection.send("POST", self._path("pause"))
@@ -178,24 +178,24 @@ class Handle:
     def resume(self) -> None:
         """Go on where the query was paused, or suspended after a failure; or start one now that was to start later.
 
-        >>> hot.resume()
+        >>> warm.resume()
         """
         self._connection.send("POST", self._path("resume"))
 
     def move(self, query_class: str) -> None:
         """Put the query into another class.
 
-        >>> hg.create_class("critical", priority=60)
-        >>> hot.move("critical")
-        >>> hot.status.query_class
-        'critical'
+        >>> hg.create_class("urgent", priority=60)
+        >>> warm.move("urgent")
+        >>> warm.status.query_class
+        'urgent'
         """
         self._connection.send("POST", self._path("move"), {"class": query_class})
 
     def replace(self, sql: str) -> None:
         """Give the query other SQL with the same columns. It goes on at the same rows; windows begin there.
 
-        >>> hot.replace("SELECT machine, temp FROM readings WHERE temp > 60")
+        >>> warm.replace("SELECT machine, temp FROM sensors WHERE temp > 60")
         """
         with located("sql"):
             text(sql, "SELECT id FROM sensors WHERE temp > 90")
@@ -204,9 +204,9 @@ class Handle:
     def stop(self) -> None:
         """Remove the query for good. Its results stay, and its name can be used again.
 
-        >>> hot.stop()
-        >>> list(hg.queries)
-        []
+        >>> warm.stop()
+        >>> "warm" in hg.queries
+        False
         """
         self._connection.send("DELETE", self._path())
 

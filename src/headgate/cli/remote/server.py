@@ -60,13 +60,13 @@ def choose(server: str | None, profile: str | None) -> None:
 
 def client() -> Client:
     """The client of the server that was named."""
-    from headgate.client import Client
+    from headgate.client import client_on
     from headgate.client.connection import Connection
 
     address = _address(_chosen)
     for told in address.notes:
         note(f"note: {told}")
-    return Client.of(Connection(address, PATIENCE, tell=_Wait()))
+    return client_on(Connection(address, PATIENCE, tell=_Wait()))
 
 
 class _Wait:
