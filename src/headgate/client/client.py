@@ -405,7 +405,7 @@ class Client:
         """What other policies or settings would have made of the last minutes.
 
         * `policies`: which policies to try.
-        * `changes`: `fuse`, `priorities`, `workers`, `add`, `rate` and `last`, as docs/what-if.md has them.
+        * `changes`: `fuse`, `priorities`, `workers`, `added`, `rate`, `last` and `by`, as docs/what-if.md has them.
         """
         return Record(self.connection.send("POST", "/what-if", {"policies": list(policies), **changes}, creates=True))
 

@@ -95,12 +95,12 @@ class Connection:
     def __init__(
         self, address: Address, patience: float, *, answering: float = ANSWERING, tell: Tell | None = None
     ) -> None:
+        self._free: deque[tuple[HTTPConnection, float]] = deque()
         self.address, self.patience = address, patience
         self._answering = answering  # seconds that an answer may take
         self._tell = tell  # is told why there is a wait
         self._reached = False
         self._closed = False
-        self._free: deque[tuple[HTTPConnection, float]] = deque()
         self._tls = _tls(address)
 
     def close(self) -> None:
@@ -108,6 +108,9 @@ class Connection:
         self._closed = True
         while self._free:
             self._free.pop()[0].close()
+
+    def __del__(self) -> None:  # whoever had it may have forgotten to close it
+        self.close()
 
     @property
     def closed(self) -> bool:

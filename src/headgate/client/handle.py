@@ -216,10 +216,10 @@ class Handle:
         * `at`: seconds since the engine started, or text with a unit.
         * `last`: the newest one.
 
-        Returns an object with `sentence` and `text`.
+        Returns an object with `sentence`, `seconds`, `parts`, `causes` and `delays`.
         """
-        moment = None if at is None else arguments.span(at, "at")
-        which = {"at": moment} if moment is not None else {"last": True} if last else {"worst": True}
+        moment = None if at is None else f"{arguments.span(at, 'at'):.9g} s"
+        which = {"at": moment, "last": True if last else None}
         return Record(self._connection.get(self._path("why"), which))
 
     def _path(self, *parts: str) -> str:

@@ -10,39 +10,58 @@ from typing import Any
 from rich.text import Text
 
 from headgate.cli.console import note, show, show_json
-from headgate.cli.number_format import NOTHING, read_moment
-from headgate.cli.remote.output import Column, json_line, moment, show_list, table_of
+from headgate.cli.number_format import NOTHING, read_duration, read_moment
+from headgate.cli.remote.output import Column, count, json_line, moment, show_list, span, table_of
 from headgate.cli.remote.server import client
 from headgate.model import HeadgateError
 from headgate.model.errors import printable
 from headgate.model.number_text import duration
 
 MOST_LINES = 20
+MOST_RUNS = 12
+DELAYS = [
+    Column("waited", span("seconds"), right=True),
+    Column("behind", "unit"),
+    Column("class", "class"),
+    Column("tuples", count("tuples"), right=True),
+    Column("because", "cause"),
+]
 
 
 def why(query: str, at: str | None, last: bool, as_json: bool) -> None:
     """Say what a result of a query on the server waited for."""
     when = None if at is None else read_moment(at, "--at")
     with client() as server:
-        told = server[query].why(when, last=last)
-        if as_json:
-            show_json(told.to_json())
-        else:
-            show(Text(_lines(told.get("text") or told["sentence"])))
+        told = server[query].why(when, last=last).to_json()
+    show_json(told) if as_json else _show_explanation(told)
+
+
+def _show_explanation(told: Mapping[str, Any]) -> None:
+    """Where the time of a result went, what it waited behind, and all of it in a sentence."""
+    parts = {**told["parts"], "whole": told["seconds"]}
+    show(table_of([parts], [Column(name, span(name), right=True) for name in parts]))
+    delays = sorted(told["delays"], key=lambda delay: -delay["seconds"])
+    if delays:
+        show("", table_of(delays[:MOST_RUNS], DELAYS))
+    if len(delays) > MOST_RUNS:
+        rest = sum(delay["seconds"] for delay in delays[MOST_RUNS:])
+        show(Text(f"and {len(delays) - MOST_RUNS:,} other runs, {duration(rest)} in all"))
+    show("", Text(printable(f"{told['query']} {told['sentence']}")))
 
 
 def inversions(over: str | None, as_json: bool) -> None:
     """Say who delayed classes that answer later than less important ones, and what starving queries wait behind."""
+    if over is not None:
+        read_duration(over, "--over")
     with client() as server:
-        asked = {"over": over}
-        pairs = list(server.connection.items("/inversions", asked))
-        starving = list(server.connection.items("/starvation"))
+        told = server.connection.get("/inversions", {"over": over})
     if as_json:
-        show_json({"inversions": pairs, "starving": starving})
+        show_json(told)
         return
-    for one in [*pairs, *starving]:
-        show(Text(_lines(one.get("text") or one.get("sentence") or "")))
-    if not pairs and not starving:
+    for one in [*told["inversions"], *told["starving"]]:
+        about = f"{one['query']} " if "query" in one else ""
+        show(Text(printable(about + str(one.get("sentence", "")))))
+    if not told["inversions"] and not told["starving"]:
         note("no class answers later than a less important one, and no query starves")
 
 
@@ -85,12 +104,17 @@ class Changes:
             "fuse": self.fuse,
             "priorities": dict(self.priorities) or None,
             "workers": self.workers,
-            "add": [_added(path, self.add_class) for path in self.add] or None,
+            "added": self._added(),
             "rate": None if self.rate == 1.0 else self.rate,
-            "last": self.last,
+            "last": None if self.last is None else read_duration(self.last, "--last"),
             "by": self.by,
         }
         return {name: value for name, value in given.items() if value is not None}
+
+    def _added(self) -> dict[str, str] | None:
+        if len(self.add) > 1:
+            raise HeadgateError(f"a server takes one --add, found {len(self.add)}", hint="ask for one after the other")
+        return None if not self.add else _query_of_file(self.add[0], self.add_class)
 
 
 def what_if(policies: Sequence[str], changes: Changes, as_json: bool) -> None:
@@ -108,9 +132,19 @@ def what_if(policies: Sequence[str], changes: Changes, as_json: bool) -> None:
         _show_comparison(told)
 
 
-def _added(path: Path, query_class: str | None) -> dict[str, Any]:
-    given = {} if query_class is None else {"class": query_class}
-    return {"name": path.stem, "sql": path.read_text(encoding="utf-8"), **given}
+def _query_of_file(path: Path, query_class: str | None) -> dict[str, str]:
+    """A query that is not there; comments in its file may say its name and its class."""
+    from headgate.what_if.question import said_in
+
+    try:
+        sql = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise HeadgateError("this is not a file with SQL", where=str(path), hint="give a text file") from None
+    name, chosen = said_in(sql, "name:") or path.stem, query_class or said_in(sql, "class:")
+    if chosen is None:
+        hint = "write '-- class: critical' above the SQL, or say it with --add-class"
+        raise HeadgateError(f"the class of query '{name}' is not said", where=str(path), hint=hint)
+    return {"name": name, "sql": sql, "class": chosen}
 
 
 def _show_comparison(told: Mapping[str, Any]) -> None:
@@ -132,7 +166,3 @@ def _row(label: str, judged: Mapping[str, Any]) -> dict[str, str]:
     return {"policy": label} | {
         name: NOTHING if mean is None else duration(float(mean)) for name, mean in means.items()
     }
-
-
-def _lines(text: str) -> str:
-    return "\n".join(printable(line) for line in text.splitlines())

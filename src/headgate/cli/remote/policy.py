@@ -55,6 +55,6 @@ def change(text: Policy, fuse: Fuse = None, as_json: options.AsJson = False) -> 
 @app.command("ls", cls=ReadableCommand, epilog=examples("policy ls", "policy ls --json"))
 def ls(as_json: options.AsJson = False) -> None:
     """List the policies that the server has."""
-    columns = [Column("name", "name"), Column("rule", "rule"), Column("level", "level"), Column("source", "source")]
+    columns = [Column("name", "name"), Column("family", "family"), Column("rule", "rule"), Column("source", "source")]
     with client() as server:
         show_list(list(server.connection.items("/policies")), columns, as_json, "no policies")
