@@ -27,6 +27,13 @@ DELAYS = [
     Column("because", "cause"),
 ]
 
+LOSSES = [
+    Column("lost", span("seconds"), right=True),
+    Column("to", "whom"),
+    Column("runs", count("runs"), right=True),
+    Column("because", "cause"),
+]
+
 
 def why(query: str, at: str | None, last: bool, as_json: bool) -> None:
     """Say what a result of a query on the server waited for."""
@@ -58,11 +65,21 @@ def inversions(over: str | None, as_json: bool) -> None:
     if as_json:
         show_json(told)
         return
-    for one in [*told["inversions"], *told["starving"]]:
-        about = f"{one['query']} " if "query" in one else ""
-        show(Text(printable(about + str(one.get("sentence", "")))))
+    for pair in told["inversions"]:
+        show(Text(printable(_inversion(pair))))
+        show(table_of(pair["sum"]["to"][:MOST_RUNS], LOSSES), "")
+    for one in told["starving"]:
+        show(Text(printable(f"{one['query']} {one['sentence']}")))
     if not told["inversions"] and not told["starving"]:
         note("no class answers later than a less important one, and no query starves")
+
+
+def _inversion(pair: Mapping[str, Any]) -> str:
+    above, below = (duration(pair[f"response_{which}"]) for which in ("above", "below"))
+    return (
+        f"{pair['above']} answers after {above} on average, the less important {pair['below']} after {below}; "
+        f"its {pair['results']:,} results lost {duration(pair['sum']['seconds'])} to:"
+    )
 
 
 def journal(query: str | None, last: int | None, as_json: bool) -> None:
