@@ -97,7 +97,7 @@ def test_files_before_the_first_row_are_not_read(
         steps.deliver()
     assert rows(directory, 0, 100) == list(range(20))
     cut = Mock(side_effect=result_ranges._cut)
-    counted = Mock(side_effect=row_count)
+    counted = Mock(side_effect=rows_in)
     monkeypatch.setattr(result_ranges, "_cut", cut)
     monkeypatch.setattr(result_ranges, "rows_in", counted)
     assert rows(directory, 13, 5) == [13, 14, 15, 16, 17]
