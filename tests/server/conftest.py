@@ -80,11 +80,14 @@ class Serve:
         directory: Path | None = None,
         quotas: Quotas | None = None,
         resources: Resources = EVERYTHING,
+        hosts: list[EngineHost] | None = None,  # gets the host of the engine
         **settings: Any,
     ) -> AbstractContextManager[Http]:
         """A server that runs as long as its context."""
         place = directory or self.folders.mktemp("served") / "data"
         host = EngineHost(lambda tell: Session(spark=self.spark, directory=place, **settings))
+        if hosts is not None:
+            hosts.append(host)
         access, limits = access or OpenAccess(), limits or Limits()
         return serving(host, access, limits, quotas=quotas, resources=resources)
 

@@ -78,6 +78,15 @@ class Http:
         finally:
             connection.close()
 
+    def status(self, method: str, path: str) -> int:
+        """The status of an answer whose body may never end."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60.0)
+        try:
+            connection.request(method, path, headers=dict(self.headers))
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
     def get(self, path: str, **more: Any) -> Reply:
         return self("GET", path, **more)
 
