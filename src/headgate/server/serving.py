@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import uvicorn
 import uvloop
+from anyio import to_thread
 from fastapi import FastAPI
 
 from headgate.model import HeadgateError
@@ -19,6 +20,7 @@ from headgate.server.protocol import protocol
 from headgate.server.settings import TLS, Address, Limits
 
 BACKLOG = 1024
+THREADS = 200  # that answer requests
 CLOSING = 2  # seconds that requests under way get when the server ends
 
 
@@ -62,6 +64,8 @@ class Server:
             runner.run(self._run(ended))
 
     async def _run(self, ended: Callable[[], bool]) -> None:
+        # Commands wait for Spark in these threads: enough of them, so that questions find one that is free.
+        to_thread.current_default_thread_limiter().total_tokens = THREADS
         serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         while not (self._stopped or ended() or serving.done()):
             await asyncio.sleep(0.05)

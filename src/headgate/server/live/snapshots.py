@@ -92,12 +92,14 @@ class Snapshots:
             engine.runner.jobs,
             overview,
             queries,
-            {name: self._stream(name, now) for name in sorted(engine.streams)},
+            {name: numbers for name in sorted(engine.streams) if (numbers := self._stream(name, now)) is not None},
         )
 
-    def _stream(self, name: str, now: float) -> dict[str, Any]:
+    def _stream(self, name: str, now: float) -> dict[str, Any] | None:
         engine, sources = self._session.engine, self._session.sources.thread
-        log = engine.logs[name]
+        log, letters = engine.logs.get(name), engine.ingest.letters.get(name)
+        if log is None or letters is None:  # it was dropped just now
+            return None
         finished = log.finished_at is not None
         told = {"error": sources.errors.get(name), "note": sources.notes.get(name)}
         return {
@@ -105,6 +107,6 @@ class Snapshots:
             "kept_from": log.start,
             "finished": finished,
             "rate": round(log.rate(now), 3),
-            "dead_letters": engine.ingest.letters[name].count(),
+            "dead_letters": letters.count(),
             **{field: text for field, text in told.items() if text},
         }

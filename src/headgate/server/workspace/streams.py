@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -14,7 +14,7 @@ import pyarrow as pa
 from headgate.model import Stream, streams
 from headgate.server.hosting import EngineHost
 from headgate.server.live.snapshots import Snapshot
-from headgate.server.problems import own_words
+from headgate.server.problems import NotFoundError, own_words
 from headgate.server.workspace.names import Names
 from headgate.spark.session import Session
 from headgate.spark.store.json_lines import line
@@ -61,11 +61,13 @@ class Streams:
     def describe(self, name: str, snapshot: Snapshot) -> dict[str, Any]:
         """What was declared, and how the stream is doing."""
         whole = self.find(name)
-        numbers = snapshot.streams.get(whole, {})
+        numbers, log = snapshot.streams.get(whole), self.session.engine.logs.get(whole)
+        if numbers is None or log is None:  # it was dropped just now
+            raise NotFoundError(f"unknown stream '{name}'", hint="GET /v1/streams lists them")
         return {
             **self.definition(whole),
             **{field: value for field, value in numbers.items() if field not in ("error", "note")},
-            "bytes": _size(self.session.engine.logs[whole].folder),
+            "bytes": _size(log.folder),
             "slowest_reader": self._slowest(whole, snapshot),
             "source_error": self._told(numbers.get("error")),
             "source_note": self._told(numbers.get("note")),
@@ -110,7 +112,7 @@ class Streams:
 
     def sample(self, name: str, limit: int) -> str:
         """The newest rows, as a JSON document, with their offsets and arrivals."""
-        log = self.session.engine.logs[self.find(name)]
+        log = self.session.engine.ingest.log(self.find(name))
         rows = log.read(max(log.start, log.end - limit), log.end)
         return '{"rows":[' + ",".join(map(line, _shown(rows))) + "]}"
 
@@ -131,9 +133,8 @@ def _shown(rows: pa.Table) -> list[dict[str, Any]]:
 def _size(folder: Path) -> int:
     """Bytes of the files in a folder; one may go meanwhile."""
     total = 0
-    for path in folder.iterdir():
-        try:
-            total += path.stat().st_size
-        except FileNotFoundError:
-            continue
+    with suppress(FileNotFoundError):
+        for path in folder.iterdir():
+            with suppress(FileNotFoundError):
+                total += path.stat().st_size
     return total

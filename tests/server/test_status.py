@@ -1,0 +1,123 @@
+"""The status as tenants see it: their own queries, streams and sums, and nothing of anybody else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from headgate.model import Query, QueryClass, Select, Source
+from headgate.server.hosting import EngineState, EngineStatus
+from headgate.server.live.numbers import query_numbers
+from headgate.server.live.response_times import TimesCache
+from headgate.server.live.snapshots import Snapshot
+from headgate.server.merge_patch import applied, difference
+from headgate.server.workspace.names import Names
+from headgate.server.workspace.status import only_clocks, status_json
+from headgate.spark.machine.recent_results import Committed
+from headgate.spark.machine.views import Overview, QueryView
+
+READY = EngineStatus(EngineState.READY, "reads /secret/rival..data")
+
+
+def view(name: str, query_class: str, out: int, error: str = "") -> QueryView:
+    results = Committed(np.full(out, 995.0), np.full(out, 0.5))
+    return QueryView(
+        query=Query(name=name, query_class=query_class, plan=Select(inputs=(Source("s"),))),
+        columns=None,
+        priority=1.0,
+        state="running",
+        error=error,
+        waiting=out,
+        oldest_wait=1.0,
+        runs=1,
+        jobs=1,
+        tuples_in=out,
+        tuples_out=out,
+        rate=1.0,
+        late=0,
+        skipped=0,
+        undelivered=0,
+        recent=(results,) if out else (),
+        classes=(),
+    )
+
+
+def snapshot(*views: QueryView) -> Snapshot:
+    overview = Overview(
+        policy="express",
+        policy_error="rival..policy",
+        spark_error="",
+        runs=77,
+        jobs=77,
+        decided=77,
+        classes={"high": QueryClass("high", 10.0), "low": QueryClass("low", 1.0)},
+        queries=views,
+        doing=("rival..hot: 5 tuples", ""),
+        newest=(),
+    )
+    cache = TimesCache()
+    queries = {one.query.name: query_numbers(one, cache, 1000.0, 0) for one in views}
+    streams: dict[str, dict[str, Any]] = {
+        "acme..readings": {"tuples": 5, "note": "stream 'acme..readings' waits"},
+        "rival..readings": {"tuples": 9},
+    }
+    return Snapshot(1, 1000.0, 10.0, 77, overview, queries, streams)
+
+
+BOTH = snapshot(
+    view("acme..hot", "low", 3, "column of 'acme..readings' is gone"),
+    view("rival..hot", "low", 4),
+    view("b", "high", 5),
+)
+
+
+def test_a_tenant_sees_its_own_alone() -> None:
+    status = status_json(READY, BOTH, Names("acme"))
+    assert list(status["queries"]) == ["hot"]
+    assert status["queries"]["hot"]["error"] == "column of 'readings' is gone"
+    assert status["streams"] == {"readings": {"tuples": 5, "note": "stream 'readings' waits"}}
+    assert status["classes"].keys() == {"low"}
+    assert (status["classes"]["low"]["tuples_out"], status["classes"]["low"]["queries"]) == (3, 1)
+    assert status["classes"]["low"]["latency"]["last_10_s"]["count"] == 3
+    text = json.dumps(status)
+    assert "rival" not in text
+    assert ".." not in text
+    assert "77" not in text
+    assert "workers" not in status
+
+
+def test_without_a_tenant_everything_is_seen() -> None:
+    status = status_json(READY, BOTH, Names())
+    assert list(status["queries"]) == ["acme..hot", "b", "rival..hot"]
+    assert list(status["classes"]) == ["high", "low"]
+    assert (status["runs"], status["workers"][0]) == (77, "rival..hot: 5 tuples")
+    assert status["classes"]["low"]["tuples_out"] == 7
+
+
+def test_what_was_made_of_a_snapshot_is_made_once_for_each_tenant() -> None:
+    taken = snapshot(view("acme..hot", "low", 1))
+    first, second = (status_json(READY, taken, Names("acme")) for _ in range(2))
+    assert first["queries"] is second["queries"]
+    assert status_json(READY, taken, Names("rival"))["queries"] == {}
+
+
+def test_changes_of_one_tenant_are_none_for_another() -> None:
+    before, after = (
+        snapshot(view("acme..hot", "low", 3)),
+        snapshot(view("acme..hot", "low", 3), view("rival..x", "low", 9)),
+    )
+    for names, changed in ((Names("acme"), False), (Names("rival"), True), (Names(), True)):
+        old, new = status_json(READY, before, names), status_json(READY, after, names)
+        patch = difference(old, new)
+        assert applied(patch, old) == new
+        assert only_clocks(patch) is not changed
+
+
+def test_an_engine_that_starts_has_a_status() -> None:
+    starting = EngineStatus(EngineState.STARTING, "starts Spark", 1.5)
+    assert status_json(starting, None, Names()) == {
+        "engine": {"state": "starting", "detail": "starts Spark", "seconds": 1.5}
+    }
+    assert status_json(starting, None, Names("acme"))["engine"]["detail"] == ""
