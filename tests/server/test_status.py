@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from headgate.model import Query, QueryClass, Select, Source
 from headgate.server.hosting import EngineState, EngineStatus
 from headgate.server.live.numbers import query_numbers
 from headgate.server.live.response_times import TimesCache
-from headgate.server.live.snapshots import Snapshot
+from headgate.server.live.snapshots import STALE, YOUNG, Snapshot, Snapshots
 from headgate.server.merge_patch import applied, difference
 from headgate.server.workspace.names import Names
 from headgate.server.workspace.status import only_clocks, status_json
@@ -121,3 +124,47 @@ def test_an_engine_that_starts_has_a_status() -> None:
         "engine": {"state": "starting", "detail": "starts Spark", "seconds": 1.5}
     }
     assert status_json(starting, None, Names("acme"))["engine"]["detail"] == ""
+
+
+class Engine:
+    """An engine that counts how often it is looked at."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.streams: dict[str, object] = {}
+        self.ingest = SimpleNamespace(letters={})
+        self.runner = SimpleNamespace(jobs=0)
+
+    def now(self) -> float:
+        return 1000.0
+
+    def overview(self) -> Overview:
+        self.looks += 1
+        return BOTH.overview
+
+
+def test_a_snapshot_serves_many_and_is_made_anew_after_a_command() -> None:
+    engine = Engine()
+    snapshots = Snapshots(SimpleNamespace(engine=engine))  # type: ignore[arg-type]
+    first = snapshots.current()
+    assert first is snapshots.current()
+    snapshots.changed()
+    second = snapshots.current()
+    assert (second is first, engine.looks) == (False, 2)
+    assert second.page("list", lambda: b"made") == second.page("list", lambda: b"again") == b"made"
+
+
+def test_a_snapshot_is_given_out_while_the_next_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, clock = Engine(), [0.0]
+    monkeypatch.setattr("headgate.server.live.snapshots.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    snapshots = Snapshots(SimpleNamespace(engine=engine))  # type: ignore[arg-type]
+    first = snapshots.current()
+    clock[0] = YOUNG + 0.1
+    assert snapshots.current() is first
+    for thread in threading.enumerate():
+        if thread.name == "headgate-snapshot":
+            thread.join()
+    assert (snapshots.current() is first, engine.looks) == (False, 2)
+    clock[0] += YOUNG + STALE + 0.1
+    snapshots.current()
+    assert engine.looks == 3

@@ -1,24 +1,28 @@
 """Snapshots of the engine, shared by all who ask: made at most some times a second, and anew after every command.
 
 Looking at the engine takes time of its owner thread, 40 µs for each query. So one snapshot serves the list of queries,
-the status, the events and the metrics; it is made when somebody asks, by whoever asks first, while others wait for it.
+the status, the events and the metrics. It is made when somebody asks. Who asks a little later than it serves gets it
+all the same, and the next one is made meanwhile; who asks after a command, or after a long time, waits for a new one.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headgate.model import HeadgateError
 from headgate.server.live.numbers import QueryNumbers, query_numbers
 from headgate.server.live.response_times import TimesCache
 from headgate.spark.machine.views import Overview
 from headgate.spark.session import Session
 from headgate.spark.status import letters_by_query
 
+PAGES = 20  # answers that are kept of one snapshot
 YOUNG = 0.2  # seconds for which a snapshot serves
+STALE = 1.0  # seconds after that for which it is given out while the next one is made
 SHARE = 0.1  # of the time that may go into making snapshots: one that takes long serves for longer
 
 
@@ -34,6 +38,16 @@ class Snapshot:
     queries: Mapping[str, QueryNumbers]  # by their whole names
     streams: Mapping[str, Mapping[str, Any]]
     made: dict[str, Any] = field(default_factory=dict)  # what was made of it for tenants, by tenant
+    pages: dict[Any, bytes] = field(default_factory=dict)  # answers that were made of it, by what was asked
+
+    def page(self, asked: Any, make: Callable[[], bytes]) -> bytes:
+        """An answer that is made of this snapshot alone: once for all who ask the same."""
+        found = self.pages.get(asked)
+        if found is None:
+            found = make()
+            if len(self.pages) < PAGES:
+                self.pages[asked] = found
+        return found
 
 
 class Snapshots:
@@ -57,7 +71,9 @@ class Snapshots:
     def current(self) -> Snapshot:
         """The newest snapshot, or a new one if that is too old. Called in any thread but that of the event loop."""
         newest = self._newest
-        if newest is not None and self._serves():
+        if newest is not None and self._serves(STALE):
+            if not self._serves():
+                self._make_meanwhile()
             return newest
         with self._lock:
             if self._newest is None or not self._serves():
@@ -65,8 +81,22 @@ class Snapshots:
             assert self._newest is not None
             return self._newest
 
-    def _serves(self) -> bool:
-        return self._of == self._changes and time.monotonic() < self._until
+    def _serves(self, longer: float = 0.0) -> bool:
+        return self._of == self._changes and time.monotonic() < self._until + longer
+
+    def _make_meanwhile(self) -> None:
+        """Make the next one in a thread of its own, unless one is being made."""
+        if self._lock.acquire(blocking=False):
+            threading.Thread(target=self._make_and_release, name="headgate-snapshot", daemon=True).start()
+
+    def _make_and_release(self) -> None:
+        try:
+            if not self._serves():
+                self._make()
+        except HeadgateError:  # the engine is being closed
+            return
+        finally:
+            self._lock.release()
 
     def _make(self) -> None:
         changes, began = self._changes, time.monotonic()

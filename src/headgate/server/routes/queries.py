@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 from fastapi import Query, Response
@@ -12,7 +11,6 @@ from pydantic import Field
 
 from headgate.server.access.roles import Role, allow, creates
 from headgate.server.etags import etag
-from headgate.server.paging import listed
 from headgate.server.routes.common import (
     TAGGED,
     Answer,
@@ -159,9 +157,8 @@ def all_queries(
     limit: Limit = 100,
 ) -> Response:
     """Queries with their numbers: filtered, sorted, page by page."""
-    page = asked.queries.page(Wanted(query_class, state, q, sort), cursor, limit)
-    body = json.dumps(listed(page, asked.queries.line), separators=(",", ":"), ensure_ascii=False)
-    return Response(body.encode("utf-8", "backslashreplace"), media_type="application/json")
+    body = asked.queries.listed(Wanted(query_class, state, q, sort), cursor, limit)
+    return Response(body, media_type="application/json")
 
 
 @routes.get("/queries/{name}", openapi_extra=allow(Role.VIEW), response_model=QueryAnswer, responses=TAGGED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from headgate.model import streams, unknown
 from headgate.plan.tree import render
 from headgate.server.hosting import EngineHost
 from headgate.server.live.numbers import QueryNumbers
-from headgate.server.paging import Order, Page, Value
+from headgate.server.live.snapshots import Snapshot
+from headgate.server.paging import Order, Page, Value, listed
 from headgate.server.problems import own_words
 from headgate.server.workspace.classes import Classes
 from headgate.server.workspace.details import where_its_time_goes
@@ -124,8 +126,19 @@ class Queries:
 
     # -- lists -------------------------------------------------------------------------------------------------
 
-    def page(self, wanted: Wanted, after: str | None, limit: int) -> Page[QueryNumbers]:
-        """The queries that somebody wants to see, with their numbers."""
+    def listed(self, wanted: Wanted, after: str | None, limit: int) -> bytes:
+        """The queries that somebody wants to see, with their numbers, as JSON."""
+        snapshot = self.host.snapshot()
+
+        def encoded() -> bytes:
+            page = listed(self.page(snapshot, wanted, after, limit), self.line)
+            text = json.dumps(page, separators=(",", ":"), ensure_ascii=False)
+            return text.encode("utf-8", "backslashreplace")
+
+        return snapshot.page((self.names.tenant, wanted, after, limit), encoded)
+
+    def page(self, snapshot: Snapshot, wanted: Wanted, after: str | None, limit: int) -> Page[QueryNumbers]:
+        """A page of the queries in a snapshot."""
         field = wanted.sort.removeprefix("-")
         if field not in SORTS:
             raise unknown("order", field, SORTS)
@@ -137,7 +150,7 @@ class Queries:
         order = Order(f"queries by {wanted.sort}", name, value, descending=wanted.sort.startswith("-"))
         found = [
             numbers
-            for name, numbers in self.host.snapshot().queries.items()
+            for name, numbers in snapshot.queries.items()
             if self.names.has(name) and wanted(numbers, self.names.short(name))
         ]
         return order.page(found, after, limit)
