@@ -116,7 +116,7 @@ def what_if(question: Question, asked: Asked) -> dict[str, Any]:
         check_registered(policy)
     if question.fuse is not None:
         arguments.fusion(question.fuse)
-    return asked.deciding.replays.ask(asked.session.directory, question.model_dump(by_alias=True))
+    return asked.deciding.replays.ask(asked.session, question.model_dump(by_alias=True))
 
 
 @routes.get(
