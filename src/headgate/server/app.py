@@ -17,7 +17,20 @@ from headgate.server.hosting import EngineHost
 from headgate.server.idempotency import KeptAnswers
 from headgate.server.replays import Replays
 from headgate.server.requests import CountRequests, Requests
-from headgate.server.routes import classes, events, health, insight, login, metrics, policy, queries, streams, tables
+from headgate.server.results_feed import ResultsHub
+from headgate.server.routes import (
+    classes,
+    events,
+    health,
+    insight,
+    login,
+    metrics,
+    policy,
+    queries,
+    results,
+    streams,
+    tables,
+)
 from headgate.server.routes.common import router
 from headgate.server.workspace import Workspace
 from headgate.server.workspace.quotas import Quotas
@@ -28,6 +41,7 @@ ROUTERS = (
     streams.routes,
     tables.routes,
     queries.routes,
+    results.routes,
     classes.routes,
     events.routes,
     policy.routes,
@@ -55,7 +69,7 @@ def create_app(
     shared = quotas or Quotas(lambda tenant: TenantLimits(classes=(ALL_CLASSES,)))
     app.state.host, app.state.access = host, access
     app.state.ending, app.state.events = Ending(), EventHub(host)
-    app.state.answers = KeptAnswers()
+    app.state.answers, app.state.results = KeptAnswers(), ResultsHub()
     histories, replays = Histories(), Replays()
     app.state.workspace = lambda principal: Workspace(host, principal, shared, resources, histories, replays)
     app.state.requests = Requests()

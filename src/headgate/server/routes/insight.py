@@ -121,6 +121,7 @@ def what_if(question: Question, asked: Asked) -> dict[str, Any]:
 
 @routes.get(
     "/trace",
+    status_code=200,
     openapi_extra=allow(Role.VIEW, tenants=False),
     response_class=StreamingResponse,
     responses={200: {"content": {TRACE: {"schema": {"type": "string"}}}, "description": "Lines of JSON"}},
