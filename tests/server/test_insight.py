@@ -94,6 +94,8 @@ def test_why_decisions_and_inversions_answer(filled: Http) -> None:
     worst = filled.get("/v1/queries/high/why").json
     assert worst["query"] == "high"
     assert sum(worst["parts"].values()) == pytest.approx(worst["seconds"])
+    assert worst["means"]["results"] == 5 * (ROUNDS - 1)
+    assert sum(worst["means"]["parts"].values()) == pytest.approx(worst["means"]["seconds"])
     assert filled.get("/v1/queries/high/why?last=true").json["sentence"]
     assert filled.get("/v1/queries/high/why?at=1e9%20s").status == 422
     assert filled.get("/v1/queries/nothing/why").status == 404

@@ -31,6 +31,12 @@ class WhyAnswer(Answer):
     delays: list[dict[str, Any]]
 
 
+class WhyOfQuery(WhyAnswer):
+    """The same, and where the time of all its results of the last ten minutes went."""
+
+    means: dict[str, Any]
+
+
 class InversionsAnswer(Answer):
     """Classes that answer later than less important ones, and queries that starve."""
 
@@ -82,7 +88,7 @@ class WhatIfAnswer(Answer):
     ranking: list[str]
 
 
-@routes.get("/queries/{name}/why", openapi_extra=allow(Role.VIEW), response_model=WhyAnswer)
+@routes.get("/queries/{name}/why", openapi_extra=allow(Role.VIEW), response_model=WhyOfQuery)
 def why(name: str, asked: Asked, at: Time = None, worst: bool = False, last: bool = False) -> dict[str, Any]:
     """What a result of a query waited for: the slowest (`worst`, the default), the newest, or one `at` a time.
 
