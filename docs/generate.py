@@ -32,6 +32,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+from headgate import client
 from headgate.cli.main import app
 from headgate.model import Level
 from headgate.plan.sql import bounds, functions
@@ -335,6 +336,8 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 PARTS: dict[str, Callable[[], str]] = {
     "session": lambda: f"\n`headgate.Session{_signature(Session)}`\n{_class(Session, 'hg')}",
     "handle": lambda: _class(Handle, "hot"),
+    "client": lambda: f"\n`headgate.Client{_signature(client.Client)}`\n{_class(client.Client, 'hg')}",
+    "client-handle": lambda: _class(client.Handle, "warm"),
     "status": lambda: _fields(Status),
     "status-line": lambda: _fields(StatusLine),
     "policies": _policies,

@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headgate.client import Client
     from headgate.model.errors import BusyError, ConflictError, HeadgateError
     from headgate.spark.session import Session
 
-__all__ = ["BusyError", "ConflictError", "HeadgateError", "Session", "__version__"]
+__all__ = ["BusyError", "Client", "ConflictError", "HeadgateError", "Session", "__version__"]
 __version__ = "0.1.0"
 
 
@@ -21,6 +22,10 @@ def __getattr__(name: str) -> Any:
         from headgate.spark.session import Session
 
         return Session
+    if name == "Client":
+        from headgate.client import Client
+
+        return Client
     if name in ("HeadgateError", "ConflictError", "BusyError"):
         from headgate.model import errors
 

@@ -25,6 +25,14 @@ Source = Annotated[
         metavar="DIR|TRACE",
     ),
 ]
+OptionalSource = Annotated[
+    Path | None,
+    typer.Argument(
+        help="The directory of a run, also while it runs, or a trace that --record wrote.",
+        show_default=False,
+        metavar="DIR|TRACE",
+    ),
+]
 FilePolicies = Annotated[
     list[str] | None,
     typer.Option(

@@ -12,6 +12,8 @@ from rich.text import Text
 
 from headgate.cli import options
 from headgate.cli.console import examples, note, show
+from headgate.cli.remote import insight
+from headgate.cli.remote.server import ask_server
 from headgate.cli.tables import plain_table
 from headgate.model import HeadgateError, unknown
 from headgate.model.errors import printable
@@ -27,10 +29,13 @@ Last = Annotated[int | None, typer.Option("--last", help="How many, the newest o
 AsLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per change, and nothing else, to stdout.")]
 
 
-def journal(directory: options.Directory, query: OfQuery = None, last: Last = None, as_json: AsLines = False) -> None:
+def journal(
+    directory: options.OptionalDirectory = None, query: OfQuery = None, last: Last = None, as_json: AsLines = False
+) -> None:
     """List the changes of queries' states: when, from which state to which, and why; also while the engine runs.
 
-    It also says when a query's target is missed, and when it is met again.
+    It also says when a query's target is missed, and when it is met again. Without a directory, the server that
+    --server or HEADGATE_SERVER names is asked.
 
     The newest 20 as a table, the newest of all last, or all of them as JSON lines; --last says otherwise. The journal
     is kept within bounds: the oldest changes are gone after some ten thousand.
@@ -39,6 +44,10 @@ def journal(directory: options.Directory, query: OfQuery = None, last: Last = No
 
     if last is not None and last < 0:
         raise HeadgateError(f"--last must be at least 0, found {last}", hint="leave it out, or write for example 100")
+    if ask_server(directory):
+        insight.journal(query, last, as_json)
+        return
+    assert directory is not None
     options.check_directory(directory)
     entries = read_journal(directory)
     if query is not None:

@@ -30,8 +30,12 @@ from headgate.cli import run as engine
 from headgate.cli.console import examples, note
 from headgate.cli.fresh import app as fresh
 from headgate.cli.help_texts import ReadableCommand, ReadableGroup
+from headgate.cli.remote import browser, classes, policy, queries, status, streams, tables
+from headgate.cli.remote.server import ProfileOption, ServerOption, choose
 from headgate.cli.signals import exit_code
 from headgate.model import HeadgateError
+
+SERVER = "Commands that ask a server"
 
 
 class CommandGroup(ReadableGroup):
@@ -67,6 +71,8 @@ app = typer.Typer(
         "why QUERY DIR --worst",
         "what-if DIR --policy fcfs --policy mbd",
         "fresh plan FILE --bandwidth 1000",
+        "serve --data DIR",
+        "--server http://127.0.0.1:8440 query ls",
     ),
 )
 app.command("simulate", cls=ReadableCommand, epilog=simulate.EXAMPLES)(simulate.simulate)
@@ -87,6 +93,13 @@ app.command("results", cls=ReadableCommand, epilog=results.EXAMPLES)(results.res
 app.command("dead", cls=ReadableCommand, epilog=dead_letters.EXAMPLES)(dead_letters.dead)
 app.command("journal", cls=ReadableCommand, epilog=journal.EXAMPLES)(journal.journal)
 app.add_typer(fresh.app, name="fresh")
+app.add_typer(streams.app, name="stream", rich_help_panel=SERVER)
+app.add_typer(queries.app, name="query", rich_help_panel=SERVER)
+app.add_typer(tables.app, name="table", rich_help_panel=SERVER)
+app.add_typer(classes.app, name="class", rich_help_panel=SERVER)
+app.add_typer(policy.app, name="policy", rich_help_panel=SERVER)
+app.command("status", cls=ReadableCommand, epilog=status.EXAMPLES, rich_help_panel=SERVER)(status.status)
+app.command("open", cls=ReadableCommand, epilog=browser.EXAMPLES, rich_help_panel=SERVER)(browser.open_server)
 
 
 def _print_version(asked: bool) -> None:
@@ -106,8 +119,11 @@ def front(
             "--verbose", "-v", count=True, show_default=False, help="Log what happens to stderr; -vv every detail."
         ),
     ] = 0,
+    server: ServerOption = None,
+    profile: ProfileOption = None,
 ) -> None:
     """Which continuous query runs next, and on how many tuples: simulate, compare, explain and run it."""
+    choose(server, profile)
     if verbose:
         logs.configure("info" if verbose == 1 else "debug")
     else:

@@ -84,6 +84,9 @@ Bin = Annotated[
 ]
 
 Directory = Annotated[Path, typer.Argument(help="The directory of a run.", show_default=False, metavar="DIR")]
+OptionalDirectory = Annotated[
+    Path | None, typer.Argument(help="The directory of a run.", show_default=False, metavar="DIR")
+]
 Rows = Annotated[int | None, typer.Option("--rows", help="How many, the newest ones.", show_default=False, metavar="N")]
 
 

@@ -10,9 +10,11 @@ import typer
 
 from headgate.cli import options
 from headgate.cli.console import examples, interrupted, note, show_json
-from headgate.cli.history_source import Source, read_source
+from headgate.cli.history_source import OptionalSource, read_source
 from headgate.cli.number_format import read_duration
 from headgate.cli.progress import Bar
+from headgate.cli.remote import insight
+from headgate.cli.remote.server import ask_server
 from headgate.cli.signals import raised
 from headgate.model import HeadgateError
 from headgate.plan.fusion import Fuse
@@ -28,6 +30,7 @@ EXAMPLES = examples(
     "what-if t.jsonl --policy hnr --priority critical=80 --by critical.p95 --plot what-if.png",
     'what-if out/plant --add new.sql --add-class normal --last "60 s" --json',
     "what-if out/plant --regret",
+    "--server http://127.0.0.1:8440 what-if --policy fcfs",
 )
 
 FuseOption = Annotated[
@@ -110,7 +113,7 @@ Last = Annotated[
 
 
 def what_if(
-    recorded: Source,
+    recorded: OptionalSource = None,
     policy: options.Policies = None,
     fuse: FuseOption = None,
     priority: Priority = None,
@@ -128,8 +131,16 @@ def what_if(
 ) -> None:
     """Replay what was recorded under other policies or settings, and say what would have come of it.
 
-    The recorded policy is replayed too: how far that is off, by class, is how far the rest can be believed.
+    The recorded policy is replayed too: how far that is off, by class, is how far the rest can be believed. Without a
+    directory or trace, the last minutes of the server that --server or HEADGATE_SERVER names.
     """
+    if ask_server(recorded, "DIR or TRACE"):
+        _check_numbers(workers, rate, jobs)
+        _refuse_local({"--seed": seed, "--jobs": jobs, "--plot": plot, "--regret": regret or None})
+        changes = insight.Changes(fuse, _priorities(priority or []), workers, add or [], add_class, rate, last, by)
+        insight.what_if(policy or [], changes, as_json)
+        return
+    assert recorded is not None
     from headgate.what_if.ask import Inquiry, Question, conclude
     from headgate.what_if.question import Changed, query_of_file
 
@@ -151,6 +162,13 @@ def what_if(
             raise typer.Exit(2)
     if not complete:
         raise interrupted(len([one for one in done if one is not None]), len(inquiry.policies))
+
+
+def _refuse_local(given: dict[str, object]) -> None:
+    """Refuse options that belong to a replay on this machine."""
+    for name, value in given.items():
+        if value is not None:
+            raise HeadgateError(f"{name} does not go to a server", hint="leave it out, or give a directory")
 
 
 def _check_numbers(workers: int | None, rate: float, jobs: int | None) -> None:

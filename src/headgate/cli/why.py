@@ -13,6 +13,8 @@ from headgate.cli.console import examples, show_json
 from headgate.cli.history_source import FilePolicies, load_given, read_source, read_trace
 from headgate.cli.number_format import read_duration, read_moment
 from headgate.cli.options import AsJson
+from headgate.cli.remote import insight
+from headgate.cli.remote.server import ask_server, is_named
 from headgate.model import HeadgateError, Why
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ EXAMPLES = examples(
     "why fire t.jsonl --last --json",
     'why out/plant --inversions --over "5 min"',
     "why t.jsonl --decision 250",
+    "--server http://127.0.0.1:8440 why fire",
 )
 
 At = Annotated[
@@ -55,11 +58,11 @@ Equal = Annotated[bool, typer.Option("--equal", help="With --inversions: equal r
 
 def why(
     query: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="A query; left out with --decision or --inversions.", show_default=False, metavar="[QUERY]"
         ),
-    ],
+    ] = None,
     source: Annotated[
         Path | None,
         typer.Argument(
@@ -80,7 +83,8 @@ def why(
 ) -> None:
     """Say what a result of a query waited for, run by run and in one sentence.
 
-    The directory of a run keeps its last ten minutes. With --inversions: which runs delayed a class that answers later
+    The directory of a run keeps its last ten minutes; without one, the server that --server or HEADGATE_SERVER names is
+    asked. With --inversions: which runs delayed a class that answers later
     than a less important one, and what starving queries wait behind. With --decision: the numbers of the unit that was
     chosen, and of the runner-up.
     """
@@ -91,12 +95,38 @@ def why(
     for name, said in {"--over": over is not None, "--equal": equal}.items():
         if said and not inversions:
             raise HeadgateError(f"{name} belongs to --inversions", hint="add --inversions, or leave it out")
+    if _ask_server(query, source, inversions, decision):
+        _of_server(query, at, last, inversions, over, as_json)
+        return
+    if query is None:
+        raise HeadgateError("QUERY and DIR are missing", hint="write headgate why QUERY DIR, or name a --server")
     if decision is not None:
         _decision(_only(query, source, f"--decision {decision}"), decision, policy or (), as_json)
     elif inversions:
         _inversions(_only(query, source, "--inversions"), over, equal, policy or (), as_json)
     else:
         _result(query, source, at, last, policy or (), as_json)
+
+
+def _ask_server(query: str | None, source: Path | None, inversions: bool, decision: int | None) -> bool:
+    """Whether to ask a server: one is named, and no directory or trace."""
+    if decision is not None:
+        if query is None:
+            raise HeadgateError("--decision needs a directory or a trace", hint="write headgate why DIR --decision N")
+        return False
+    given = query if inversions else source
+    return is_named() and ask_server(given, "DIR")
+
+
+def _of_server(
+    query: str | None, at: str | None, last: bool, inversions: bool, over: str | None, as_json: bool
+) -> None:
+    if inversions:
+        insight.inversions(over, as_json)
+    elif query is None:
+        raise HeadgateError("QUERY is missing", hint="write headgate why QUERY, or add --inversions")
+    else:
+        insight.why(query, at, last, as_json)
 
 
 def _only(path: str, other: Path | None, option: str) -> Path:

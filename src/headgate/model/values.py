@@ -9,8 +9,19 @@ import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite, isnan
+from typing import Any
 
 from headgate.model.errors import HeadgateError
+
+
+class _Unchanged:
+    """Stands for an argument that was not given, where None means something."""
+
+    def __repr__(self) -> str:
+        return "UNCHANGED"
+
+
+UNCHANGED: Any = _Unchanged()
 
 
 def as_text(value: object) -> str:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from headgate.display import first_rows, html_table, text_table
 from headgate.model import HeadgateError
 from headgate.model.values import located, whole
 from headgate.spark import arguments
-from headgate.spark.display import first_rows, html_table, text_table
 from headgate.spark.machine.views import QueryView
 from headgate.spark.session_gate import Gate, gated
 from headgate.spark.sinks.committed_results import read_committed

@@ -19,7 +19,7 @@ from headgate.logs import configure_from_environment
 from headgate.metrics.report.run_report import Report
 from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known, closed
 from headgate.model.names import namespace
-from headgate.model.values import located, text
+from headgate.model.values import UNCHANGED, located, text
 from headgate.policies.isolation_checks import check_isolation
 from headgate.policies.registry import create
 from headgate.policy_files import load_policies
@@ -44,7 +44,6 @@ __all__ = ["Handle", "Session"]
 
 DEFAULT_CLASS = "default"
 SPARK_LOG = "spark.log"
-UNCHANGED: Any = object()  # stands for an argument that was not given
 
 
 class Session:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from headgate.display import html_table
 from headgate.metrics.measures import inversion, qos, response, targets
 from headgate.metrics.measures.inversion import Pair
 from headgate.metrics.measures.latency import WINDOWS, Latency, latencies
@@ -18,7 +19,6 @@ from headgate.metrics.measures.targets import TargetState, TargetStatus, TargetS
 from headgate.metrics.records.run_records import ClassResults, Records
 from headgate.metrics.report.json_tree import plain
 from headgate.metrics.report.run_report import Report, measure
-from headgate.spark.display import html_table
 from headgate.spark.engine.engine import Engine
 from headgate.spark.machine.recent_results import RECENT, Committed, Floats
 from headgate.spark.machine.views import Overview, QueryView

@@ -105,10 +105,10 @@ def query_of_sql(sql: str, learned: Learned, name: str, query_class: str | None 
     """The query of a text with SQL; comments in it may say its name and its class."""
     classes = learned.settings.last.classes
     try:
-        name = check_name(_said(sql, _NAME) or name, "the query's name")
+        name = check_name(said_in(sql, _NAME) or name, "the query's name")
     except HeadgateError as error:
         raise (error.at(where) if where else error) from None
-    chosen = query_class or _said(sql, _CLASS)
+    chosen = query_class or said_in(sql, _CLASS)
     if chosen is None and len(classes) == 1:
         (chosen,) = classes
     if chosen is None:
@@ -123,7 +123,12 @@ def query_of_sql(sql: str, learned: Learned, name: str, query_class: str | None 
     return Query(name=name, query_class=chosen, plan=plan, sql=sql)
 
 
-def _said(sql: str, key: str) -> str | None:
+def said_in(sql: str, key: str) -> str | None:
+    r"""What a comment in SQL says of a query.
+
+    >>> said_in("-- class: critical\nSELECT 1", "class:")
+    'critical'
+    """
     for line in sql.splitlines():
         text = line.strip()
         if text.startswith("--") and text.removeprefix("--").strip().lower().startswith(key):

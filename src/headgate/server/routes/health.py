@@ -48,3 +48,15 @@ def status(asked: Asked) -> Response:
     """How everything is doing: the engine, classes, queries, streams and workers. What is unknown is left out."""
     body = json.dumps(asked.status_json(), separators=(",", ":"), ensure_ascii=False)
     return Response(body.encode("utf-8", "backslashreplace"), media_type="application/json")
+
+
+class Drained(Answer):
+    """Whether all is done."""
+
+    drained: bool
+
+
+@routes.get("/drained", openapi_extra=allow(Role.VIEW, tenants=False))
+def drained(asked: Asked) -> Drained:
+    """Whether every query has taken all rows that are in its streams, and its sink all results."""
+    return Drained(drained=asked.session.engine.drained())
