@@ -7,9 +7,10 @@
 The workloads are the plant's queries with targets of 200 ms, 600 ms and 3 s for its three classes: `tight`, those
 without windows at five times the rates, which sharing jobs keeps up with; `overloaded`, the same at forty times the
 rates, no two in a job; and `windows`, those with windows and joins at twice the rates. Every policy runs on each for
-the same time, on a directory of its own; the first seconds do not count. Printed are, by class, the share of results
-within the target, the median and the 95th percentile of response times, and the results; then the share of all results
-within their targets, and what the sum of results is relative to the first policy's.
+the same time, on a directory of its own, and its first seconds do not count. Policies take turns, the second time in
+the opposite order, so that a machine which others use is as slow for all of them. Printed are, by class, the share of
+results within the target, the median and the 95th percentile of response times, and the results; then the share of all
+results within their targets, and what the sum of results is relative to the first policy's.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headgate.history.history import History
 from headgate.history.ring import read_history
 from headgate.model import Aggregate, Except, Join, Target, walk
 from headgate.spark.jvm.settings import builder
@@ -37,7 +39,7 @@ PLANT = Path(__file__).parents[1] / "examples" / "plant.toml"
 POLICIES = ("express", "mbd", "hnr", "cameo", "edf-target", "klink")
 TARGETS = {"critical": 0.2, "normal": 0.6, "background": 3.0}
 WINDOWED = (Aggregate, Except, Join)
-STARTING = 5.0  # seconds of each run that do not count
+STARTING = 3.0  # seconds of each run that do not count
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,18 @@ def faster(workload: Workload, rate: float) -> Workload:
     )
 
 
-def run(spark: SparkSession, case: Case, policy: str, seconds: float) -> ResponseTimes:
-    """The response times of a run, without its first seconds."""
+def run(spark: SparkSession, case: Case, policy: str, seconds: float) -> History:
+    """What was recorded of a run."""
     with tempfile.TemporaryDirectory(prefix="headgate-targets-") as folder:
         directory = Path(folder) / "data"
         with open_workload(case.workload, spark=spark, directory=directory, policy=policy, workers=2, fuse=case.fuse):
             time.sleep(seconds)
-        return recorded_times(latest(read_history(directory), max(1.0, seconds - STARTING)))
+        return read_history(directory)
+
+
+def response_times(history: History) -> ResponseTimes:
+    """The response times of a run, without its first seconds."""
+    return recorded_times(latest(history, history.ended - history.began - STARTING))
 
 
 def judged(times: ResponseTimes, workload: Workload) -> dict[str, dict[str, float]]:
@@ -124,22 +131,26 @@ def show(name: str, found: dict[str, dict[str, dict[str, float]]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=35.0, help="for each policy on each workload")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each turn of a policy on a workload")
+    parser.add_argument("--turns", type=int, default=2, help="of each policy")
     parser.add_argument("--compiling", type=float, default=120.0, help="seconds before the first that counts")
     parser.add_argument("--policies", nargs="+", default=list(POLICIES))
+    parser.add_argument("--only", nargs="+", choices=list(cases()), help="only these workloads")
     parser.add_argument("--json", type=Path, help="write everything there")
     options = parser.parse_args()
     spark = builder("local[*]", "targets").config("spark.log.level", "ERROR").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    chosen = cases()
+    chosen = {name: case for name, case in cases().items() if not options.only or name in options.only}
     for case in chosen.values():  # Java compiles what is used often: the first runs are several times slower
         run(spark, case, options.policies[0], options.compiling / len(chosen))
     found: dict[str, Any] = {}
     for name, case in chosen.items():
         run(spark, case, options.policies[0], STARTING)
-        found[name] = {
-            policy: judged(run(spark, case, policy, options.seconds), case.workload) for policy in options.policies
-        }
+        times = {policy: ResponseTimes() for policy in options.policies}
+        for turn in range(options.turns):
+            for policy in options.policies[:: -1 if turn % 2 else 1]:
+                times[policy].extend(response_times(run(spark, case, policy, options.seconds)))
+        found[name] = {policy: judged(theirs, case.workload) for policy, theirs in times.items()}
         show(name, found[name])
     spark.stop()
     if options.json is not None:

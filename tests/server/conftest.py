@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from headgate.server.settings import TLS, Address, Limits
 from headgate.server.workspace.quotas import Quotas
 from headgate.spark.session import Session
 
-Serve = Callable[..., Http]
 EVERYTHING = Resources(paths=(Path("/"),), tables=("*",))  # tests of other things than access use any file
 
 
@@ -61,25 +61,41 @@ def serving(
         host.close(5)
 
 
+@dataclass(frozen=True)
+class Serve:
+    """Starts servers, each with an engine on a directory of its own on the Spark of the tests."""
+
+    spark: SparkSession
+    folders: pytest.TempPathFactory
+    stack: ExitStack
+
+    def __call__(self, **settings: Any) -> Http:
+        """Start a server that runs until the tests of the module are over."""
+        return self.stack.enter_context(self.once(**settings))
+
+    def once(
+        self,
+        access: Access | None = None,
+        limits: Limits | None = None,
+        directory: Path | None = None,
+        quotas: Quotas | None = None,
+        resources: Resources = EVERYTHING,
+        hosts: list[EngineHost] | None = None,  # gets the host of the engine
+        **settings: Any,
+    ) -> AbstractContextManager[Http]:
+        """A server that runs as long as its context."""
+        place = directory or self.folders.mktemp("served") / "data"
+        host = EngineHost(lambda tell: Session(spark=self.spark, directory=place, **settings))
+        if hosts is not None:
+            hosts.append(host)
+        access, limits = access or OpenAccess(), limits or Limits()
+        return serving(host, access, limits, quotas=quotas, resources=resources)
+
+
 @pytest.fixture(scope="module")
 def serve(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """Starts servers, each with an engine on a directory of its own on the Spark of the tests."""
     with ExitStack() as stack:
-
-        def start(
-            access: Access | None = None,
-            limits: Limits | None = None,
-            directory: Path | None = None,
-            quotas: Quotas | None = None,
-            resources: Resources = EVERYTHING,
-            **settings: Any,
-        ) -> Http:
-            place = directory or tmp_path_factory.mktemp("served") / "data"
-            host = EngineHost(lambda tell: Session(spark=spark, directory=place, **settings))
-            access, limits = access or OpenAccess(), limits or Limits()
-            return stack.enter_context(serving(host, access, limits, quotas=quotas, resources=resources))
-
-        yield start
+        yield Serve(spark, tmp_path_factory, stack)
 
 
 @pytest.fixture(scope="module")

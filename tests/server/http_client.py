@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
 JSON = "application/json"
@@ -22,6 +24,30 @@ class Reply:
     @property
     def json(self) -> Any:
         return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A server-sent event."""
+
+    kind: str
+    data: Any
+    id: str
+
+
+Events = Iterator[Event]
+
+
+def _events(response: HTTPResponse) -> Events:
+    fields: dict[str, str] = {}
+    for line in iter(response.readline, b""):
+        text = line.decode().rstrip("\n")
+        if not text and fields.get("data"):
+            yield Event(fields["event"], json.loads(fields["data"]), fields.get("id", ""))
+            fields = {}
+        elif text and not text.startswith(":"):
+            name, _, value = text.partition(": ")
+            fields[name] = value
 
 
 @dataclass(frozen=True)
@@ -52,6 +78,15 @@ class Http:
         finally:
             connection.close()
 
+    def status(self, method: str, path: str) -> int:
+        """The status of an answer whose body may never end."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60.0)
+        try:
+            connection.request(method, path, headers=dict(self.headers))
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
     def get(self, path: str, **more: Any) -> Reply:
         return self("GET", path, **more)
 
@@ -60,3 +95,33 @@ class Http:
 
     def delete(self, path: str, **more: Any) -> Reply:
         return self("DELETE", path, **more)
+
+    def patch(self, path: str, body: Any = None, **more: Any) -> Reply:
+        return self("PATCH", path, body, **more)
+
+    def lines(self, stream: str, rows: Iterable[Mapping[str, Any]], **more: Any) -> Reply:
+        """Push rows as JSON lines."""
+        body = "".join(json.dumps(row) + "\n" for row in rows)
+        return self.post(f"/v1/streams/{stream}/rows", body, kind="application/x-ndjson", **more)
+
+    @contextmanager
+    def events(self, path: str, headers: Mapping[str, str] | None = None, timeout: float = 30.0) -> Iterator[Events]:
+        """Listen to server-sent events."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request("GET", path, headers={**self.headers, **(headers or {})})
+            response = connection.getresponse()
+            assert response.status == 200, response.read()
+            assert response.getheader("content-type", "").startswith("text/event-stream")
+            yield _events(response)
+        finally:
+            connection.close()
+
+
+def until(ask: Callable[[], Reply], true: Callable[[Reply], bool], seconds: float = 60.0) -> Reply:
+    """Ask until an answer is as wanted."""
+    deadline = time.monotonic() + seconds
+    while not true(reply := ask()):
+        assert time.monotonic() < deadline, reply.body
+        time.sleep(0.05)
+    return reply

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
-from tests.server.http_client import Http, Reply
+from tests.server.http_client import Http, until
 
 
 def test_a_query_gets_the_rows_that_are_pushed(http: Http) -> None:
@@ -29,12 +27,3 @@ def test_errors_say_what_to_do(http: Http) -> None:
     assert (wrong.status, wrong.json["where"]) == (422, "line 1, column 8")
     assert http.post("/v1/streams", {"name": "x", "schema": "id bigint", "colour": "red"}).status == 422
     assert http.get("/v1/nothing").status == 404
-
-
-def until(ask, true, seconds: float = 30.0) -> Reply:  # type: ignore[no-untyped-def]
-    """Ask until an answer is as wanted."""
-    deadline = time.monotonic() + seconds
-    while not true(reply := ask()):
-        assert time.monotonic() < deadline, reply.body
-        time.sleep(0.05)
-    return reply  # type: ignore[no-any-return]

@@ -35,6 +35,7 @@ CALLS: dict[str, Callable[[Session], object]] = {
     "plan": lambda hg: hg.plan(COPY),
     "__getitem__": lambda hg: hg["q"],
     "append": lambda hg: hg.append("a", rows(0)),
+    "push": lambda hg: hg.push("a", rows(0), batch="one"),
     "replay": lambda hg: hg.replay("a"),
     "finish": lambda hg: hg.finish("a"),
     "drain": lambda hg: hg.drain(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -139,6 +140,7 @@ WRONG = {
     "unknown stream": Question(added=(AddedQuery("SELECT k FROM nowhere", "high"),)),
     "the class of query 'added' is not said": Question(added=(AddedQuery(ADDED),)),
     "query 'hot' was recorded already": Question(added=(AddedQuery(ADDED, "high", "hot"),)),
+    "the query's name 'a/b' is not a name": Question(added=(AddedQuery(ADDED, "high", "a/b"),)),
     "query 'added' is added twice": Question(added=(AddedQuery(ADDED, "high"),) * 2),
 }
 
@@ -158,5 +160,16 @@ def test_histories_that_tell_nothing_are_refused(tmp_path: Path) -> None:
         ask(History(), Question(("mbd",)))
     with pytest.raises(HeadgateError, match="write a time above 0"):
         ask(engine_history(), Question(("mbd",)), last=-1.0)
+    quiet = engine_history()
+    quiet.arrivals = {stream: chunks[:-40] for stream, chunks in quiet.arrivals.items()}
+    with pytest.raises(HeadgateError, match=r"nothing came in the last 0\.5 s that were recorded; ask for a longer"):
+        ask(quiet, Question(("mbd",)), last=0.5)
     with pytest.raises(HeadgateError, match="too few runs"):
         ask(engine_history(), Question(("mbd",)), last=0.5)
+
+
+def test_damaged_records_are_refused_in_one_line() -> None:
+    history = engine_history()
+    history.runs[5] = replace(history.runs[5], evaluated=None)  # type: ignore[arg-type]
+    with pytest.raises(HeadgateError, match=r"its records cannot be read: TypeError.*; record it again"):
+        learn(history)

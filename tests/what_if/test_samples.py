@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.what_if.samples import AROUND, FAR, NEAR, Sample, Samples, _place
+from headgate.what_if.samples import AROUND, NEAR, Sample, Samples, _place
 
 SIZES = st.tuples(st.floats(0, 1e5), st.floats(0, 1e5))
 
@@ -24,8 +24,8 @@ def test_one_of_the_nearest_is_drawn(
     samples = Samples.of(Sample(began, theirs, 1.0) for began, theirs in runs)
 
     def apart(sample: Sample) -> float:
-        places = zip(_place(sample.sizes), _place(sizes), strict=True)
-        return sum(abs(one - other) for one, other in places) + abs(sample.began - now) / FAR
+        places = zip(_place(sample.sizes, sample.began), _place(sizes, now), strict=True)
+        return sum(abs(one - other) for one, other in places)
 
     drawn = samples.like(now, sizes, random.Random(seed))
     nearer = [sample for sample in samples.runs if apart(sample) < apart(drawn) - 1e-9]

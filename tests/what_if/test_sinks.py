@@ -32,9 +32,7 @@ def with_sink(query: str, seconds: float, behind: float = 0.0, size: int = 100, 
         free = began + seconds
         assert taken[-1].commit is not None
         results = sum(run.answers[query].count for run in taken)
-        made.append(
-            Delivery(free, query, taken[-1].commit, *((seconds, results * size) if told else ()))  # type: ignore[arg-type]
-        )
+        made.append(Delivery(free, query, taken[-1].commit, *((seconds, results * size) if told else ())))
     history.deliveries[query] = made
     return history
 

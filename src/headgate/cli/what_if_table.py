@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from headgate.what_if.response_times import Judged
 
 SAME = "≈"
+LONG = 40  # letters of a policy's name beyond which it takes several lines
 WIDE = 27  # letters that a class takes, with its 95th percentile
 
 
@@ -36,7 +37,7 @@ def show_answer(answer: Answer, source: str) -> None:
 
 def _regret_line(answer: Answer, regret: Regret, by: str) -> str:
     unit, scale = ("", 1.0) if by == TARGETS else time_unit([one for one in (regret.value, regret.best_value) if one])
-    measure = "targets met" if by == TARGETS else by
+    measure = "targets met" if by == TARGETS else f"{by} response time"
     line = regret_text(regret, measure, f" {unit}" if unit else "", scale)
     return f"{line}; that is within the error" if answer.regret_within_error(regret) else line
 
@@ -60,7 +61,7 @@ def show_comparison(comparison: Comparison, by: str, source: str) -> None:
         columns.append([f"{judged.met} of {len(judged.targets)}" for _, judged in rows])
     for place, (label, _) in enumerate(rows):
         table.add_row(Text(label), *(column[place] for column in columns))
-    table.columns[0].no_wrap = True
+    table.columns[0].no_wrap = all(len(label) <= LONG for label, _ in rows)
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     show(Text(f"{source}: {_length(comparison)}, by {by}"), Text(""), table, Text(""))

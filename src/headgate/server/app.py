@@ -14,7 +14,8 @@ from headgate.server.event_hub import EventHub
 from headgate.server.event_stream import Ending
 from headgate.server.hosting import EngineHost
 from headgate.server.idempotency import KeptAnswers
-from headgate.server.routes import classes, events, health, login, queries, streams, tables
+from headgate.server.results_feed import ResultsHub
+from headgate.server.routes import classes, events, health, login, queries, results, streams, tables
 from headgate.server.routes.common import router
 from headgate.server.workspace import Workspace
 from headgate.server.workspace.quotas import Quotas
@@ -25,6 +26,7 @@ ROUTERS = (
     streams.routes,
     tables.routes,
     queries.routes,
+    results.routes,
     classes.routes,
     events.routes,
 )
@@ -49,7 +51,7 @@ def create_app(
     shared = quotas or Quotas(lambda tenant: TenantLimits(classes=(ALL_CLASSES,)))
     app.state.host, app.state.access = host, access
     app.state.ending, app.state.events = Ending(), EventHub(host)
-    app.state.answers = KeptAnswers()
+    app.state.answers, app.state.results = KeptAnswers(), ResultsHub()
     app.state.workspace = lambda principal: Workspace(host, principal, shared, resources)
     for routes in (*ROUTERS, _document(app)):
         guard.check_declared(routes.routes)

@@ -164,8 +164,9 @@ class EventHub:
 
     async def _look(self) -> None:
         feeds = list(self._feeds.values())
+        found = await run_in_threadpool(self._changes, feeds)
         lines = [self._heard.popleft() for _ in range(len(self._heard))]
-        for feed, state, patch in await run_in_threadpool(self._changes, feeds):
+        for feed, state, patch in found:
             if feed.state is None:
                 feed.begin(state)
             own = [line for line in lines if feed.names.has(line.query)]

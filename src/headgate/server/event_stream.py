@@ -87,64 +87,81 @@ class EventStream(Response):
         del self.headers["content-length"]
         self._events, self._ending, self._allowed = events, ending, allowed
         self._heartbeat, self._patience = heartbeat, patience
+        self._began: float | None = None  # when the sending of something began that has not ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        gone = asyncio.create_task(_disconnected(receive))
-        over = asyncio.create_task(self._ending.over.wait())
+        sending = asyncio.create_task(self._send_all(send))
+        others = [
+            asyncio.create_task(_disconnected(receive)),
+            asyncio.create_task(self._ending.over.wait()),
+            asyncio.create_task(self._watch(send)),
+        ]
+        gone, over, watching = others
         try:
-            await self._send_all(send, {gone, over})
-            if not gone.done():
-                await self._send(send, ENDING if over.done() else b"", more=False)
-        except TimeoutError:  # the end of the answer is missing, so the listener knows that it was cut off
-            _logger.info("slow listener disconnected", path=scope.get("path"))
-            scope.get("extensions", {}).get(ABORT, {}).get("now", _nothing)()
-            await asyncio.sleep(0)
-        except OSError:  # it has gone
+            await asyncio.wait({sending, *others}, return_when=asyncio.FIRST_COMPLETED)
+            if not sending.done():
+                await _cancelled(sending)
+            if watching.done() and watching.result() is _SLOW:
+                # The end of the answer is missing, so the listener knows that it was cut off.
+                _logger.info("slow listener disconnected", path=scope.get("path"))
+                scope.get("extensions", {}).get(ABORT, {}).get("now", _nothing)()
+                await asyncio.sleep(0)
+            elif not gone.done():
+                last = {"type": "http.response.body", "body": ENDING if over.done() else b""}
+                await asyncio.wait_for(send(last), self._patience)
+        except (TimeoutError, OSError):  # it takes nothing more, or has gone
             return
         finally:
-            for task in (gone, over):
+            for task in others:
                 task.cancel()
+        if sending.done() and not sending.cancelled() and (error := sending.exception()) is not None:
+            raise error
 
-    async def _send(self, send: Send, data: bytes, *, more: bool = True) -> None:
-        message = {"type": "http.response.body", "body": data, "more_body": more}
-        await asyncio.wait_for(send(message), self._patience)
+    async def _send_all(self, send: Send) -> None:
+        events = self._events()
+        try:
+            async for data in events:
+                await self._send(send, data)
+        except OSError:  # the listener has gone
+            return
+        finally:
+            await events.aclose()
 
-    async def _send_all(self, send: Send, ends: set[asyncio.Task[Any]]) -> None:
+    async def _send(self, send: Send, data: bytes) -> None:
+        self._began = asyncio.get_running_loop().time()
+        await send({"type": "http.response.body", "body": data, "more_body": True})
+        self._began = None
+
+    async def _watch(self, send: Send) -> object:
+        """Look now and then: whether the listener may still listen, takes what is sent, or should hear of us."""
         loop = asyncio.get_running_loop()
         checked = loop.time()
-        events = self._events()
-        coming: asyncio.Task[bytes] | None = None
-        try:
-            while self._allowed():
-                checked = loop.time()
-                while loop.time() < checked + self._heartbeat:
-                    coming = coming or asyncio.ensure_future(_next(events))
-                    left = checked + self._heartbeat - loop.time()
-                    await asyncio.wait({coming, *ends}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                    if any(end.done() for end in ends):
-                        return
-                    if coming.done():
-                        data, coming = coming.result(), None
-                        if not data:
-                            return
-                        await self._send(send, data)
+        while True:
+            await asyncio.sleep(min(self._heartbeat, self._patience) / 3)
+            now = loop.time()
+            if self._began is not None and now - self._began > self._patience:
+                return _SLOW
+            if now - checked < self._heartbeat:
+                continue
+            checked = now
+            if not self._allowed():
+                return None
+            if self._began is None:
                 await self._send(send, COMMENT)
-        finally:
-            if coming is not None:
-                coming.cancel()
-                with suppress(asyncio.CancelledError, Exception):
-                    await coming
-            await events.aclose()
+
+
+_SLOW = object()
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError, Exception):
+        await task
 
 
 def _nothing() -> None:
     """There is no way to close the connection at once."""
-
-
-async def _next(events: AsyncGenerator[bytes, None]) -> bytes:
-    """What comes next; nothing if that was all."""
-    return await anext(events, b"")
 
 
 async def _disconnected(receive: Receive) -> None:

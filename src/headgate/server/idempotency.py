@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from headgate.model import HeadgateError
@@ -19,6 +20,7 @@ from headgate.server.access.roles import Principal
 
 KEPT = 10_000  # answers
 KEPT_BYTES = 32 << 20  # of their bodies
+LARGE = 64 << 10  # bytes of a body whose digest is not computed in the event loop
 LONGEST = 200  # characters of a key
 HEADER = "idempotency-key"
 Place = tuple[str, str, str, str]  # tenant, name of the token, method and path, key
@@ -65,7 +67,7 @@ class KeptAnswers:
         Only answers of success are kept: what was refused may be tried again. Two at the same time follow each other.
         """
         place = (principal.tenant, principal.name, what, checked(key))
-        digest = hashlib.sha256(body).digest()
+        digest = await run_in_threadpool(_digest, body) if len(body) > LARGE else _digest(body)
         turn = self._under_way.setdefault(place, _Turn(asyncio.Lock()))
         turn.users += 1
         try:
@@ -87,6 +89,10 @@ class KeptAnswers:
         while len(self._answers) > self._limit or self._bytes > self._bytes_limit:
             _, oldest = self._answers.popitem(last=False)
             self._bytes -= len(oldest.body)
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).digest()
 
 
 def checked(key: str) -> str:

@@ -1,48 +1,56 @@
-"""Rows that are pushed over HTTP: read within limits, parsed by their content type, and appended durably."""
+"""Rows that are pushed over HTTP: parsed by their content type, and appended durably, once for each key."""
 
 from __future__ import annotations
 
-from fastapi import Request
+import hashlib
+from collections.abc import Callable
 
-from headgate.server.problems import TooLargeError, WrongTypeError
+from headgate.model import Stream
+from headgate.server.access.roles import Principal
+from headgate.server.problems import WrongTypeError
 from headgate.server.workspace import Workspace
-from headgate.spark.ingest.parsing.records import to_table
+from headgate.spark.ingest.parsing.pushed import arrow_stream_bytes, csv_bytes, json_lines_bytes
+from headgate.spark.ingest.parsing.records import Read
 
-LARGEST = 64 << 20  # bytes of one body
-TYPES = ("application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream")
-
-
-async def read_body(request: Request, largest: int = LARGEST) -> bytes:
-    """The body of a request, unless it is too large."""
-    declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > largest:
-        raise _too_large(largest)
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > largest:
-            raise _too_large(largest)
-        parts.append(part)
-    return b"".join(parts)
+PATIENCE = 1.0  # seconds that a push waits if a query's lag limit makes sources wait, before it is refused with 429
+PARSERS: dict[str, Callable[[bytes, Stream], Read]] = {
+    "application/x-ndjson": json_lines_bytes,
+    "text/csv": csv_bytes,
+    "application/vnd.apache.arrow.stream": arrow_stream_bytes,
+}
 
 
-def push(asked: Workspace, stream: str, content_type: str, body: bytes, key: str | None) -> tuple[int, int]:
-    """Append the rows of a body to a stream; returns how many were accepted and how many rejected."""
+def push(asked: Workspace, stream: str, content_type: str, body: bytes, key: str | None) -> dict[str, int]:
+    """Append the rows of a body to a stream; returns how many were accepted and how many rejected, once it is durable.
+
+    With a key, a push that is repeated changes nothing: the log remembers it, also after a crash.
+    """
+    parse = parser(content_type)
+    asked.admit_push(len(body))
+    session = asked.session
+    read = parse(body, session.engine.streams[stream])
+    batch = None if key is None else batch_id(asked.principal, key)
+    pushed = session.push(stream, read, batch=batch, timeout=PATIENCE)
+    return {"accepted": pushed.accepted, "rejected": pushed.rejected}
+
+
+def parser(content_type: str) -> Callable[[bytes, Stream], Read]:
+    """What reads a body of a content type."""
     kind = content_type.partition(";")[0].strip().lower()
-    if kind not in TYPES:
+    if kind not in PARSERS:
         raise WrongTypeError(
-            f"rows come as {', '.join(TYPES)}, found '{kind or 'no content type'}'", hint="set the header Content-Type"
+            f"rows come as {', '.join(PARSERS)}, found '{kind or 'no content type'}'",
+            hint="set the header Content-Type",
         )
-    engine = asked.session.engine
-    lines = [line for line in body.decode("utf-8", "surrogateescape").splitlines() if line.strip()]
-    table, rejected = to_table(lines, engine.streams[stream])
-    if rejected:
-        engine.reject(stream, tuple(rejected))
-    return engine.append(stream, table, key), len(rejected)
+    return PARSERS[kind]
 
 
-def _too_large(largest: int) -> TooLargeError:
-    return TooLargeError(
-        f"a body may have at most {largest >> 20} MiB", hint="send the rows in several requests, a part in each"
-    )
+def batch_id(principal: Principal, key: str) -> str:
+    """The id of a batch in the log: keys of different tokens are different.
+
+    >>> from headgate.server.access.roles import LOCAL, Role
+    >>> batch_id(LOCAL, "a-1") == batch_id(Principal("other", Role.SUBMIT), "a-1")
+    False
+    """
+    whose = f"{principal.name}\0{key}".encode("utf-8", "backslashreplace")
+    return hashlib.blake2b(whose, digest_size=16).hexdigest()

@@ -21,6 +21,7 @@ from headgate.workload.fields import check_columns, read_ahead, read_columns, re
 
 WARM = 20.0  # seconds for a warm-up, if nobody says otherwise
 MOST_WORKERS = 100  # each is a thread that runs a Spark job
+LONGEST_ID = 200  # characters of a batch's id, of which a log remembers thousands
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
 _ROWS = "give a list of mappings (or JSON texts), a pyarrow.Table, or a DataFrame of pandas or polars"
 
@@ -244,6 +245,23 @@ def rows(value: Any) -> pa.Table | list[Any]:
         if not isinstance(row, Mapping | str):
             raise HeadgateError(f"append takes rows, found {as_text(row)} at place {place}", hint=_ROWS)
     return listed
+
+
+def pushed(value: Any, parse: Callable[[list[Any]], tuple[pa.Table, list[Any]]]) -> tuple[pa.Table, list[Any]]:
+    """Rows for `push`: as for `append`, or a table together with records that are no rows; `parse` reads a list."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], pa.Table):
+        return value[0], list(value[1])
+    checked = rows(value)
+    return (checked, []) if isinstance(checked, pa.Table) else parse(checked)
+
+
+def batch_id(value: Any) -> str:
+    """The id of a batch."""
+    with located("batch"):
+        found = text(value, "2026-01-01-0007")
+        if not 0 < len(found) <= LONGEST_ID:
+            raise HeadgateError(f"must have 1 to {LONGEST_ID} characters, found {len(found)}", hint="give a short id")
+    return found
 
 
 def _from_arrow(value: Any) -> pa.Table:

@@ -28,8 +28,9 @@ from headgate.spark.engine.catalog_entries import SourceText
 from headgate.spark.engine.engine import Engine, Progress
 from headgate.spark.handle import Handle
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
-from headgate.spark.ingest.parsing.records import to_table
+from headgate.spark.ingest.parsing.records import Read, to_table
 from headgate.spark.ingest.sources.objects import object_kind, opener_of
+from headgate.spark.ingest.streams import Pushed
 from headgate.spark.jvm.session_spark import SessionSpark
 from headgate.spark.jvm.spark_logs import in_own_thread, quiet_python, quietly
 from headgate.spark.machine.policy_changes import SHORTEST_JOB
@@ -544,6 +545,37 @@ class Session:
         if rejected:
             self.engine.reject(stream, tuple(rejected))
         return self.engine.append(stream, table)
+
+    @gated
+    def push(
+        self,
+        stream: str,
+        rows: pa.Table | Iterable[Mapping[str, object] | str] | Read,
+        *,
+        batch: str | None = None,
+        timeout: float | str | None = None,
+    ) -> Pushed:
+        """Append rows to a stream as `append` does, once even if it is repeated, and tell what became of them.
+
+        * `stream`: the stream's name.
+        * `rows`: as for `append`, or a pair of an Arrow table and a list of (text, reason): records that are no rows,
+          as the parsers of `headgate.spark.ingest.parsing.pushed` give them.
+        * `batch`: an id of your own. A push whose id the stream remembers changes nothing, also after a crash. A stream
+          remembers the ids of all batches of which it keeps rows, and of the 1000 batches before these.
+        * `timeout`: how long to wait if a query's lag limit makes sources wait; after that, `BusyError`.
+
+        Returns an object with `accepted`, `rejected` (dead letters now), `late` (accepted) and `repeated`.
+
+        >>> hg.push("alarms", ['{"machine": "oven", "level": 1}', "{"], batch="a-1")
+        Pushed(accepted=1, rejected=1, late=0, repeated=False)
+        >>> hg.push("alarms", ['{"machine": "oven", "level": 1}', "{"], batch="a-1")
+        Pushed(accepted=1, rejected=1, late=0, repeated=True)
+        """
+        check_known("stream", stream, self.engine.streams)
+        table, bad = arguments.pushed(rows, lambda listed: to_table(listed, self.engine.streams[stream]))
+        identity = None if batch is None else f"push {arguments.batch_id(batch)}"
+        self.engine.wait_for_room(stream, arguments.timeout(timeout))
+        return self.engine.push(stream, table, bad, identity)
 
     @gated
     def replay(self, stream: str, reason: str = "") -> LetterReplay:

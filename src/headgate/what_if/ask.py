@@ -21,6 +21,14 @@ from headgate.what_if.question import Changed, query_of_sql
 from headgate.what_if.replay import replay
 from headgate.what_if.response_times import Judged
 
+_DAMAGE = (
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+)  # what records with wrong values may raise
+
 
 @dataclass(frozen=True, slots=True)
 class AddedQuery:
@@ -148,7 +156,11 @@ def learn(source: History | str | Path, last: float | None = None) -> Learned:
     history = source if isinstance(source, History) else read_history(source)
     if not history.runs:
         raise HeadgateError("nothing has run yet", hint="ask again when something has")
-    return Learned.of(latest(history, last))
+    part = latest(history, last)
+    try:
+        return Learned.of(part)
+    except _DAMAGE as error:
+        raise HeadgateError(f"its records cannot be read: {error!r}", hint="record it again") from None
 
 
 def ask(source: History | Learned | str | Path, question: Question, last: float | None = None) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def fit_jobs(
     if len(with_jobs) < FEWEST:
         raise HeadgateError(
             f"there are too few runs to learn from: {len(with_jobs)}, at least {FEWEST} are needed",
-            hint="record for longer",
+            hint="record for longer, or ask for a longer part of the record",
         )
     beside = dict(zip((run.id for run in runs), beside_each(runs), strict=True))
     by_unit: dict[Members, list[RunRecord]] = {}

@@ -21,6 +21,8 @@ def latest(history: History, seconds: float | None) -> History:
     since = history.ended - seconds
     if since <= history.began:
         return history
+    if not any(chunk[0] >= since for chunks in history.arrivals.values() for chunk in chunks[-1:]):
+        raise HeadgateError(f"nothing came in the last {seconds:g} s that were recorded", hint="ask for a longer time")
     former = [setting for setting in history.settings if setting.at <= since]
     return History(
         [run for run in history.runs if run.began >= since],

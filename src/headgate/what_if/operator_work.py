@@ -32,7 +32,7 @@ class OperatorWork:
         if len(done) < FEWEST:
             raise HeadgateError(
                 f"there are too few runs to learn from: {len(done)}, at least {FEWEST} are needed",
-                hint="record for longer",
+                hint="record for longer, or ask for a longer part of the record",
             )
         known = {number: node.operator for network in networks for number, node in network.nodes.items()}
         seen: dict[OperatorId, list[tuple[int, int]]] = {}

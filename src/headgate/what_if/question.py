@@ -12,6 +12,7 @@ from headgate.core.scheduler import Scheduler
 from headgate.core.trace import scheduler_of
 from headgate.model import HeadgateError, Query, unknown
 from headgate.model.codec import to_plain
+from headgate.model.names import check_name
 from headgate.plan.fusion import Fuse
 from headgate.plan.sql.query import plan_sql
 from headgate.what_if.learned import Learned
@@ -103,7 +104,10 @@ def query_of_file(path: Path, learned: Learned, query_class: str | None = None) 
 def query_of_sql(sql: str, learned: Learned, name: str, query_class: str | None = None, where: str = "") -> Query:
     """The query of a text with SQL; comments in it may say its name and its class."""
     classes = learned.settings.last.classes
-    name = said_in(sql, _NAME) or name
+    try:
+        name = check_name(said_in(sql, _NAME) or name, "the query's name")
+    except HeadgateError as error:
+        raise (error.at(where) if where else error) from None
     chosen = query_class or said_in(sql, _CLASS)
     if chosen is None and len(classes) == 1:
         (chosen,) = classes

@@ -41,12 +41,13 @@ class Samples:
 
     runs: tuple[Sample, ...]
     began: tuple[float, ...]
-    places: np.ndarray[Any, np.dtype[np.float64]]  # of their sizes, one row for each
+    places: np.ndarray[Any, np.dtype[np.float64]]  # of their sizes and times, one row for each
 
     @classmethod
     def of(cls, runs: Iterable[Sample]) -> Samples:
         ordered = tuple(sorted(runs))
-        return cls(ordered, tuple(run.began for run in ordered), np.array([_place(run.sizes) for run in ordered]))
+        places = np.array([_place(run.sizes, run.began) for run in ordered])
+        return cls(ordered, tuple(run.began for run in ordered), places)
 
     def like(self, now: float, sizes: Sizes, dice: random.Random) -> Sample:
         """One of the runs that are most like a run of so many tuples which begins now.
@@ -57,14 +58,13 @@ class Samples:
         """
         middle = bisect_left(self.began, now)
         first, behind = max(0, middle - AROUND), middle + AROUND
-        apart = np.abs(self.places[first:behind] - _place(sizes)).sum(axis=1)
-        apart += np.abs(np.array(self.began[first:behind]) - now) / FAR
+        apart = np.abs(self.places[first:behind] - _place(sizes, now)).sum(axis=1)
         near = np.argpartition(apart, NEAR - 1)[:NEAR] if len(apart) > NEAR else np.arange(len(apart))
         return self.runs[first + int(dice.choice(near))]
 
 
-def _place(sizes: Sequence[float]) -> list[float]:
-    return [log1p(size) + SOME * (size > 0) for size in sizes]
+def _place(sizes: Sequence[float], began: float) -> list[float]:
+    return [*(log1p(size) + SOME * (size > 0) for size in sizes), began / FAR]
 
 
 NO_SAMPLES = Samples.of(())

@@ -49,7 +49,7 @@ def test_every_route_answers_everybody_as_it_declares(asking: list[tuple[str, Ht
     wrong = []
     for method, route in ASKED:
         for who, http, role, tenant in asking:
-            status = http(method, _path(route)).status
+            status = http.status(method, _path(route))
             needed = expected(route, role, tenant)
             if (status != needed) if needed else (status in (401, 403)):
                 wrong.append(f"{method} {route.path} by {who}: {status}, expected {needed or 'to pass'}")
@@ -63,7 +63,7 @@ def test_every_route_refuses_tokens_that_are_wrong_expired_or_revoked(door: Door
     door.tokens.revoke("gone")
     door.clock.now += 1
     asked = [(method, route, who) for method, route in ASKED for who in texts]
-    refused = {f"{m} {r.path} {who}": door.with_token(texts[who])(m, _path(r)).status for m, r, who in asked}
+    refused = {f"{m} {r.path} {who}": door.with_token(texts[who]).status(m, _path(r)) for m, r, who in asked}
     assert {asked for asked, status in refused.items() if status != 401} == set()
 
 

@@ -103,7 +103,7 @@ class System:
         self.evaluator = PlainEvaluator(
             jobs, self.ingest.logs, self.ingest.streams, self.directory, followers, self.now
         )
-        self.committer = Committer(self.commits, self.fragment_logs, followers, self.now)
+        self.committer = Committer(self.commits, self.fragment_logs, followers, self.now, self.directory.aside)
         self.performer = Performer(
             self.evaluator,
             self.committer,

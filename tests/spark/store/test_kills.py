@@ -43,10 +43,14 @@ def test_an_engine_that_forgets_too_early_is_noticed() -> None:
 def test_every_point_is_listed_and_used() -> None:
     folder = Path(headgate.spark.__file__).parent
     text = "".join(path.read_text("utf-8") for path in folder.rglob("*.py"))
-    for point in (*kill_points.POINTS, *kill_points.TAKE_OVER):
+    for point in (*kill_points.POINTS, *kill_points.DROP, *kill_points.TAKE_OVER):
         start, _, last = point.rpartition(".")
         assert f'at("{point}"' in text or (f'point="{start}"' in text and f".{last}" in text), point
-    assert set(re.findall(r'(?<!\.)\bat\("([^"]+)"', text)) <= {*kill_points.POINTS, *kill_points.TAKE_OVER}
+    assert set(re.findall(r'(?<!\.)\bat\("([^"]+)"', text)) <= {
+        *kill_points.POINTS,
+        *kill_points.DROP,
+        *kill_points.TAKE_OVER,
+    }
 
 
 def test_a_point_does_nothing_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

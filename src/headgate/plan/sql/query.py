@@ -153,7 +153,8 @@ class Planner:
         return table_function(inner, source)
 
     def _named(self, node: exp.Expr) -> Relation | Table:
-        if node.args.get("db") or not isinstance(node, exp.Table | exp.Column) or node.args.get("table"):
+        outer = any(node.args.get(part) for part in ("db", "catalog", "table"))  # "x..s" has a catalog alone
+        if outer or not isinstance(node, exp.Table | exp.Column):
             hint = "name a declared stream or table: files and catalogs are not read by a query"
             raise refusal(node, f"'{_path(node)}' is not a stream or table name", hint)
         name = node.name.lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Header, Request
+from fastapi import Header, Request, Response
 from pydantic import Field
 
 from headgate.server.access.roles import Role, allow
@@ -41,7 +41,7 @@ def journal(asked: Asked, query: str | None = None, cursor: Cursor = None, limit
     return listed(lines.page(query, cursor, limit), lambda entry: entry_json(entry, asked.names))
 
 
-@routes.get("/events", openapi_extra=allow(Role.VIEW), response_class=EventStream, responses=EVENTS)
+@routes.get("/events", openapi_extra=allow(Role.VIEW), response_class=Response, responses=EVENTS)
 async def events(request: Request, last_event_id: Annotated[str | None, Header(max_length=2000)] = None) -> EventStream:
     """Live events (server-sent): the status once, then its changes, and the lines of the journal.
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Header, Query, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from headgate.server.access.roles import Role, allow, creates
 from headgate.server.etags import etag
+from headgate.server.idempotency import KeptAnswers
 from headgate.server.paging import listed as page_json
 from headgate.server.paging import of_names
-from headgate.server.pushing import push, read_body
+from headgate.server.pushing import parser, push
 from headgate.server.routes.common import (
     TAGGED,
     Answer,
@@ -186,23 +188,29 @@ def drop(name: str, asked: Asked, if_match: IfMatch = None) -> Done:
     return Done()
 
 
-@routes.post("/streams/{name}/rows", openapi_extra=allow(Role.SUBMIT) | ROWS)
+@routes.post("/streams/{name}/rows", openapi_extra=allow(Role.SUBMIT) | ROWS, response_model=Pushed)
 async def rows(
     name: str,
     request: Request,
     content_type: Annotated[str, Header()] = "",
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
-) -> Pushed:
+) -> Response:
     """Append rows: JSON lines, CSV with a header, or an Arrow stream. Answered when they are durable.
 
     With an `Idempotency-Key`, repeating the same request appends nothing twice, even after a crash.
     """
     asked = workspace(request)
     whole = await run_in_threadpool(asked.streams.find, name)
-    body = await read_body(request)
-    await run_in_threadpool(asked.admit_push, len(body))
-    accepted, rejected = await run_in_threadpool(push, asked, whole, content_type, body, idempotency_key)
-    return Pushed(accepted=accepted, rejected=rejected)
+    parser(content_type)  # before a body is read that nobody could parse
+    body = await request.body()
+
+    async def appended() -> Response:
+        return JSONResponse(await run_in_threadpool(push, asked, whole, content_type, body, idempotency_key))
+
+    if idempotency_key is None:
+        return await appended()
+    kept: KeptAnswers = request.app.state.answers
+    return await kept.answer(asked.principal, f"POST {request.url.path}", idempotency_key, body, appended)
 
 
 @routes.post("/streams/{name}/finish", openapi_extra=allow(Role.SUBMIT))

@@ -61,7 +61,7 @@ class Wanted:
 
 
 SORTS: dict[str, Callable[[QueryNumbers], Value]] = {
-    "name": lambda numbers: None,
+    "name": lambda numbers: numbers.view.query.name,
     "class": lambda numbers: numbers.view.query.query_class,
     "state": lambda numbers: numbers.view.state,
     "priority": lambda numbers: numbers.view.priority,
@@ -128,12 +128,12 @@ class Queries:
         field = wanted.sort.removeprefix("-")
         if field not in SORTS:
             raise unknown("order", field, SORTS)
-        order: Order[QueryNumbers] = Order(
-            f"queries by {wanted.sort}",
-            lambda numbers: self.names.short(numbers.view.query.name),
-            SORTS[field],
-            descending=wanted.sort.startswith("-"),
-        )
+
+        def name(numbers: QueryNumbers) -> str:
+            return self.names.short(numbers.view.query.name)
+
+        value = name if field == "name" else SORTS[field]
+        order = Order(f"queries by {wanted.sort}", name, value, descending=wanted.sort.startswith("-"))
         found = [
             numbers
             for name, numbers in self.host.snapshot().queries.items()

@@ -15,6 +15,7 @@ from headgate.server.workspace.letters import Letters
 from headgate.server.workspace.names import Names
 from headgate.server.workspace.queries import Queries
 from headgate.server.workspace.quotas import Quotas
+from headgate.server.workspace.results import Results, results_of
 from headgate.server.workspace.status import status_json
 from headgate.server.workspace.streams import Streams
 from headgate.server.workspace.tables import Tables
@@ -71,6 +72,10 @@ class Workspace:
     @cached_property
     def tables(self) -> Tables:
         return Tables(self.host, self.names)
+
+    def results(self, query: str) -> Results:
+        """The results of a query."""
+        return results_of(self.host, self.names, query)
 
     def letters(self, stream: str) -> Letters:
         """The dead letters of a stream."""

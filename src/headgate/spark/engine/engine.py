@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -52,7 +52,8 @@ from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.performer import Performer
 from headgate.spark.execution.recovery import UndeliveredResults, complete
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
-from headgate.spark.ingest.streams import StreamIngest
+from headgate.spark.ingest.parsing.records import Bad
+from headgate.spark.ingest.streams import Pushed, StreamIngest
 from headgate.spark.jvm.errors import one_line
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
@@ -68,6 +69,7 @@ from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.sinks.base import Call
 from headgate.spark.sinks.followers import BUFFER, Followers
 from headgate.spark.sinks.registry import behind_of, needs_own_thread, parse_sink
+from headgate.spark.sinks.result_ranges import ResultRange, position_after, read_range
 from headgate.spark.sinks.table import TableAppender, needs_callback, table_of
 from headgate.spark.store.atomic_files import disk_error
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -174,7 +176,7 @@ class Engine:
 
     def _start(self, machine: Machine, workers: int) -> Owner:
         """Start the threads."""
-        committer = Committer(self.commits, self.fragment_logs, self.followers, self.now)
+        committer = Committer(self.commits, self.fragment_logs, self.followers, self.now, self.directory.aside)
         performer = Performer(
             self._evaluator,
             committer,
@@ -371,6 +373,23 @@ class Engine:
             self.followers.end(name)
         return tables
 
+    def follow_commits(
+        self, name: str, timeout: float | None = None, buffer: int = BUFFER
+    ) -> Iterator[tuple[int, pa.Table]]:
+        """The same, with the number of the commit that each table belongs to."""
+        tables = self.followers.follow_commits(name, timeout, buffer)
+        if self.query(name).state == "done":
+            self.followers.end(name)
+        return tables
+
+    def read_range(self, name: str, first: int, limit: int, schema: pa.Schema | None = None) -> ResultRange:
+        """Durable results of a query by row number, see `sinks.result_ranges`."""
+        return read_range(self.directory.path, name, first, limit, schema, durable=self.commits.number)
+
+    def position(self, name: str) -> tuple[int, int]:
+        """The newest durable commit, and how many rows of a query's results there are up to it."""
+        return position_after(self.directory.path, name, durable=self.commits.number)
+
     # -- scheduling --------------------------------------------------------------------------------------------
 
     def set_policy(self, policy: str, fuse: Fuse | None = None) -> None:
@@ -386,6 +405,11 @@ class Engine:
         """Append rows to a stream; durable on return. Returns how many were new, late ones included."""
         with self.ingest.changing(stream, self._grown):
             return self.ingest.append(stream, rows, batch)
+
+    def push(self, stream: str, rows: pa.Table, bad: Sequence[Bad] = (), batch: str | None = None) -> Pushed:
+        """Append rows and keep bad records as dead letters, all by one write; a batch counts once."""
+        with self.ingest.changing(stream, self._grown):
+            return self.ingest.push(stream, rows, bad, batch)
 
     def finish(self, stream: str) -> None:
         """Mark a stream as ended, so that its windows close."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,11 +13,32 @@ import pyarrow as pa
 from headgate.model import ConflictError, HeadgateError, Stream, closed, unknown
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.ingest.dead_letter_replay import LetterReplay, complete, replay
+from headgate.spark.ingest.parsing.records import Bad
 from headgate.spark.store.dead_letters import DeadLetters, Letter
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.log.stream_log import StreamLog
+from headgate.spark.store.log.stream_log import Appended, StreamLog
 
 Chunks = tuple[tuple[float, int], ...]  # (time of arrival, number of tuples)
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """What became of the rows of a push: how many the stream has now, and how many are dead letters instead.
+
+    Late ones are among the accepted. For a repeated push these are the numbers of the first time.
+    """
+
+    accepted: int
+    rejected: int
+    late: int
+    repeated: bool = False  # the log had a batch of this id already, and nothing was changed
+
+
+def _before(log: StreamLog, appended: Appended, given: int) -> Pushed:
+    """What became of a batch the first time; what was given then and is not in the log was rejected."""
+    accepted = appended.last - appended.first
+    late = log.late(appended.first, appended.last) if appended.first >= log.start else 0
+    return Pushed(accepted, max(0, given - accepted), late, repeated=True)
 
 
 class StreamIngest:
@@ -72,15 +94,27 @@ class StreamIngest:
 
     def append(self, stream: str, rows: pa.Table, batch: str | None = None) -> int:
         """Append rows to a stream, durable on return; gives how many got an offset, late ones included."""
+        pushed = self.push(stream, rows, batch=batch)
+        return 0 if pushed.repeated else pushed.accepted
+
+    def push(self, stream: str, rows: pa.Table, bad: Sequence[Bad] = (), batch: str | None = None) -> Pushed:
+        """Append rows together with records that are no rows and become dead letters, all by one write.
+
+        A batch that the log remembers changes nothing. It remembers the ids of all batches of which it still has
+        tuples, and the newest `log.files.REMEMBERED` of those before.
+        """
         with self._changing(stream) as log:
             self._keep_rejected(stream)
-            before = log.end
-            appended = log.append(rows, self._now(), batch)
+            repeated = batch is not None and batch in log.batches
+            appended = log.append(rows, self._now(), batch, bad)
+            if repeated:
+                return _before(log, appended, rows.num_rows + len(bad))
             if appended.rejected or appended.late:
                 self._owing.add(stream)
                 with suppress(HeadgateError, OSError):  # the append itself is durable: the next one tries this again
                     self._keep_rejected(stream)
-            return log.end - before
+            rejected = sum(table.num_rows for table, _ in appended.rejected)
+            return Pushed(appended.last - appended.first, rejected, len(appended.late))
 
     def finish(self, stream: str) -> None:
         """Mark the end of a stream: its source has ended."""

@@ -64,6 +64,7 @@ class Logged:
 
     newest: int | None = None  # commit; None if there is no commit log
     queries: set[str] = field(default_factory=set)  # those that exist, and removed ones with results in the log
+    sinks: dict[str, str] = field(default_factory=dict)  # of the queries that exist
     outputs: dict[str, dict[int, Output]] = field(default_factory=lambda: defaultdict(dict))  # by query and commit
 
     def add(self, number: int, commit: Commit, before: CommittedState) -> None:
@@ -83,10 +84,10 @@ def read_committed(directory_path: Path, query: str, schema: pa.Schema | None = 
     def attempt() -> pa.Table:
         logged = read_log(directory_path / "commits", query)
         columns = stored_schema(folder) or schema
-        tables = [_table(portion, columns) for portion in _portions(directory_path, query, logged)]
+        tables = [table_of(portion, columns) for portion in portions(directory_path, query, logged)[0]]
         return joined(folder, tables, columns)
 
-    return _tried(attempt, folder)
+    return tried(attempt, folder)
 
 
 def known_queries(directory_path: Path) -> list[str]:
@@ -110,12 +111,12 @@ def _count(directory_path: Path, query: str, logged: Logged) -> int:
 
     def attempt() -> int:
         log = next(already_read, None) or read_log(directory_path / "commits", query)
-        return sum(_rows(portion) for portion in _portions(directory_path, query, log))
+        return sum(_rows(portion) for portion in portions(directory_path, query, log)[0])
 
-    return _tried(attempt, directory_path / "results" / safe_name(query))
+    return tried(attempt, directory_path / "results" / safe_name(query))
 
 
-def _tried(attempt: Callable[[], T], folder: Path) -> T:
+def tried(attempt: Callable[[], T], folder: Path) -> T:
     """Repeat an attempt until no file has been moved or merged away meanwhile."""
     missing: str | None = None
     for _ in range(ATTEMPTS):
@@ -133,9 +134,12 @@ def _tried(attempt: Callable[[], T], folder: Path) -> T:
     )
 
 
-def read_log(folder: Path, query: str | None = None) -> Logged:
-    """What the commit log has of one query's results, or of all queries' but only the numbers of rows."""
-    read = partial(_read_log, folder, query)
+def read_log(folder: Path, query: str | None = None, durable: int | None = None) -> Logged:
+    """What the commit log has of one query's results, or of all queries' but only the numbers of rows.
+
+    Commits after the newest one that is `durable` are left out, if the caller knows that.
+    """
+    read = partial(_read_log, folder, query, durable)
     for _ in range(ATTEMPTS):
         try:
             return read()
@@ -146,7 +150,7 @@ def read_log(folder: Path, query: str | None = None) -> Logged:
     return read()
 
 
-def _read_log(folder: Path, query: str | None) -> Logged:
+def _read_log(folder: Path, query: str | None, durable: int | None) -> Logged:
     logged = Logged()
     generations = sorted(folder.glob("*.log"))  # only a few names, so the system lists them at once
     if not generations:
@@ -160,8 +164,11 @@ def _read_log(folder: Path, query: str | None) -> Logged:
     logged.newest = state.number
     for payload in frames:
         number, commit = decode(payload, None if query is None else {query})
+        if durable is not None and number > durable:
+            break
         logged.add(number, commit if query is not None else _without_data(commit), state)
         state.apply(commit)
+    logged.sinks = {name: str(entry.get("sink", "parquet")) for name, entry in state.queries.items()}
     to_files = {name for name, entry in state.queries.items() if _in_files(entry.get("sink"))}
     logged.queries = to_files | logged.outputs.keys()
     return logged
@@ -172,18 +179,18 @@ def _without_data(commit: Commit) -> Commit:
     return Commit(outputs=outputs, queries=commit.queries)
 
 
-def _portions(directory_path: Path, query: str, logged: Logged) -> list[Portion]:
-    """Where a query's results are, in the order of the commits."""
+def portions(directory_path: Path, query: str, logged: Logged) -> tuple[list[Portion], int]:
+    """Where a query's results are, in the order of the commits, and the last commit that a file among them has."""
     folder = directory_path / "results" / safe_name(query)
     in_folder = listed(folder) if folder.is_dir() else []
     files = [file for file in in_folder if logged.newest is None or file.first <= logged.newest]
-    portions: list[Located] = [(file.first, file.index, file.path) for file in files]
+    located: list[Located] = [(file.first, file.index, file.path) for file in files]
     for number, output in logged.outputs.get(query, {}).items():
         if not any(file.merged and file.first <= number <= file.last for file in files):
             delivered = [file for file in files if file.first == number]
-            portions += _undelivered(directory_path / "aside", number, output, delivered)
-    portions.sort(key=lambda located: located[:2])
-    return [portion for _, _, portion in portions]
+            located += _undelivered(directory_path / "aside", number, output, delivered)
+    located.sort(key=lambda each: each[:2])
+    return [portion for _, _, portion in located], max((file.last for file in files), default=0)
 
 
 def _undelivered(aside: Path, number: int, output: Output, delivered: Sequence[ResultFile]) -> list[Located]:
@@ -194,7 +201,8 @@ def _undelivered(aside: Path, number: int, output: Output, delivered: Sequence[R
     return [(number, index, aside / name) for index, name in enumerate(output.files) if index not in moved]
 
 
-def _table(portion: Portion, schema: pa.Schema | None) -> pa.Table:
+def table_of(portion: Portion, schema: pa.Schema | None) -> pa.Table:
+    """All rows of a portion."""
     return portion.table() if isinstance(portion, Output) else load(portion, schema)
 
 

@@ -42,6 +42,7 @@ from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import sync_folder, write_atomic, writing
 from headgate.spark.store.json_lines import from_plain, line
 from headgate.spark.store.kill_points import at
+from headgate.spark.store.log.late_rows import is_unreadable
 from headgate.spark.store.log.stream_log import Appended
 
 P = ParamSpec("P")
@@ -156,11 +157,7 @@ class DeadLetters:
         """Keep the rejected and late rows of an append, unless they are kept already; gives how many were new."""
         if appended.number < self._header.append:
             return 0
-        letters = [
-            Letter(reason, appended.arrival, row=row, append=appended.number)
-            for rows, reason in appended.rejected
-            for row in rows.to_pylist()
-        ]
+        letters = [letter for rows, reason in appended.rejected for letter in _rejected(appended, rows, reason)]
         letters += [
             Letter(reason, appended.arrival, offset=offset, append=appended.number) for offset, reason in appended.late
         ]
@@ -308,6 +305,14 @@ class DeadLetters:
     def _lines(self, path: Path) -> Iterator[dict[str, Any]]:
         with open(path, encoding="utf-8", newline="\n") as file:
             yield from map(json.loads, file)
+
+
+def _rejected(appended: Appended, rows: pa.Table, reason: str) -> list[Letter]:
+    """The letters of rows that an append rejected, or of records that were no rows."""
+    arrival, number = appended.arrival, appended.number
+    if is_unreadable(rows):
+        return [Letter(each["reason"], arrival, text=each["text"], append=number) for each in rows.to_pylist()]
+    return [Letter(reason, arrival, row=row, append=number) for row in rows.to_pylist()]
 
 
 def _counted(letters: Iterable[Letter]) -> Counter[str | None]:

@@ -20,8 +20,8 @@ Cell = Callable[[Any], Any]  # converts a value, or raises `CellError`
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
-_FIRST = (datetime.datetime.min.replace(tzinfo=datetime.UTC) - _EPOCH) // _MICROSECOND
-_LAST = (datetime.datetime.max.replace(tzinfo=datetime.UTC) - _EPOCH) // _MICROSECOND
+FIRST_MOMENT = (datetime.datetime.min.replace(tzinfo=datetime.UTC) - _EPOCH) // _MICROSECOND
+LAST_MOMENT = (datetime.datetime.max.replace(tzinfo=datetime.UTC) - _EPOCH) // _MICROSECOND
 _NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 
 
@@ -162,7 +162,7 @@ def _timestamp(value: Any) -> int:
         moment = round(value * 1_000_000)
     else:
         raise _wrong(value, "a time: ISO 8601 or seconds since 1970")
-    if not _FIRST <= moment <= _LAST:
+    if not FIRST_MOMENT <= moment <= LAST_MOMENT:
         raise _wrong(value, "a time between the years 1 and 9999")
     return moment
 

@@ -25,6 +25,9 @@ _UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)
 Rejected = tuple[tuple[pa.Table, str], ...]  # (rows, reason)
 
 
+_UNREADABLE = pa.schema([("text", pa.string()), ("reason", pa.string())], {b"headgate": b"unreadable"})
+
+
 class Divided(NamedTuple):
     """The rows of one append: `kept` ones get an offset, `rejected` ones do not."""
 
@@ -117,6 +120,19 @@ def divide(rows: pa.Table, stream: Stream, frontier: EventTime | None, arrival: 
 def _in_numbers(rows: pa.Table, column: str) -> pa.Table:
     """The rows with event times as microseconds, since dates outside these years cannot be written."""
     return rows.set_column(rows.schema.get_field_index(column), column, microseconds(rows[column]))
+
+
+def unreadable(bad: Sequence[tuple[str, str]]) -> Rejected:
+    """Records that are no rows, as (text, reason), in the form in which an append keeps what it rejects."""
+    if not bad:
+        return ()
+    columns = [pa.array([each[at] for each in bad], pa.string()) for at in (0, 1)]
+    return ((pa.Table.from_arrays(columns, schema=_UNREADABLE), ""),)
+
+
+def is_unreadable(table: pa.Table) -> bool:
+    """Whether rejected rows are such records, and no rows of the stream."""
+    return bool((table.schema.metadata or {}) == _UNREADABLE.metadata)
 
 
 def late_by(time: int, frontier: EventTime) -> str:

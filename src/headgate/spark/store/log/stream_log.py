@@ -34,7 +34,16 @@ from headgate.spark.store.kill_points import at
 from headgate.spark.store.log import files as log_files
 from headgate.spark.store.log import segments
 from headgate.spark.store.log.index import SegmentIndex
-from headgate.spark.store.log.late_rows import Divided, Rejected, bounds, check_column, divide, late_by, microseconds
+from headgate.spark.store.log.late_rows import (
+    Divided,
+    Rejected,
+    bounds,
+    check_column,
+    divide,
+    late_by,
+    microseconds,
+    unreadable,
+)
 from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, LogSegment
 
 MEMORY_BUDGET = 64 << 20  # bytes of the cache of one log
@@ -132,13 +141,19 @@ class StreamLog:
         """The size of the tables kept in memory."""
         return self._index.cache.nbytes
 
-    def append(self, rows: pa.Table, arrival: float, batch: str | None = None) -> Appended:
-        """Append rows, durable on return; a batch that is in the log already is not appended again."""
+    def append(
+        self, rows: pa.Table, arrival: float, batch: str | None = None, bad: Sequence[tuple[str, str]] = ()
+    ) -> Appended:
+        """Append rows, durable on return; a batch that is in the log already is not appended again.
+
+        `bad` are records that came with them and are no rows, as (text, reason): they are rejected with this append.
+        """
         with self._changing:
             if batch is not None and batch in self._index.batches:
                 return self._appended_before(batch, arrival)
             self._seal_if_due()
             divided = divide(self._conform(rows), self.stream, self.frontier_at(self.end), arrival)
+            divided = divided._replace(rejected=(*divided.rejected, *unreadable(bad)))
             if not divided.kept.num_rows and not divided.rejected and batch is None:
                 return Appended(0, self.end, self.end, arrival)
             return self._write(divided, arrival, batch)

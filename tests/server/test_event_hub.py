@@ -1,0 +1,107 @@
+"""The hub of live events: the state once, then patches that lead to the present state, for every tenant its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from headgate.server.event_hub import RING, EventHub, TenantFeed
+from headgate.server.hosting import EngineState, EngineStatus
+from headgate.server.live.snapshots import Snapshot
+from headgate.server.merge_patch import applied
+from headgate.server.workspace.names import Names
+from headgate.spark.store.journal import Entry
+
+
+class Host:
+    """An engine that starts."""
+
+    def __init__(self) -> None:
+        self.detail, self.looks = "starts Spark", 0
+
+    def look(self) -> tuple[EngineStatus, Snapshot | None]:
+        self.looks += 1
+        return EngineStatus(EngineState.STARTING, self.detail, float(self.looks)), None
+
+
+def parsed(data: bytes) -> tuple[str, Any]:
+    fields = dict(line.split(": ", 1) for line in data.decode().strip().splitlines())
+    return fields["event"], json.loads(fields["data"])
+
+
+def test_the_state_and_then_its_changes_while_the_engine_starts() -> None:
+    async def test() -> None:
+        host = Host()
+        hub = EventHub(host, each=0.01)  # type: ignore[arg-type]
+        events = hub.listen(Names())
+        kind, state = parsed(await anext(events))
+        assert (kind, state["engine"]["detail"]) == ("state", "starts Spark")
+        host.detail = "reads the data directory"
+        kind, patch = parsed(await anext(events))
+        assert kind == "changes"
+        assert applied(patch, state)["engine"]["detail"] == "reads the data directory"
+        await events.aclose()
+
+    asyncio.run(asyncio.wait_for(test(), 20))
+
+
+def test_nobody_looks_while_nobody_listens() -> None:
+    async def test() -> None:
+        host = Host()
+        hub = EventHub(host, each=0.005)  # type: ignore[arg-type]
+        events = hub.listen(Names())
+        await anext(events)
+        await events.aclose()
+        await asyncio.sleep(0)
+        looks = host.looks
+        await asyncio.sleep(0.05)
+        assert host.looks == looks
+
+    asyncio.run(asyncio.wait_for(test(), 20))
+
+
+def test_all_listeners_of_a_tenant_get_the_same_bytes() -> None:
+    async def test() -> None:
+        host = Host()
+        hub = EventHub(host, each=0.01)  # type: ignore[arg-type]
+        listeners = [hub.listen(Names("acme")) for _ in range(5)]
+        first = await asyncio.gather(*map(_next, listeners))
+        assert len({id(data) for data in first}) == 1
+        assert b"starts Spark" not in first[0]  # details are not for tenants
+        for events in listeners:
+            await events.aclose()
+
+    asyncio.run(asyncio.wait_for(test(), 20))
+
+
+async def _next(events: AsyncGenerator[bytes, None]) -> bytes:
+    return await anext(events)
+
+
+def test_one_who_has_fallen_behind_gets_the_state_again() -> None:
+    async def test() -> None:
+        feed = TenantFeed(Names())
+        feed.begin({"n": 0})
+        for number in range(RING + 10):
+            feed.publish({"n": number}, b"x", [])
+        assert feed.since(5) is None
+        assert [message.data for message in feed.since(RING + 8) or []] == [b"x", b"x"]
+        assert b'"n":409' in feed.whole()
+
+    asyncio.run(test())
+
+
+def test_lines_of_the_journal_are_events_with_cursors() -> None:
+    async def test() -> None:
+        feed = TenantFeed(Names("acme"))
+        feed.begin({})
+        feed.publish({}, None, [Entry(5.0, "acme..hot", "running", "paused", "query 'acme..hot' was asked to")])
+        (message,) = feed.since(0) or []
+        kind, line = parsed(message.data)
+        assert (kind, line["query"], line["reason"]) == ("journal", "hot", "query 'hot' was asked to")
+        assert message.line
+        assert message.data.startswith(f"id: {message.line}\n".encode())
+
+    asyncio.run(test())
