@@ -64,7 +64,10 @@ def _read_directory(path: Path) -> History:
 
 def _read_trace(path: Path, policies: Sequence[str]) -> History:
     from headgate.history.from_trace import history_of_trace
+    from headgate.history.ring import is_history_file, read_history_file
 
+    if path.is_file() and is_history_file(path):
+        return read_history_file(path)
     return read_trace(path, lambda lines: history_of_trace(lines, policies))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.padding import Padding
@@ -16,7 +15,6 @@ from headgate.model import Spec
 
 if TYPE_CHECKING:
     from headgate.policies.contract import Policy
-    from headgate.policies.settings import Setting
 
 EXAMPLES = examples("policies", "policies show bsd", "policies show bsd --json", "policies show ./mine.py:Mine")
 
@@ -28,13 +26,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a ta
 @app.callback()
 def catalogue(context: typer.Context, as_json: AsJson = False) -> None:
     """List the policies, or show one of them."""
+    from headgate.policies.catalogue import summary
     from headgate.policies.registry import policies
 
     if context.invoked_subcommand is not None:
         context.obj = as_json
         return
     if as_json:
-        show_json({"policies": {name: _summary(policy) for name, policy in policies().items()}})
+        show_json({"policies": {name: summary(policy) for name, policy in policies().items()}})
         return
     table = plain_table("name", "rule", "level", "source")
     table.columns[0].no_wrap = True
@@ -50,48 +49,21 @@ def show_policy(
     as_json: AsJson = False,
 ) -> None:
     """Show one policy: what it does, its settings, what it needs to know, where it comes from."""
+    from headgate.policies.catalogue import details
     from headgate.policies.registry import find
     from headgate.policy_files import load_policies
 
     load_policies(name)
     policy = find(Spec.parse(name).name)
     if as_json or context.obj:
-        show_json(_details(policy))
+        show_json(details(policy))
     else:
         _show_details(policy)
 
 
-def _summary(policy: type[Policy]) -> dict[str, Any]:
-    return {
-        "rule": policy.rule,
-        "level": policy.levels[0].value,
-        "levels": [level.value for level in policy.levels],
-        "source": policy.source,
-    }
-
-
-def _details(policy: type[Policy]) -> dict[str, Any]:
-    return {
-        "name": policy.name,
-        **_summary(policy),
-        "description": _description(policy),
-        "needs": {need: _meaning(need) for need in sorted(policy.needs)},
-        "settings": [_setting(setting) for setting in policy.all_settings()],
-    }
-
-
-def _setting(setting: Setting) -> dict[str, Any]:
-    return {
-        "name": setting.name,
-        "default": setting.default,
-        "meaning": setting.meaning,
-        "choices": list(setting.choices),
-        "least": setting.least,
-        "most": setting.most,
-    }
-
-
 def _show_details(policy: type[Policy]) -> None:
+    from headgate.policies.catalogue import description, meaning
+
     settings = plain_table("setting", "default", "meaning")
     for setting in policy.all_settings():
         choices = f" ({', '.join(setting.choices)})" if len(setting.choices) > 1 else ""
@@ -101,25 +73,12 @@ def _show_details(policy: type[Policy]) -> None:
     for name, value in (("rule", policy.rule), ("source", policy.source)):
         if value:  # a policy of the user's own may say neither
             facts.add_row(Text(name, "bold"), Text(value))
-    needs = [f"{need}: {_meaning(need)}" for need in sorted(policy.needs)]
+    needs = [f"{need}: {meaning(need)}" for need in sorted(policy.needs)]
     facts.add_row(Text("needs", "bold"), Text("\n".join(needs) or "nothing but arrivals"))
-    show(Text(policy.name, "bold"), "", Padding(Text(_description(policy)), (0, 2)), "", facts, "", settings)
+    show(Text(policy.name, "bold"), "", Padding(Text(description(policy)), (0, 2)), "", facts, "", settings)
 
 
 def _written(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _description(policy: type[Policy]) -> str:
-    """The docstring with its paragraphs unwrapped: the terminal has its own width."""
-    paragraphs = inspect.cleandoc(policy.__doc__ or "It says nothing about itself.").split("\n\n")
-    return "\n\n".join(text if text.startswith(">>>") else " ".join(text.split()) for text in paragraphs)
-
-
-def _meaning(need: str) -> str:
-    """The first line of the statistic's own description."""
-    from headgate.stats import Stats
-
-    return (inspect.getdoc(getattr(Stats, need, None)) or "").partition("\n")[0].rstrip(".")

@@ -116,13 +116,39 @@ def read_history(directory: str | Path) -> History:
         raise HeadgateError(
             "there is no history here", where=str(directory), hint="give the directory of `headgate run FILE --dir DIR`"
         )
-    files = _files(folder)
+    return _history(_files(folder), str(directory))
+
+
+def read_history_file(path: Path) -> History:
+    """The history in one file, as `raw_history` gives it."""
+    return _history([path], str(path))
+
+
+def is_history_file(path: Path) -> bool:
+    """Whether a file has lines of a history, and not of a trace."""
+    with open(path, "rb") as file:
+        return file.read(16).startswith(b'{"setting"')
+
+
+def raw_history(directory: str | Path) -> Iterator[bytes]:
+    """The lines of the history in a data directory, from the engine's last start on; a file of them can be read."""
+    files = _files(Path(directory) / FOLDER)
+    starts = _starts(files)
+    if starts:
+        for setting in starts[-1].settings:
+            yield to_lines(setting)
+        for line in starts[-1].lines:
+            if line.endswith(b"\n"):
+                yield line
+
+
+def _history(files: Sequence[Path], where: str) -> History:
     starts = _starts(files)
     readable = [start for start in starts if start.version == VERSION]
     if starts and not readable:
         raise HeadgateError(
             f"this history has the form of another version of Headgate: {starts[-1].version}, not {VERSION}",
-            where=str(directory),
+            where=where,
             hint="read it with that version, or run the engine once more",
         )
     chosen = next((start for start in reversed(readable) if start.has_runs), readable[-1] if readable else _Start())
@@ -131,7 +157,7 @@ def read_history(directory: str | Path) -> History:
     if chosen.lines and not (history.settings or history.runs or history.under_way):
         raise HeadgateError(
             "the history here cannot be read: no line of it is whole",
-            where=str(directory),
+            where=where,
             hint=f"remove the folder {FOLDER} in it; nothing else is lost with it",
         )
     if starts and chosen is starts[-1] and _is_written(files[-1]):

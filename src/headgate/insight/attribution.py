@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 
 from headgate.history.records import RunRecord
-from headgate.insight.causes import Cause
+from headgate.insight.causes import OTHER_WORK, Cause
 from headgate.insight.classes import Classes
 from headgate.insight.parts import MeanParts, Result, mean_parts, results
 from headgate.insight.why import LEAST, Explainer, Explanation
@@ -31,6 +31,7 @@ _CLEAR = {  # whom a loss goes to that is not a run's doing; that says the cause
     Cause.OWN_RUN: "its own runs",
     Cause.COMMIT: "its commits",
     Cause.SINK: "its sinks",
+    Cause.OTHER: OTHER_WORK,
 }
 
 
@@ -158,13 +159,18 @@ def _by_runs(explainer: Explainer, above: str, late: Sequence[Result]) -> Iterat
         if delays.free > LEAST:
             yield Loss(Cause.FREE, delays.free / count)
         rows = zip(explainer.runs, delays.held.tolist(), delays.own.tolist(), strict=True)
+        other = 0.0
         for run, held, blocked in rows:
-            if held > LEAST:
+            if run.query_class == OTHER_WORK:
+                other += held
+            elif held > LEAST:
                 for cause, share in _causes(explainer, query, above, run, order, tuples):
                     yield Loss(cause, held * share / count, run)
             if blocked > LEAST:
                 commits = run.ended - run.evaluated > run.evaluated - run.began
                 yield Loss(Cause.COMMIT if commits else Cause.SHARED, blocked / count, run)
+        if other > LEAST:
+            yield Loss(Cause.OTHER, other / count)
 
 
 def _causes(

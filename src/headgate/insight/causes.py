@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+OTHER_WORK = "other work"  # the class, unit and query of runs of which nothing may be told but their times
+
 
 class Cause(StrEnum):
     """Why a result was late."""
@@ -18,5 +20,6 @@ class Cause(StrEnum):
     SINK = "sink"
     FUSED = "fused too much"  # its run also evaluated less important queries
     OWN_RUN = "own run"
+    OTHER = "other work"  # of others, of whom nothing may be told
     AWAY = "not scheduled"  # its query was paused, or was being changed
     FREE = "free worker"  # no run was in the way: the worker was kept for others, or the policy idled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headgate.history.records import RunRecord
+from headgate.insight.causes import Cause
 from headgate.insight.why import Delay, Explanation
 
 
@@ -30,6 +31,8 @@ def explanation_tree(told: Explanation, origin: float) -> dict[str, Any]:
 
 
 def _delay(delay: Delay, origin: float) -> dict[str, Any]:
+    if delay.cause is Cause.OTHER:
+        return {"seconds": delay.seconds, "cause": delay.cause.value}
     why = delay.run.why
     return {
         "seconds": delay.seconds,

@@ -12,7 +12,7 @@ import numpy as np
 
 from headgate.history.history import History
 from headgate.history.records import RunRecord
-from headgate.insight.causes import Cause
+from headgate.insight.causes import OTHER_WORK, Cause
 from headgate.insight.classes import Classes
 from headgate.insight.parts import Moments, Result, moments, results
 from headgate.insight.schedule import Schedule
@@ -181,7 +181,7 @@ class Explainer:
         delays = self.timeline.delays(query, [(since, upto, 1.0) for since, upto in pieces])
         blamed = np.flatnonzero((delays.held > LEAST) | (delays.own > LEAST))
         rows = zip(blamed.tolist(), delays.held[blamed].tolist(), delays.own[blamed].tolist(), strict=True)
-        told = tuple(delay for place, *seconds in rows for delay in self._delays(query, own, life, place, *seconds))
+        told = _merged(delay for place, *seconds in rows for delay in self._delays(query, own, life, place, *seconds))
         others = () if run is None else tuple(self.classes.lower_queries(run.queries, query))
         running = life.evaluated - life.began
         mixed = running * len(others) / len(run.queries) if run is not None and others else 0.0
@@ -218,6 +218,18 @@ class Explainer:
             raise unknown("query", query, known)
 
 
+def _merged(delays: Iterable[Delay]) -> tuple[Delay, ...]:
+    """Delays with those by other work as one: how many runs that were is not told."""
+    told: list[Delay] = []
+    other: Delay | None = None
+    for delay in delays:
+        if delay.cause is not Cause.OTHER:
+            told.append(delay)
+        else:
+            other = delay if other is None else replace(other, seconds=other.seconds + delay.seconds)
+    return tuple(told) if other is None else (*told, replace(other, passed_over=None))
+
+
 def sentence(told: Explanation) -> str:
     """An explanation in one sentence, the longest parts first."""
     beginning = f"{'still waits, for' if told.waits_still else 'waited'} {duration(told.moments.total)}"
@@ -242,7 +254,8 @@ def phrases(told: Explanation) -> list[str]:
     for (who, query_class), delays in groups.items():
         runs = [delay.run for delay in delays]
         whose = who or who_text(query_class, runs)
-        found.append((sum(delay.seconds for delay in delays), f"behind {whose} ({runs_text(runs, told.live)})"))
+        counted = "" if whose == OTHER_WORK else f" ({runs_text(runs, told.live)})"
+        found.append((sum(delay.seconds for delay in delays), f"behind {whose}{counted}"))
     listed = sorted((one for one in found if one[0] > SHOWN * told.moments.total), key=lambda one: -one[0])
     return [f"{duration(seconds)} {how}" for seconds, how in listed]
 
@@ -261,6 +274,8 @@ def _own_run(told: Explanation) -> str:
 
 def _behind(query: str, delay: Delay) -> tuple[str, str]:
     """Who a delay is blamed on: something of its own, or the runs of a class."""
+    if delay.cause is Cause.OTHER:
+        return OTHER_WORK, ""
     if delay.cause is Cause.COMMIT:
         return "the commit of its own earlier runs", ""
     return ("its own earlier runs", "") if query in delay.run.queries else ("", delay.run.query_class)
@@ -268,6 +283,8 @@ def _behind(query: str, delay: Delay) -> tuple[str, str]:
 
 def _cause(query: str, own: str, ready: float, run: RunRecord) -> Cause:
     """Why a run that held a worker was in the way."""
+    if run.query_class == OTHER_WORK:
+        return Cause.OTHER
     if query in run.queries or run.query_class == own:
         return Cause.OWN_CLASS
     return Cause.LONG_RUN if run.began < ready else Cause.ORDER

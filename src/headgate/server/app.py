@@ -12,10 +12,25 @@ from headgate.server.access.roles import Role, allow
 from headgate.server.access.tenants import ALL_CLASSES, TenantLimits
 from headgate.server.event_hub import EventHub
 from headgate.server.event_stream import Ending
+from headgate.server.histories import Histories
 from headgate.server.hosting import EngineHost
 from headgate.server.idempotency import KeptAnswers
+from headgate.server.replays import Replays
+from headgate.server.requests import CountRequests, Requests
 from headgate.server.results_feed import ResultsHub
-from headgate.server.routes import classes, events, health, login, queries, results, streams, tables
+from headgate.server.routes import (
+    classes,
+    events,
+    health,
+    insight,
+    login,
+    metrics,
+    policy,
+    queries,
+    results,
+    streams,
+    tables,
+)
 from headgate.server.routes.common import router
 from headgate.server.workspace import Workspace
 from headgate.server.workspace.quotas import Quotas
@@ -29,6 +44,9 @@ ROUTERS = (
     results.routes,
     classes.routes,
     events.routes,
+    policy.routes,
+    insight.routes,
+    metrics.routes,
 )
 DESCRIPTION = """Many continuous queries on one Spark: declare streams and queries, push rows, read results, see what
 waits and why, and change it while it runs."""
@@ -52,7 +70,10 @@ def create_app(
     app.state.host, app.state.access = host, access
     app.state.ending, app.state.events = Ending(), EventHub(host)
     app.state.answers, app.state.results = KeptAnswers(), ResultsHub()
-    app.state.workspace = lambda principal: Workspace(host, principal, shared, resources)
+    histories, replays = Histories(), Replays()
+    app.state.workspace = lambda principal: Workspace(host, principal, shared, resources, histories, replays)
+    app.state.requests = Requests()
+    app.add_middleware(CountRequests, requests=app.state.requests)
     for routes in (*ROUTERS, _document(app)):
         guard.check_declared(routes.routes)
         app.include_router(routes)

@@ -22,7 +22,7 @@ from headgate.spark.execution.committer import Committer
 from headgate.spark.machine.tasks import WriteCommit
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks import result_ranges
-from headgate.spark.sinks.committed_results import row_count
+from headgate.spark.sinks.result_files import rows_in
 from headgate.spark.sinks.followers import Followers
 from headgate.spark.sinks.result_ranges import position_after, read_range
 from headgate.spark.store.commits.records import Commit, Output
@@ -97,9 +97,9 @@ def test_files_before_the_first_row_are_not_read(
         steps.deliver()
     assert rows(directory, 0, 100) == list(range(20))
     cut = Mock(side_effect=result_ranges._cut)
-    counted = Mock(side_effect=row_count)
+    counted = Mock(side_effect=rows_in)
     monkeypatch.setattr(result_ranges, "_cut", cut)
-    monkeypatch.setattr(result_ranges, "row_count", counted)
+    monkeypatch.setattr(result_ranges, "rows_in", counted)
     assert rows(directory, 13, 5) == [13, 14, 15, 16, 17]
     assert [(begin, end) for _, _, begin, end in (call.args for call in cut.call_args_list)] == [(1, 4), (0, 2)]
     assert not counted.called  # a file's number of rows is looked up once
@@ -157,7 +157,7 @@ class Listener:
             next(self._course)
 
     def _join(self) -> Iterator[None]:
-        inbox = self._followers._new_inbox("q", 1 << 20)  # an iterator would be over when nothing has come for a while
+        inbox = self._followers.inbox("q", 1 << 20)  # an iterator would be over when nothing has come for a while
         yield
         newest, count = position_after(self._directory.path, "q", durable=self._steps.commits.number)
         yield

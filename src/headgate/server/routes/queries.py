@@ -6,6 +6,8 @@ import json
 from typing import Annotated, Any
 
 from fastapi import Query, Response
+from fastapi.encoders import jsonable_encoder
+from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from headgate.server.access.roles import Role, allow, creates
@@ -30,6 +32,7 @@ from headgate.server.workspace import queries as submitted
 from headgate.server.workspace.queries import SORTS, Wanted
 
 routes = router("queries")
+DryRun = Annotated[bool, Query(description="start nothing, and say what starting it would lead to")]
 ORDERS = {"enum": [*SORTS, *(f"-{field}" for field in SORTS)]}
 
 
@@ -113,13 +116,34 @@ class QueryList(Answer):
     next: str | None = None
 
 
+class DryRunAnswer(Answer):
+    """What starting a query would lead to."""
+
+    name: str
+    query_class: str = Field(alias="class")
+    columns: list[Column]
+    plan: dict[str, Any]
+    form: str | None = Field(description="what queries of one job have in common; null: it has jobs of its own")
+    group: list[str] = Field(description="queries whose job it would share")
+    cost: dict[str, Any] | str = Field(description="of a run, by what was measured of others; or `unknown`")
+    slows: dict[str, Any] | None = Field(description="what it would do to each class, by what-if")
+    slows_reason: str | None = Field(description="why that cannot be told")
+
+
 @routes.post(
-    "/queries", status_code=201, openapi_extra=creates(Role.SUBMIT), response_model=QueryAnswer, responses=TAGGED
+    "/queries",
+    status_code=201,
+    openapi_extra=creates(Role.SUBMIT),
+    response_model=QueryAnswer,
+    responses=TAGGED | {200: {"model": DryRunAnswer, "description": "Of a dry run: nothing was started"}},
 )
-def create(new: NewQuery, asked: Asked, response: Response) -> dict[str, Any]:
-    """Start a query."""
+def create(new: NewQuery, asked: Asked, response: Response, dry_run: DryRun = False) -> Any:
+    """Start a query. With `dry_run=true` nothing is started: 200, and what starting it would lead to."""
+    query = submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields})
+    if dry_run:
+        return JSONResponse(jsonable_encoder(asked.dry_run(query)))
     with asked.new_query(new.query_class, new.sink):
-        asked.queries.create(submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields}))
+        asked.queries.create(query)
     asked.host.changed()
     return _described(asked, new.name, response)
 

@@ -205,7 +205,9 @@ async def rows(
     body = await request.body()
 
     async def appended() -> Response:
-        return JSONResponse(await run_in_threadpool(push, asked, whole, content_type, body, idempotency_key))
+        pushed = await run_in_threadpool(push, asked, whole, content_type, body, idempotency_key)
+        request.app.state.requests.push(asked.names.tenant, **pushed)
+        return JSONResponse(pushed)
 
     if idempotency_key is None:
         return await appended()

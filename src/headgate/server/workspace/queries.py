@@ -18,6 +18,7 @@ from headgate.server.workspace.classes import Classes
 from headgate.server.workspace.details import where_its_time_goes
 from headgate.server.workspace.journal import JournalLines, entry_json
 from headgate.server.workspace.names import Names
+from headgate.server.workspace.plans import plan_tree
 from headgate.spark.handle import Handle
 from headgate.spark.machine.views import QueryView
 from headgate.spark.session import Session
@@ -159,7 +160,12 @@ class Queries:
         """What was declared, what became of it, and how it is doing."""
         whole = self.find(name)
         engine = self.session.engine
-        view, line = engine.query(whole), query_status(engine, whole)
+        view, line, plan = engine.query(whole), query_status(engine, whole), engine.plan_of(whole)
+
+        def rate(stream: str) -> float | None:
+            log = engine.logs.get(stream)
+            return None if log is None else log.rate(engine.now())
+
         journal = JournalLines(self.session.directory, self.names).page(self.names.short(whole), None, LINES)
         return {
             **line.to_json(),
@@ -167,7 +173,9 @@ class Queries:
             "state": view.state,
             "error": self._own(view.error),
             "columns": columns_json(view.columns),
-            "plan": self._own(render(view.query.plan)),
+            "plan": plan_tree(plan, self.names, rate),
+            "plan_text": self._own(render(view.query.plan)),
+            "group": [self.names.short(one.name) for one in plan.group if self.names.has(one.name)],
             "streams": sorted(self.names.short(stream) for stream in streams(view.query.plan)),
             "runs": view.runs,
             "skipped": line.skipped,

@@ -9,11 +9,16 @@ from typing import Any
 from headgate.server.access.resources import Resources
 from headgate.server.access.roles import Principal
 from headgate.server.access.tenants import ALL_CLASSES, TenantLimits
+from headgate.server.histories import Histories
 from headgate.server.hosting import EngineHost
+from headgate.server.replays import Replays
 from headgate.server.workspace.classes import Classes
+from headgate.server.workspace.dry_run import DryRun
+from headgate.server.workspace.insight import Insight
 from headgate.server.workspace.letters import Letters
 from headgate.server.workspace.names import Names
-from headgate.server.workspace.queries import Queries
+from headgate.server.workspace.policy import Deciding
+from headgate.server.workspace.queries import NewQuery, Queries
 from headgate.server.workspace.quotas import Quotas
 from headgate.server.workspace.results import Results, results_of
 from headgate.server.workspace.status import status_json
@@ -31,11 +36,14 @@ class Workspace:
         principal: Principal,
         quotas: Quotas | None = None,
         resources: Resources | None = None,
+        histories: Histories | None = None,
+        replays: Replays | None = None,
     ) -> None:
         self.host, self.principal = host, principal
         self.names = Names(principal.tenant)
         self.quotas = quotas or Quotas(lambda tenant: TenantLimits(classes=(ALL_CLASSES,)))
         self.resources = resources or Resources()
+        self._histories, self._replays = histories or Histories(), replays or Replays()
 
     @property
     def session(self) -> Session:
@@ -68,6 +76,19 @@ class Workspace:
         """Around the creation of a query: refuses what this principal may not use, and one too many."""
         self.resources.check_sink(sink, self.principal)
         return self.quotas.new_query(self.session, self.names.tenant, query_class, sink)
+
+    @cached_property
+    def deciding(self) -> Deciding:
+        return Deciding(self.session, self._replays)
+
+    @cached_property
+    def insight(self) -> Insight:
+        return Insight(self.session, self.names, self._histories)
+
+    def dry_run(self, new: NewQuery) -> dict[str, Any]:
+        """What starting a query would lead to; nothing is started."""
+        with self.new_query(new.query_class, new.sink):
+            return DryRun(self.session, self.names, self.classes, self._replays).of(new)
 
     @cached_property
     def tables(self) -> Tables:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from headgate.model import ConflictError, HeadgateError, Query, check_known, relation
+from headgate.model import ConflictError, HeadgateError, Query, relation
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import QUERIES, check_same, definition
@@ -67,9 +67,10 @@ class Starting:
 
     def check_new(self, command: m.CheckNewQuery) -> None:
         """Check a query as if it were added, and reply with what that would lead to; nothing is started or kept."""
-        query, classes = command.query, self._scheduling.scheduler.network.classes
+        query = command.query
         if command.query_class is None:
-            check_known("class", query.query_class, classes)
+            self._scheduling.check_class(query.query_class)
+        self._scheduling.check_reads(query)
         if (life := self._context.lives.get(query.name)) is not None:
             check_same(QUERIES, query.name, definition(life.query), definition(query))
         elif (remembered := self._context.remembered.get(query.name)) is not None:
