@@ -95,6 +95,16 @@ def test_rows_may_be_mappings_texts_arrow_and_frames(hg: Any, name: str) -> None
     assert sorted(query.wait(rows=5, timeout=MINUTE)["id"].to_pylist()) == [1, 2, 3, 4, 5]
 
 
+def test_a_batch_counts_once(hg: Any, name: str) -> None:
+    query = stream_and_query(hg, name)
+    for _ in range(2):
+        pushed = hg.push(name, ['{"id": 1, "v": 2.5}', "{"], batch="monday-1")
+        assert (pushed.accepted, pushed.rejected) == (1, 1)
+    assert hg.drain(timeout=MINUTE)
+    assert query.read().num_rows == 1
+    assert hg.status().dead_letters[name] == 1
+
+
 def test_bad_rows_are_dead_letters(hg: Any, name: str) -> None:
     hg.stream(name, "id bigint, v double")
     assert hg.append(name, [{"id": "x"}, '{"id": 1}', "{"]) == 1

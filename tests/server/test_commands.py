@@ -174,8 +174,9 @@ def test_a_dry_run_starts_nothing(headgate: Headgate) -> None:
 def test_why_and_what_if_ask_the_server(headgate: Headgate) -> None:
     fine(headgate("stream", "add", "asked", "id bigint"))
     fine(headgate("query", "add", "late", "SELECT id FROM asked"))
-    fine(headgate("stream", "push", "asked", stdin='{"id": 1}\n'))
-    fine(headgate("query", "tail", "late", "--from", "start", "--rows", "1"))
+    for number in range(1, 13):  # a what-if wants ten runs at least
+        fine(headgate("stream", "push", "asked", stdin=f'{{"id": {number}}}\n'))
+        fine(headgate("query", "tail", "late", "--from", "start", "--rows", str(number)))
     assert "late" in fine(headgate("why", "late")).stdout
     assert "sentence" in json.loads(fine(headgate("why", "late", "--last", "--json")).stdout)
     told = json.loads(fine(headgate("what-if", "--policy", "fcfs", "--json")).stdout)

@@ -37,7 +37,7 @@ def test_patches_lead_to_the_status(http: Http) -> None:
         http.lines("e_readings", [{"id": number} for number in range(10)])
         http.post("/v1/queries/e.two/pause")
         http.delete("/v1/queries/e.two")
-        lines = []
+        lines: list[Any] = []
         deadline = time.monotonic() + 60
         same = False
         while not same or ("e.two", "paused") not in lines:

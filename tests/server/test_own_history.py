@@ -58,7 +58,8 @@ def run(number: int, query: str, began: float, ended: float) -> RunRecord:
 
 def history(made: Spans, split: bool = False) -> History:
     """Runs one after the other; with `split`, those of others are two runs each, of other queries and numbers."""
-    now, runs = 10.0, []
+    now = 10.0
+    runs: list[RunRecord] = []
     for whose, pause, length in made:
         now += pause
         query = QUERIES[whose]

@@ -1,4 +1,4 @@
-"""How commands show their help: sentences in one piece, and no type beside a switch that takes no value."""
+"""How commands show their help: sentences in one piece, and no type beside a switch or a list."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReadableCommand(TyperCommand):
         self.help = unwrapped(self.help)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _without_types_of_switches(super().get_params(ctx))
+        return _without_types_that_say_nothing(super().get_params(ctx))
 
 
 class ReadableGroup(TyperGroup):
@@ -39,11 +39,13 @@ class ReadableGroup(TyperGroup):
         self.help = unwrapped(self.help)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _without_types_of_switches(super().get_params(ctx))
+        return _without_types_that_say_nothing(super().get_params(ctx))
 
 
-def _without_types_of_switches(parameters: list[Any]) -> list[Any]:
+def _without_types_that_say_nothing(parameters: list[Any]) -> list[Any]:
     for parameter in parameters:
         if getattr(parameter, "is_flag", False) or getattr(parameter, "count", False):
             parameter.metavar = ""
+        if getattr(parameter, "nargs", 1) == -1:  # "list[Path]" is no word for people
+            parameter.display_type_rich = lambda ctx: None
     return parameters

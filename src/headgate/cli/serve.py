@@ -97,7 +97,7 @@ def serve(
     quotas = Quotas(TenantFile(place).limits)
     resources = access.resources(allow_path, allow_connect, allow_table)
     tls = access.tls(tls_cert, tls_key)
-    door = access.door(place, address, tls, insecure)
+    door = access.door(place, address, tls, insecure, allow_host)
     server = Server(create_app(host, door.access, quotas, resources), address, Limits(), tls, allow_host or ())
     with noted() as interruption, RowWatch(host, quotas):
         url = server.address.url("http" if tls is None else "https")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,7 +36,7 @@ AllowHost = Annotated[
     list[str] | None,
     typer.Option(
         "--allow-host",
-        help="Another name that clients may call this server by, as a proxy's; repeat for more.",
+        help="Another name that clients may call this server by, as a proxy's; needs tokens. Repeat for more.",
         show_default=False,
         metavar="HOST[:PORT]",
     ),
@@ -89,8 +90,13 @@ def tls(certificate: Path | None, key: Path | None) -> TLS | None:
     return TLS(certificate, key)
 
 
-def door(directory: Path, address: Address, tls: TLS | None, insecure: bool) -> Door:
-    """Who may use a server at an address; refused if that would let in people whom nobody meant."""
+def door(
+    directory: Path, address: Address, tls: TLS | None, insecure: bool, hosts: Sequence[str] | None = None
+) -> Door:
+    """Who may use a server at an address; refused if that would let in people whom nobody meant.
+
+    With `hosts`, other names that it answers to, a proxy may bring requests of others: then it is never open.
+    """
     from headgate.server.access.access import Access
     from headgate.server.access.token_file import TokenFile
     from headgate.server.access.tokens import TokenState
@@ -98,12 +104,13 @@ def door(directory: Path, address: Address, tls: TLS | None, insecure: bool) -> 
     file, now = TokenFile(directory), time.time()
     tokens = file.tokens()
     valid = sum(token.state(now) is TokenState.VALID for token in tokens.values())
-    if not address.loopback:
-        _check_public(directory, address, valid, tls is not None or insecure)
-    access = Access(file, open_without_tokens=address.loopback)
+    reached = not address.loopback or bool(hosts)
+    if reached:
+        _check_public(directory, address, valid, address.loopback or tls is not None or insecure)
+    access = Access(file, open_without_tokens=not reached)
     lines = [
         f"tokens are asked for; {valid} {'is' if valid == 1 else 'are'} valid"
-        if tokens or not address.loopback
+        if tokens or reached
         else "open to everybody on this machine: no token is asked for, until headgate token add makes one"
     ]
     if not address.loopback and tls is None:
@@ -112,16 +119,16 @@ def door(directory: Path, address: Address, tls: TLS | None, insecure: bool) -> 
 
 
 def _check_public(directory: Path, address: Address, valid: int, private: bool) -> None:
-    where = f"--bind {address.host}:{address.port}"
+    where = "--allow-host" if address.loopback else f"--bind {address.host}:{address.port}"
     if not valid:
         raise HeadgateError(
-            "other machines can reach this address, and there is no valid token",
+            "others than this machine can reach the server, and there is no valid token",
             where=where,
             hint=f"make one first: headgate token add NAME --role operate --data {directory}",
         )
     if not private:
         raise HeadgateError(
-            "other machines can reach this address, and there is no TLS",
+            "others than this machine can reach the server, and there is no TLS",
             where=where,
             hint="give --tls-cert FILE --tls-key FILE, or --insecure behind a proxy that has it",
         )

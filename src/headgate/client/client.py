@@ -261,32 +261,52 @@ class Client:
         >>> hg.append("readings", [{"machine": "oven", "temp": 97.5, "ts": "2026-01-01T12:00:01Z"}])
         1
         """
-        deadline = time.monotonic() + arguments.span(timeout, "timeout")
-        path = path_of("streams", self._name(stream, "stream"), "rows")
+        return int(self.push(stream, rows, timeout=timeout).accepted)
+
+    def push(
+        self,
+        stream: str,
+        rows: pa.Table | Iterable[Mapping[str, object] | str],
+        *,
+        batch: str | None = None,
+        timeout: float | str | None = None,
+    ) -> Record:
+        """Append rows to a stream as `append` does, once even if it is repeated, and tell what became of them.
+
+        * `stream`, `rows`, `timeout`: as for `append`.
+        * `batch`: an id of your own. A push whose id the stream remembers changes nothing, also after a crash.
+
+        Returns an object with `accepted` and `rejected` (dead letters now).
+
+        >>> hg.push("readings", ["{"], batch="a-1").rejected
+        1
+        """
+        total = {"accepted": 0, "rejected": 0}
         bodies = list(bodies_of(rows))
         if not bodies:
-            self.connection.get(path_of("streams", stream))  # refuses an unknown one
-        return sum(self._push(path, body, deadline)["accepted"] for body in bodies)
+            self.connection.get(path_of("streams", self._name(stream, "stream")))  # refuses an unknown one
+        for number, body in enumerate(bodies):
+            part = None if batch is None else f"{_batch(batch)}-{number}" if number else batch
+            pushed = self.push_body(stream, body, batch=part, timeout=timeout)
+            total = {name: count + pushed[name] for name, count in total.items()}
+        return Record(total)
 
-    def push(self, stream: str, bodies: Iterable[Body], timeout: float | str | None = None) -> Iterator[Record]:
-        """Push bodies of a content type each, and give the answer to each: how many rows were accepted and rejected.
+    def push_body(
+        self, stream: str, body: Body, *, batch: str | None = None, timeout: float | str | None = None
+    ) -> Record:
+        """Append the rows of one body, given as it is sent.
 
-        * `stream`, `timeout`: as for `append`.
-        * `bodies`: pairs of a content type and bytes: JSON lines, CSV with a header, or an Arrow stream.
+        * `stream`, `batch`, `timeout`: as for `push`.
+        * `body`: a content type and bytes: JSON lines, CSV with a header, or an Arrow stream.
         """
         path = path_of("streams", self._name(stream, "stream"), "rows")
-        for body in bodies:
-            deadline = time.monotonic() + arguments.span(timeout, "timeout")
-            yield Record(self._push(path, body, deadline))
-
-    def _push(self, path: str, body: Body, deadline: float) -> dict[str, Any]:
-        kind, data = body
-        request = Request("POST", path, None, data, {"Content-Type": kind, KEY: uuid.uuid4().hex})
+        headers = {"Content-Type": body[0], KEY: uuid.uuid4().hex if batch is None else _batch(batch)}
+        request = Request("POST", path, None, body[1], headers)
+        deadline = time.monotonic() + arguments.span(timeout, "timeout")
         pause = POLL
         while True:
             try:
-                answer: dict[str, Any] = self.connection.ask(request).json()
-                return answer
+                return Record(self.connection.ask(request).json())
             except BusyError:
                 if time.monotonic() + pause > deadline:
                     raise
@@ -448,6 +468,15 @@ def new_query(name: str, sql: str, **settings: Any) -> dict[str, Any]:
     if settings.get("end") == inf:
         settings["end"] = None
     return arguments.given(name=name, sql=sql, **settings)
+
+
+def _batch(batch: object) -> str:
+    """The id of a batch, which goes into a header."""
+    with located("batch"):
+        named = text(batch, "monday-1")
+    if not named.isascii() or not named.isprintable():
+        raise HeadgateError("must be printable ASCII", where="batch", hint="use letters, digits and '-'")
+    return named
 
 
 def _path(source: Any, name: str) -> str:

@@ -132,8 +132,8 @@ def is_history_file(path: Path) -> bool:
 
 def raw_history(directory: str | Path) -> Iterator[bytes]:
     """The lines of the history in a data directory, from the engine's last start on; a file of them can be read."""
-    files = _files(Path(directory) / FOLDER)
-    starts = _starts(files)
+    folder = Path(directory) / FOLDER
+    starts = _starts(_files(folder)) if folder.is_dir() else []
     if starts:
         for setting in starts[-1].settings:
             yield to_lines(setting)

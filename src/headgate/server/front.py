@@ -51,9 +51,7 @@ class Front:
             self._hosts.check(Headers(scope=scope))
             check_no_token(scope)
         except HeadgateError as error:
-            answer = of_error(error)
-            answer.headers["connection"] = "close"  # whatever body comes is not read
-            await answer(scope, receive, told)
+            await of_error(error)(scope, receive, told)
             return
         await self._app(scope, _LimitedBody(scope, receive, self._limits).receive, told)
 
@@ -97,7 +95,7 @@ class _LimitedBody:
 
     def _too_large(self) -> HTTPException:
         detail = f"the body has more than {_size(self._most)}; send it in several requests, a part in each"
-        return HTTPException(413, detail, {"connection": "close"})
+        return HTTPException(413, detail)
 
 
 def check_no_token(scope: Scope) -> None:

@@ -15,7 +15,7 @@ from headgate.server.front import security_headers
 from headgate.server.problems import PROBLEM
 from headgate.server.settings import Limits
 
-GRACE = 5.0  # seconds after the time for a body, when the application should have ended the request itself
+GRACE = 5.0  # seconds in which a body is dropped that was refused, or came too late, before the connection is closed
 
 
 logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.ERROR)  # not what clients do
@@ -83,6 +83,12 @@ class LimitedProtocol(HttpToolsProtocol):
         self._stop_timer()
         self._in_headers, self._header_bytes, self._data = True, 0, 0
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Drop what still comes of a body that was refused: who is sending reads the answer only afterwards."""
+        super().on_response_complete()
+        if not self._in_headers and self.cycle.response_complete:
+            self._within(GRACE, self.transport.close)
 
     # -- refusals ----------------------------------------------------------------------------------------------
 

@@ -17,17 +17,10 @@ from headgate.model import HeadgateError
 from headgate.what_if.ask import AddedQuery, Question, ask
 from headgate.what_if.latest import latest
 
-FEWEST = 10  # runs in a history from which something can be told
-
 
 def answered(question: Mapping[str, Any]) -> dict[str, Any]:
     """What `headgate what-if --json` prints; with an added query also what it does to each class, under `added`."""
     history = latest(read_history(question["directory"]), question.get("last"))
-    if len(history.runs) < FEWEST:
-        raise HeadgateError(
-            f"the history is too short: {len(history.runs)} runs, and at least {FEWEST} are needed",
-            hint="ask again when more has run",
-        )
     for setting in history.settings:
         replayable(setting.header["policy"], [])
     new = question.get("added")

@@ -11,9 +11,11 @@ from typing import Any
 
 from headgate.model import HeadgateError
 from headgate.model.errors import BusyError
+from headgate.spark.session import Session
 
 PROCESS = "headgate.server.replay_process"
 LIMIT = 60.0  # seconds
+FEWEST = 10  # runs of an engine from which something can be told
 
 
 class Replays:
@@ -23,12 +25,17 @@ class Replays:
         self._limit = limit
         self._lock = threading.Lock()
 
-    def ask(self, directory: Path, question: dict[str, Any], limit: float | None = None) -> dict[str, Any]:
+    def ask(self, session: Session, question: dict[str, Any], limit: float | None = None) -> dict[str, Any]:
         """The answer; `BusyError` while another question is being answered, or if this one takes too long."""
+        if (runs := session.engine.overview().runs) < FEWEST:  # a process for nothing takes a second
+            raise HeadgateError(
+                f"the history is too short: {runs} runs, and at least {FEWEST} are needed",
+                hint="ask again when more has run",
+            )
         if not self._lock.acquire(blocking=False):
             raise BusyError("another what-if is being computed", hint="ask again in some seconds")
         try:
-            return self._answer(directory, question, limit or self._limit)
+            return self._answer(session.directory, question, limit or self._limit)
         finally:
             self._lock.release()
 

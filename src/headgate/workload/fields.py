@@ -116,7 +116,7 @@ def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
 
 
 def check_columns(columns: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Refuse columns that SQL could not tell apart: it reads ID and id as one.
+    """Refuse columns that SQL could not tell apart (it reads ID and id as one) or that nobody could see.
 
     >>> check_columns([("id", "int"), ("ID", "int")])
     Traceback (most recent call last):
@@ -124,6 +124,9 @@ def check_columns(columns: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], 
     """
     seen: set[str] = set()
     for name, _ in columns:
+        if not name.isprintable():
+            hint = "use letters, digits and '_'"
+            raise HeadgateError(f"column {name!a} has characters that cannot be printed", hint=hint)
         if folded(name) in seen:
             raise HeadgateError(f"column '{name}' is given twice", hint="keep one of them")
         seen.add(folded(name))

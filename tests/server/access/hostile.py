@@ -24,7 +24,7 @@ class Hostile:
     statuses: range = REFUSED
 
     def __str__(self) -> str:
-        return f"{self.method} {self.path[:60]!r} {(self.body or b'')[:60]!r}"
+        return f"{self.method} {self.path[:60]!r} {(self.body or b'')[:40]!r}…{(self.body or b'')[-40:]!r}"
 
 
 SQL = """
@@ -55,6 +55,8 @@ NAMES: list[Any] = [
     "a; DROP", "a,b=c", "`a`", "'a'", '"a"', "%2e%2e%2f", "a b  c", "-a", "\ud800", "😀", "a\tb", 5, None, True, [], {}, ["a"],
     1e308,
 ]  # fmt: skip
+TIMES: list[Any] = ["-1 s", "nan s", "x", -1, 1e308 * 10, [], "9" * 5000, "1 parsec"]
+PRIORITIES: list[Any] = [0, -1, "x", None, [], 1e308 * 10, -1e308 * 10, float("nan"), "1e999", {"a": 1}]
 FIELDS: list[tuple[str, dict[str, Any]]] = [
     ("/v1/streams", {"name": "h", "schema": schema})
     for schema in ("", ",", "id", "id bigint,", "id bigint, id bigint, ID int", "id nothing", "id struct<a:int>>", "a b c d", "id bigint; x",
@@ -63,14 +65,14 @@ FIELDS: list[tuple[str, dict[str, Any]]] = [
 ] + [
     ("/v1/streams", {"name": "h", "schema": "id bigint, ts timestamp", "event_time": "ts", field: value})
     for field in ("watermark", "ahead")
-    for value in ("-1 s", "1e400 s", "x", -1, 1e308 * 10, [], "9" * 5000, "1 parsec")
+    for value in TIMES
 ] + [
     ("/v1/streams", {"name": "h", "schema": "id bigint", "source": source})
     for source in ("directory, path=/etc", "socket, port=22", "poisson, rate=1, file=/etc/passwd", "trace, file=/etc/passwd", "./x.py", "iterator",
                    "kafka, servers=x", "directory, path=" + "../" * 40 + "etc", "", ",", "poisson, rate=-1", "poisson, rate=" + "9" * 5000, "[" * 2000)
 ] + [
     ("/v1/classes", {"name": "h", "priority": priority})
-    for priority in (0, -1, "x", None, [], 1e308 * 10, -1e308 * 10, float("nan"), "1e999", {"a": 1})
+    for priority in PRIORITIES
 ] + [
     ("/v1/queries", {"name": "h", "sql": "SELECT id FROM target", **more})
     for more in ({"class": "nobody"}, {"class": "../x"}, {"sink": "table, name=x"}, {"sink": "callback"}, {"sink": "file:///etc/x"},

@@ -85,6 +85,13 @@ def test_a_server_on_loopback_is_open_until_there_are_tokens(tmp_path: Path) -> 
     assert serve_access.door(tmp_path, LOOPBACK, None, False).lines == ("tokens are asked for; 1 is valid",)
 
 
+def test_a_server_behind_a_proxy_is_never_open(tmp_path: Path) -> None:
+    with pytest.raises(HeadgateError, match="--allow-host: others than this machine can reach the server"):
+        serve_access.door(tmp_path, LOOPBACK, None, False, ["hg.example"])
+    headgate("token", "add", "ann", "--role", "view", "--data", tmp_path)
+    assert not serve_access.door(tmp_path, LOOPBACK, None, False, ["hg.example"]).access.open
+
+
 def test_a_server_that_others_reach_needs_tokens_and_tls(tmp_path: Path) -> None:
     for tls, insecure in ((None, False), (FILES, False), (None, True)):
         with pytest.raises(HeadgateError, match="there is no valid token; make one first: headgate token add"):
@@ -102,7 +109,7 @@ def test_a_server_that_others_reach_needs_tokens_and_tls(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--bind", "0.0.0.0"], "--bind 0.0.0.0:8440: other machines can reach this address"),
+        (["--bind", "0.0.0.0"], "--bind 0.0.0.0:8440: others than this machine can reach the server"),
         (["--tls-cert", "x"], "--tls-key is missing"),
         (["--tls-cert", "x", "--tls-key", "y", "--bind", "127.0.0.1:0"], "cannot use certificate 'x' with key 'y'"),
         (["--allow-path", "nowhere"], "--allow-path: there is no folder 'nowhere'"),

@@ -84,16 +84,23 @@ def test_a_long_address_is_refused(small: Door) -> None:
     assert refused.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_large_body_is_refused_by_its_length_and_by_its_bytes(small: Door) -> None:
+def test_a_large_body_is_refused_by_its_length_and_by_its_bytes(small: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headgate.server.protocol.GRACE", 0.1)
     port = small.http.port
     declared = answer(port, head(port, "POST /v1/login", "Content-Length: 10001"))
     assert declared.startswith(b"HTTP/1.1 413")
-    assert b"connection: close" in declared
     chunk = b"800\r\n" + b" " * 0x800 + b"\r\n"
     kind = "Content-Type: application/json"
     chunked = answer(port, head(port, "POST /v1/login", kind, "Transfer-Encoding: chunked"), *[chunk] * 6)
     assert chunked.startswith(b"HTTP/1.1 413")
     assert alive(small)
+
+
+def test_who_sends_a_large_body_gets_to_read_the_answer(small: Door) -> None:
+    refused = small.http.post("/v1/login", b" " * 5_000_000)
+    assert (refused.status, refused.json["detail"]) == (
+        413, "the body has more than 10000 bytes; send it in several requests, a part in each",
+    )  # fmt: skip
 
 
 def test_a_slow_body_is_cut_off(small: Door) -> None:

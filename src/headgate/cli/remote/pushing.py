@@ -42,19 +42,13 @@ def push_files(server: Client, stream: str, files: list[Path], format: str | Non
     sent = 0
     with Bar(max(1, size), what="bytes") as bar:
         for file, kind in kinds.items():
-            for body, answer in _pushed(server, stream, file, kind):
+            for body in bodies(file, kind):
+                answer = server.push_body(stream, body)
                 total["accepted"] += answer["accepted"]
                 total["rejected"] += answer["rejected"]
-                sent += len(body)
+                sent += len(body[1])
                 bar.at(min(sent, size), f"{total['accepted']:,} rows")
     return total
-
-
-def _pushed(server: Client, stream: str, file: Path, kind: str) -> Iterator[tuple[bytes, Any]]:
-    """What was sent, and what was answered, one after the other."""
-    for body in bodies(file, kind):
-        for answer in server.push(stream, [body]):
-            yield body[1], answer
 
 
 def format_of(file: Path, format: str | None) -> str:

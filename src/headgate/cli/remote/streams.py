@@ -62,7 +62,7 @@ Files = Annotated[
     typer.Argument(
         help="Files: .jsonl, .ndjson, .json, .csv, .parquet, .arrow; stdin if there is none, or for -.",
         show_default=False,
-        metavar="[FILE]...",
+        metavar="FILE",
     ),
 ]
 Format = Annotated[

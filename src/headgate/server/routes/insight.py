@@ -31,6 +31,12 @@ class WhyAnswer(Answer):
     delays: list[dict[str, Any]]
 
 
+class WhyOfQuery(WhyAnswer):
+    """The same, and where the time of all its results of the last ten minutes went."""
+
+    means: dict[str, Any]
+
+
 class InversionsAnswer(Answer):
     """Classes that answer later than less important ones, and queries that starve."""
 
@@ -82,7 +88,7 @@ class WhatIfAnswer(Answer):
     ranking: list[str]
 
 
-@routes.get("/queries/{name}/why", openapi_extra=allow(Role.VIEW), response_model=WhyAnswer)
+@routes.get("/queries/{name}/why", openapi_extra=allow(Role.VIEW), response_model=WhyOfQuery)
 def why(name: str, asked: Asked, at: Time = None, worst: bool = False, last: bool = False) -> dict[str, Any]:
     """What a result of a query waited for: the slowest (`worst`, the default), the newest, or one `at` a time.
 
@@ -116,11 +122,12 @@ def what_if(question: Question, asked: Asked) -> dict[str, Any]:
         check_registered(policy)
     if question.fuse is not None:
         arguments.fusion(question.fuse)
-    return asked.deciding.replays.ask(asked.session.directory, question.model_dump(by_alias=True))
+    return asked.deciding.replays.ask(asked.session, question.model_dump(by_alias=True))
 
 
 @routes.get(
     "/trace",
+    status_code=200,
     openapi_extra=allow(Role.VIEW, tenants=False),
     response_class=StreamingResponse,
     responses={200: {"content": {TRACE: {"schema": {"type": "string"}}}, "description": "Lines of JSON"}},

@@ -13,6 +13,7 @@ routes = router("metrics", prefix="")
 
 @routes.get(
     "/metrics",
+    status_code=200,
     openapi_extra=allow(Role.VIEW),
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus' text"}},

@@ -93,7 +93,7 @@ class DryRun:
             return _untold("it has no SQL")
         added = {"sql": query.sql, "class": query.query_class, "name": query.name}
         try:
-            answer = self.replays.ask(self.session.directory, {"added": added, "last": 60.0}, LIMIT)
+            answer = self.replays.ask(self.session, {"added": added, "last": 60.0}, LIMIT)
         except HeadgateError as error:
             return _untold(str(error))
         return {"slows": answer["added"], "slows_reason": None}

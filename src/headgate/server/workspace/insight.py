@@ -10,6 +10,7 @@ from headgate.history.records import RunRecord
 from headgate.insight.causes import OTHER_WORK
 from headgate.insight.inversions import MINUTE, find_inversions, tree
 from headgate.insight.json_trees import explanation_tree
+from headgate.insight.parts import mean_parts, results
 from headgate.insight.why import Explainer
 from headgate.model import HeadgateError
 from headgate.model.spec import seconds
@@ -37,7 +38,10 @@ class Insight:
         return explainer
 
     def why(self, query: str, at: str | None, last: bool) -> dict[str, Any]:
-        """What a result of a query (by the engine's name) waited for: the slowest, the newest, or one at a time."""
+        """What a result of a query (by the engine's name) waited for: the slowest, the newest, or one at a time.
+
+        `means` says where the time of all its results in the record went.
+        """
         explainer, name = self._explainer(), self.names.short(query)
         if name not in explainer.classes.of:
             raise HeadgateError(f"'{name}' has no results in the record", hint="ask again when it has some")
@@ -48,7 +52,10 @@ class Insight:
                 told = explainer.at(name, seconds(at, what="at"))
         else:
             told = explainer.pick(name, "last" if last else "worst")
-        return explanation_tree(told, explainer.history.origin)
+        means = mean_parts(results(explainer.history, name))
+        return explanation_tree(told, explainer.history.origin) | {
+            "means": {"results": means.results, "seconds": means.total, "parts": dict(means.parts)}
+        }
 
     def inversions(self, over: str | None) -> dict[str, Any]:
         """Which classes answer later than less important ones, and what they lost to whom."""

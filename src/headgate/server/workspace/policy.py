@@ -82,7 +82,7 @@ class Deciding:
             arguments.fusion(fuse)
         asked = check_registered(policy or self.session.engine.overview().policy)
         question = {"policies": [asked], "fuse": fuse, "priorities": dict(priorities)}
-        answer = self.replays.ask(self.session.directory, question)
+        answer = self.replays.ask(self.session, question)
         if asked in answer["failed"]:
             raise HeadgateError(answer["failed"][asked], where=f"policy '{asked}'", hint="choose another one")
         told = answer["policies"][asked]
