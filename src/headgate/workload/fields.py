@@ -14,6 +14,8 @@ from headgate.model.values import as_text, not_negative, priority
 from headgate.plan.fusion import Fuse
 from headgate.workload.settings import bare
 
+DEEPEST_TYPE, LONGEST_TYPE = 20, 10_000  # types within each other; characters
+
 T = TypeVar("T")
 
 
@@ -123,7 +125,10 @@ def check_columns(columns: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], 
     headgate.model.errors.HeadgateError: column 'ID' is given twice; keep one of them
     """
     seen: set[str] = set()
-    for name, _ in columns:
+    for name, kind in columns:
+        if len(kind) > LONGEST_TYPE or _depth(kind) > DEEPEST_TYPE:  # Spark reads such types for minutes
+            hint = f"use at most {DEEPEST_TYPE} types within each other, and {LONGEST_TYPE} characters"
+            raise HeadgateError(f"the type of column '{name[:40]}' is too deep or too long", hint=hint)
         if not name.isprintable():
             hint = "use letters, digits and '_'"
             raise HeadgateError(f"column {name!a} has characters that cannot be printed", hint=hint)
@@ -131,6 +136,14 @@ def check_columns(columns: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], 
             raise HeadgateError(f"column '{name}' is given twice", hint="keep one of them")
         seen.add(folded(name))
     return tuple(columns)
+
+
+def _depth(kind: str) -> int:
+    depth = deepest = 0
+    for character in kind:
+        depth += (character in "(<") - (character in ")>")
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _outside_brackets(text: str) -> list[str]:

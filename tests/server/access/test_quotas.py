@@ -100,6 +100,9 @@ def test_a_tenant_has_so_many_queries(shared: SimpleNamespace) -> None:
     declare(shared.bob, "n")
     assert [query(shared.bob, name, "n").status for name in ("n1", "n2", "n3")] == [201, 201, 403]
     assert shared.bob.get("/v1/queries/n3").status == 404
+    asked = {"name": "n3", "sql": "SELECT id FROM n"}
+    assert shared.bob.post("/v1/queries?dry_run=true", asked).status == 403
+    assert shared.bob.post("/v1/queries?dry_run=true", {**asked, "sink": "table, name=x"}).status == 403
     assert shared.bob.delete("/v1/queries/n1").status == 200
     assert query(shared.bob, "n3", "n").status == 201
     for name in ("n2", "n3"):

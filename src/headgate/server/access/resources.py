@@ -1,4 +1,4 @@
-"""What of the machine somebody may use over the network: files, ports and catalogs of the server, and policies.
+"""What of the machine somebody may use over the network: files, ports and catalogs of the server.
 
 Nothing, unless whoever starts the server allows it by name, and then only an operator without a tenant. None of
 Headgate's sources and sinks takes credentials, so no definition holds any.
@@ -11,7 +11,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from headgate.model import HeadgateError, Spec
-from headgate.model.policy_names import names_from_files
 from headgate.server.access.roles import Principal, Role
 from headgate.server.problems import ForbiddenError
 from headgate.spark.sinks.registry import parse_sink
@@ -94,15 +93,6 @@ class Resources:
                 f"the table '{name[:80]}' is not one that the server may write to",
                 hint="the server must be started with --allow-table NAME",
             )
-
-
-def check_policy(text: str) -> None:
-    """Refuse a policy in a file: over the network only registered ones are used."""
-    if names_from_files(text):
-        raise ForbiddenError(
-            "a policy in a file is code, and nobody runs code over the network",
-            hint="choose one of GET /v1/policies, or start the server with --policy",
-        )
 
 
 def _check_operator(principal: Principal, what: str) -> None:

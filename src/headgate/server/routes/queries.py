@@ -138,9 +138,9 @@ class DryRunAnswer(Answer):
 def create(new: NewQuery, asked: Asked, response: Response, dry_run: DryRun = False) -> Any:
     """Start a query. With `dry_run=true` nothing is started: 200, and what starting it would lead to."""
     query = submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields})
-    if dry_run:
-        return JSONResponse(jsonable_encoder(asked.dry_run(query)))
     with asked.new_query(new.query_class, new.sink):
+        if dry_run:
+            return JSONResponse(jsonable_encoder(asked.dry_run(query)))
         asked.queries.create(query)
     asked.host.changed()
     return _described(asked, new.name, response)
