@@ -147,6 +147,8 @@ def test_a_tenant_is_told_nothing_of_others(filled: Http) -> None:
         assert reply.status == 200, (path, reply.body)
         for marker in (b"secret", b"acme", b"high", b"zephyr"):
             assert marker not in reply.body, (path, marker)
+    taken = f'headgate_tuples_in_total{{class="default"}} {2 * 5 * (ROUNDS - 1):.1f}\n'  # by its two queries
+    until(lambda: rival.get("/metrics"), lambda reply: taken in reply.body.decode())
     assert answers["dry run"].json["slows"] is None
     assert rival.get("/v1/queries/high/why").status == 404
     for path in ("/v1/trace",):
