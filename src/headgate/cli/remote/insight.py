@@ -179,7 +179,7 @@ def _show_comparison(told: Mapping[str, Any]) -> None:
 
 
 def _row(label: str, judged: Mapping[str, Any]) -> dict[str, str]:
-    means = {name: times.get("mean") for name, times in judged["classes"].items()}
+    means = {name: times["response_time"]["mean"] for name, times in judged["classes"].items()}
     return {"policy": label} | {
         name: NOTHING if mean is None else duration(float(mean)) for name, mean in means.items()
     }
