@@ -10,21 +10,25 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from headgate.cli.console import note, show, show_json
+from headgate.cli.console import note, show, show_json, stdout
 from headgate.cli.number_format import NOTHING
 from headgate.cli.tables import plain_table, plain_value
 from headgate.model.errors import printable
 from headgate.model.number_text import duration
 
 Item = Mapping[str, Any]
+TIMES = frozenset({"oldest_wait", "watermark", "ahead", "mean", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"})
 Cell = Callable[[Item], str]
 
 
 class Column:
-    """A column of a list: its heading, and what it shows of an item."""
+    """A column of a list: its heading, and what it shows of an item.
 
-    def __init__(self, heading: str, cell: str | Cell, *, right: bool = False) -> None:
-        self.heading, self.right = heading, right
+    Numbers are on the `right` and never wrapped; a column is left out where a line has fewer characters than `least`.
+    """
+
+    def __init__(self, heading: str, cell: str | Cell, *, right: bool = False, least: int = 0) -> None:
+        self.heading, self.right, self.least = heading, right, least
         self._cell = cell
 
     def of(self, item: Item) -> Text:
@@ -67,13 +71,15 @@ def show_list(items: Sequence[Item], columns: Sequence[Column], as_json: bool, n
 
 
 def table_of(items: Iterable[Item], columns: Sequence[Column]) -> Any:
-    """A table of items."""
-    table = plain_table(*(column.heading for column in columns))
-    for place, column in enumerate(columns):
+    """A table of items, with the columns for which there is room."""
+    width = stdout().width
+    shown = [column for column in columns if column.least <= width]
+    table = plain_table(*(column.heading for column in shown))
+    for place, column in enumerate(shown):
         if column.right:
-            table.columns[place].justify = "right"
+            table.columns[place].justify, table.columns[place].no_wrap = "right", True
     for item in items:
-        table.add_row(*(column.of(item) for column in columns))
+        table.add_row(*(column.of(item) for column in shown))
     return table
 
 
@@ -118,6 +124,8 @@ def _shown(name: str, value: Any) -> str:
         return ", ".join(printable(plain_value(part)) for part in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if name in TIMES:
+        return duration(float(value))
     return f"{value:,}" if isinstance(value, int) else plain_value(value)
 
 
@@ -125,14 +133,21 @@ def _nested(value: Any) -> str:
     """Values within values, a line for each part."""
     if isinstance(value, Mapping):
         pairs = ((name, part) for name, part in value.items() if part not in (None, "", [], {}))
-        return "\n".join(f"{printable(str(name))}: {_flat(part)}" for name, part in pairs)
+        return "\n".join(f"{printable(str(name))}: {_part(name, part)}" for name, part in pairs)
     return "\n".join(_flat(part) for part in value)
 
 
 def _flat(value: Any) -> str:
     if isinstance(value, Mapping):
         pairs = ((name, part) for name, part in value.items() if part not in (None, "", [], {}))
-        return ", ".join(f"{printable(str(name))} {_flat(part)}" for name, part in pairs)
+        return ", ".join(f"{printable(str(name))} {_part(name, part)}" for name, part in pairs)
     if isinstance(value, list):
         return ", ".join(map(_flat, value))
     return printable(plain_value(value))
+
+
+def _part(name: str, value: Any) -> str:
+    """A value in a line with others; times are told as such."""
+    if name == "at" and isinstance(value, float):
+        return moment(value)
+    return duration(float(value)) if name in TIMES and isinstance(value, int | float) else _flat(value)

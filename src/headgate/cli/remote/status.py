@@ -24,15 +24,16 @@ EXAMPLES = examples("status", "status --watch", "--server http://127.0.0.1:8440 
 EVERY = 1.0  # seconds between two looks
 MOST_QUERIES = 40
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Look again every second, until Ctrl-C.")]
+WIDE = 110  # characters of a line, for counts besides what waits
 NUMBERS = [
     Column("tuples/s", rate("rate"), right=True),
     Column("waiting", count("waiting"), right=True),
     Column("oldest", span("oldest_wait"), right=True),
     Column("p50", span("latency", "last_10_s", "p50"), right=True),
     Column("p95", span("latency", "last_10_s", "p95"), right=True),
-    Column("in", count("tuples_in"), right=True),
-    Column("out", count("tuples_out"), right=True),
-    Column("dead", count("dead_letters"), right=True),
+    Column("in", count("tuples_in"), right=True, least=WIDE),
+    Column("out", count("tuples_out"), right=True, least=WIDE),
+    Column("dead", count("dead_letters"), right=True, least=WIDE),
 ]
 
 

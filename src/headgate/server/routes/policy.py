@@ -107,10 +107,9 @@ def policy(asked: Asked, response: Response) -> dict[str, Any]:
 @routes.put("/policy", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=PolicyAnswer, responses=TAGGED)
 def set_policy(to: Policy, asked: Asked, response: Response, if_match: IfMatch = None) -> dict[str, Any]:
     """Let another policy decide from now on; queries go on where they are. Only registered ones, never a file's."""
-    if if_match is not None:
-        etags.check("the policy", if_match, etags.etag(asked.deciding.definition()))
-    asked.deciding.set_policy(to.policy, to.fuse)
-    return policy(asked, response)
+    with asked.host.changes.of("the policy", if_match, asked.deciding.definition):
+        asked.deciding.set_policy(to.policy, to.fuse)
+        return policy(asked, response)
 
 
 @routes.get("/fusion", openapi_extra=allow(Role.VIEW), response_model=FusionAnswer, responses=TAGGED)
@@ -124,10 +123,9 @@ def fusion(asked: Asked, response: Response) -> dict[str, Any]:
 @routes.put("/fusion", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=FusionAnswer, responses=TAGGED)
 def set_fusion(to: Fusion, asked: Asked, response: Response, if_match: IfMatch = None) -> dict[str, Any]:
     """Change which queries share jobs."""
-    if if_match is not None:
-        etags.check("fusion", if_match, etags.etag({"fuse": asked.deciding.current()["fuse"]}))
-    asked.deciding.set_fusion(to.fuse)
-    return fusion(asked, response)
+    with asked.host.changes.of("fusion", if_match, lambda: {"fuse": asked.deciding.current()["fuse"]}):
+        asked.deciding.set_fusion(to.fuse)
+        return fusion(asked, response)
 
 
 @routes.post("/policy/preview", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=PreviewAnswer)

@@ -103,7 +103,9 @@ class QueryAnswer(QueryLine):
     qos: list[list[float]] | None
     skipped: int
     undelivered: int
-    where_its_time_goes: dict[str, Any] | None
+    where_its_time_goes: dict[str, Any] | None = Field(
+        None, description="with `time`: mean seconds in windows, queues, runs, commits and sinks"
+    )
     journal: list[dict[str, Any]]
 
 
@@ -162,9 +164,15 @@ def all_queries(
 
 
 @routes.get("/queries/{name}", openapi_extra=allow(Role.VIEW), response_model=QueryAnswer, responses=TAGGED)
-def describe(name: str, asked: Asked, response: Response) -> dict[str, Any]:
+def describe(
+    name: str,
+    asked: Asked,
+    response: Response,
+    time: Annotated[bool, Query(description="also where the time of its results went, which takes longer")] = False,
+) -> dict[str, Any]:
     """One query: what was declared, its plan, its columns and how it is doing."""
-    return _described(asked, name, response)
+    described = _described(asked, name, response)
+    return described | {"where_its_time_goes": asked.insight.times(name)} if time else described
 
 
 def _described(asked: Workspace, name: str, response: Response) -> dict[str, Any]:

@@ -52,10 +52,12 @@ class Insight:
                 told = explainer.at(name, seconds(at, what="at"))
         else:
             told = explainer.pick(name, "last" if last else "worst")
-        means = mean_parts(results(explainer.history, name))
-        return explanation_tree(told, explainer.history.origin) | {
-            "means": {"results": means.results, "seconds": means.total, "parts": dict(means.parts)}
-        }
+        return explanation_tree(told, explainer.history.origin) | {"means": _means(explainer, name)}
+
+    def times(self, query: str) -> dict[str, Any] | None:
+        """Where the time of a query's results in the record went, by the tenant's name for it; None without any."""
+        explainer = self.histories.explainer(self.session.directory, self.names)
+        return _means(explainer, query) if query in explainer.classes.of else None
 
     def inversions(self, over: str | None) -> dict[str, Any]:
         """Which classes answer later than less important ones, and what they lost to whom."""
@@ -103,6 +105,11 @@ class Insight:
             "runner_up": None if why is None else why.runner_up,
             "runner_up_numbers": {} if why is None else why.runner_up_numbers,
         }
+
+
+def _means(explainer: Explainer, query: str) -> dict[str, Any]:
+    means = mean_parts(results(explainer.history, query))
+    return {"results": means.results, "seconds": means.total, "parts": dict(means.parts)}
 
 
 def _moment(after: str) -> list[float]:

@@ -17,7 +17,6 @@ from headgate.server.live.snapshots import Snapshot
 from headgate.server.paging import Order, Page, Value, listed
 from headgate.server.problems import own_words
 from headgate.server.workspace.classes import Classes
-from headgate.server.workspace.details import where_its_time_goes
 from headgate.server.workspace.journal import JournalLines, entry_json
 from headgate.server.workspace.names import Names
 from headgate.server.workspace.plans import plan_tree
@@ -196,7 +195,6 @@ class Queries:
             "is_late": line.is_late,
             "quality": line.to_json()["qos"],
             "target_status": line.to_json().get("target"),
-            "where_its_time_goes": where_its_time_goes(self.session, whole),
             "journal": [entry_json(entry, self.names) for entry in journal.items],
         }
 
