@@ -16,6 +16,7 @@ from headgate.cli.console import examples, note
 from headgate.cli.number_format import read_duration
 from headgate.cli.run import File, PolicyOption, Workers
 from headgate.cli.signals import Interruption, exit_code, noted
+from headgate.model.number_text import duration
 from headgate.plan.fusion import Fuse
 
 if TYPE_CHECKING:
@@ -104,12 +105,31 @@ def serve(
         note(f"serving at {url}, data in {place}: Ctrl-C stops it")
         for line in door.lines:
             note(line)
+        note(f"try: headgate --server {url} status, or curl {url}/v1/status; Spark takes some seconds to start")
         host.start()
         began = time.monotonic()
-        server.run(lambda: _over(host, interruption, began, limit))
+        watched = _Watched(host, began)
+
+        def over() -> bool:
+            watched.tell()
+            return _over(host, interruption, began, limit)
+
+        server.run(over)
         _end(host, patience, place)
     if interruption:
         raise typer.Exit(exit_code())
+
+
+class _Watched:
+    """Says when the engine is ready."""
+
+    def __init__(self, host: EngineHost, began: float) -> None:
+        self._host, self._began, self._told = host, began, False
+
+    def tell(self) -> None:
+        if not self._told and self._host.wait(0) and self._host.error is None:
+            note(f"ready after {duration(round(time.monotonic() - self._began, 1))}")
+            self._told = True
 
 
 def _over(host: EngineHost, interruption: Interruption, began: float, limit: float | None) -> bool:

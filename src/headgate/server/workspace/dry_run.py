@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
 from headgate.model import HeadgateError, Query, QueryClass
@@ -52,19 +51,7 @@ class DryRun:
     def _declared(self, new: NewQuery) -> Query:
         if new.query_class is not None:
             self.classes.check(new.query_class)
-        query = self.session.declared(
-            self.names.new(new.name, "query"),
-            new.sql,
-            query_class=new.query_class,
-            sink=new.sink,
-            qos=new.qos,
-            since=new.since,
-            once=new.once,
-            start=new.start,
-            end=inf if new.end is None else new.end,
-            lag=new.lag,
-            target=new.target,
-        )
+        query = self.session.declared(self.names.new(new.name, "query"), new.sql, **new.settings())
         return query if query.query_class else replace(query, query_class=DEFAULT_CLASS)
 
     def _cost(self, query: Query, group: Iterable[Query], present: Iterable[Query]) -> dict[str, Any] | str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf, isfinite
 from typing import Any
 
@@ -43,6 +43,11 @@ class NewQuery:
     start: float | str = 0.0
     end: float | str | None = None
     lag: str | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """The arguments of `Session.query` behind name and SQL."""
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("name", "sql")}
+        return given | {"end": inf if self.end is None else self.end}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +98,7 @@ class Queries:
     def create(self, new: NewQuery) -> None:
         if new.query_class is not None:
             self.classes.check(new.query_class)
-        self.session.query(
-            self.names.new(new.name, "query"),
-            new.sql,
-            query_class=new.query_class,
-            sink=new.sink,
-            qos=new.qos,
-            since=new.since,
-            once=new.once,
-            start=new.start,
-            end=inf if new.end is None else new.end,
-            lag=new.lag,
-            target=new.target,
-        )
+        self.session.query(self.names.new(new.name, "query"), new.sql, **new.settings())
 
     def find(self, name: str) -> str:
         """The engine's name of a query that must be there."""
