@@ -1,4 +1,4 @@
-"""Kill -9 of the server and of its Java while rows are pushed and results followed. `make serve-kill` does more of it."""
+"""Kill -9 of the server and of its Java while rows are pushed and results followed; `make serve-kill` does more."""
 
 from __future__ import annotations
 
