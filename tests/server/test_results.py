@@ -45,6 +45,8 @@ def test_rows_are_read_by_cursor(http: Http) -> None:
         found += [row["id"] for row in page["rows"]]
         after = f"&cursor={page['next']}"
     assert found == list(range(30))
+    assert http.get("/v1/queries/r_pages/results?cursor=28").json["rows"] == [{"id": 28, "v": 0.5}, {"id": 29, "v": 0.5}]
+    assert len(http.get("/v1/queries/r_pages/results?cursor=").json["rows"]) == 30
     push(http, "r_pages", 30, 31)
     more = until(lambda: http.get(f"/v1/queries/r_pages/results?{after}"), lambda reply: bool(reply.json["rows"]))
     assert more.json["rows"] == [{"id": 30, "v": 0.5}]
@@ -65,7 +67,7 @@ def test_wrong_cursors_are_refused(http: Http) -> None:
     prepare(http, "r_wrong")
     prepare(http, "r_other")
     other = http.get("/v1/queries/r_other/results").json["next"]
-    for cursor in ("x", "", "W10", other):
+    for cursor in ("x", "5", "W10", other):
         assert http.get(f"/v1/queries/r_wrong/results?cursor={cursor}").status == 422
     for begin in ("later", other):
         assert http.get(f"/v1/queries/r_wrong/results/stream?from={begin}").status == 422

@@ -100,16 +100,21 @@ class ResultsFeed:
         if position is None:
             await self._look()
             position = self._end
-        yield json_event("begin", {"next": self.results.cursor(position)}, self.results.cursor(position))
+        yield self._mark("begin", position)
         while True:
             news = self._news
             while (batch := await self._batch(position)) is not None:
                 position = batch.next
                 yield batch.data
             if self._over and position >= self._end:
-                yield json_event("end", {"next": self.results.cursor(position)}, self.results.cursor(position))
+                yield self._mark("end", position)
                 return
             await news.wait()
+
+    def _mark(self, kind: str, position: int) -> bytes:
+        """An event without rows that says where the listener stands; of the same form as those with rows."""
+        cursor = self.results.cursor(position)
+        return json_event(kind, {"rows": [], "next": cursor}, cursor)
 
     async def _batch(self, position: int) -> Batch | None:
         """The batch at a position; None if there are no rows yet."""
@@ -162,7 +167,8 @@ class ResultsFeed:
         if not table.num_rows:
             return None
         after = position + table.num_rows
-        return Batch(event("rows", f'{{"rows":[{",".join(json_rows(table))}]}}', self.results.cursor(after)), after)
+        cursor = self.results.cursor(after)
+        return Batch(event("rows", f'{{"rows":[{",".join(json_rows(table))}],"next":"{cursor}"}}', cursor), after)
 
     def _keep(self, position: int, batch: Batch) -> None:
         self._batches[position] = batch

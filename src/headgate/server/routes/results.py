@@ -46,7 +46,7 @@ def read(
     Every row has its place for good: a cursor stays right while files are merged, after a restart and after a crash.
     """
     results = asked.results(name)
-    first = 0 if cursor is None else results.row(cursor)
+    first = results.row(cursor) if cursor else 0
     if ARROW in accept.lower():
         table, after = results.read(first, limit)
         return Response(_arrow(table), media_type=ARROW, headers={NEXT: results.cursor(after)})
@@ -74,15 +74,15 @@ async def stream(
     name: str,
     request: Request,
     begin: Annotated[
-        str, Query(alias="from", max_length=2000, description="`now`, `start`, or a cursor to go on from")
+        str, Query(alias="from", max_length=2000, description="`now`, `start`, a cursor, or a row's number from 0")
     ] = "now",
     last_event_id: Annotated[str | None, Header(max_length=2000, description="the `id` of the last event")] = None,
 ) -> EventStream:
-    """Results as they are committed (server-sent events): from now on, from the start, or from a cursor.
+    """Results as they are committed (server-sent events): from now on, from the start, or from a row on.
 
     * `event: begin` says where it begins, so that one who gets no rows can resume there, too.
-    * `event: rows` has `{"rows": […]}`; its `id` is the cursor after them. Sent back as `Last-Event-ID`, it resumes
-      without a gap and without a row twice, also after a crash of the server.
+    * `event: rows` has `{"rows": […], "next": cursor}`; its `id` is that cursor. Sent back as `Last-Event-ID`, it
+      resumes without a gap and without a row twice, also after a crash of the server.
     * `event: end` comes when the query has ended: do not connect again.
     """
     results, position = await run_in_threadpool(_begin, workspace(request), name, last_event_id or begin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,6 +17,9 @@ from headgate.spark.sinks.registry import is_file
 from headgate.spark.store.atomic_files import safe_name
 
 ENDED = ("done", "stopped")  # states after which no results come
+
+
+_NUMBER = re.compile(r"[0-9]{1,15}")  # a cursor never looks like this
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,8 @@ class Results:
         return cursor(self._kind, row)
 
     def row(self, text: str) -> int:
-        """The row that a cursor is before; refused if the query has never had so many rows."""
-        row = row_position(text, self._kind)
+        """The row that a cursor is before, or whose number is given; refused if the query never had so many rows."""
+        row = int(text) if _NUMBER.fullmatch(text) else row_position(text, self._kind)
         if row > (there := self.count()):
             raise HeadgateError(
                 f"the cursor is behind row {row}, and query '{self.names.short(self.whole)}' has {there} rows",
