@@ -45,7 +45,10 @@ def test_rows_are_read_by_cursor(http: Http) -> None:
         found += [row["id"] for row in page["rows"]]
         after = f"&cursor={page['next']}"
     assert found == list(range(30))
-    assert http.get("/v1/queries/r_pages/results?cursor=28").json["rows"] == [{"id": 28, "v": 0.5}, {"id": 29, "v": 0.5}]
+    assert http.get("/v1/queries/r_pages/results?cursor=28").json["rows"] == [
+        {"id": 28, "v": 0.5},
+        {"id": 29, "v": 0.5},
+    ]
     assert len(http.get("/v1/queries/r_pages/results?cursor=").json["rows"]) == 30
     push(http, "r_pages", 30, 31)
     more = until(lambda: http.get(f"/v1/queries/r_pages/results?{after}"), lambda reply: bool(reply.json["rows"]))
