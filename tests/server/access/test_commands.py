@@ -64,7 +64,7 @@ def test_limits_of_a_tenant_are_set_one_by_one(tmp_path: Path) -> None:
     told("tenant", "set", "acme", "--classes", "normal, background", "--data", tmp_path)
     listed = told("tenant", "ls", "--data", tmp_path)
     assert listed["tenants"] == {"acme": {**first, "classes": ["normal", "background"]}}
-    assert listed["others"]["classes"] == ["default"]
+    assert listed["others"]["classes"] == ["*"]
     assert "background" in headgate("tenant", "ls", "--data", tmp_path).stdout
 
 

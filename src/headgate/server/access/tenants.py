@@ -25,7 +25,7 @@ class TenantLimits:
     rows: int = 1_000_000  # of results that are kept
     waiting: int = 500_000  # tuples that wait for its queries
     bytes_per_minute: int = 50_000_000  # that it may push
-    classes: tuple[str, ...] = ("default",)  # that it may use; "*" for all
+    classes: tuple[str, ...] = (ALL_CLASSES,)  # that it may use; "*" for all
 
     def __post_init__(self) -> None:
         for name in ("queries", "rows", "waiting", "bytes_per_minute"):
