@@ -9,9 +9,7 @@ WORDS = {
     "add_query": "takes an object of the model, which has no form on the wire; `query` takes the same as text",
     "add_stream": "takes an object of the model, which has no form on the wire; `stream` takes the same as text",
     "begin": "the server begins by itself",
-    "declared": "gives an object of the model, which has no form on the wire; `dry_run` tells what a query becomes",
     "plan": "the tree of operators has no form on the wire; `dry_run` tells what a query becomes",
-    "plan_for": "the tree of operators has no form on the wire; `dry_run` tells what a query becomes",
     "report": "it needs every recent result, which stay on the server; `status` has the numbers",
     "warm": "the server warms Spark up when it starts",
 }  # of `Session` that `Client` lacks

@@ -27,7 +27,7 @@ def details(policy: type[Policy]) -> dict[str, Any]:
 
     >>> from headgate.policies.registry import find
     >>> details(find("bsd"))["family"], [one["name"] for one in details(find("bsd"))["settings"]][:2]
-    ('slowdown', ['clusters', 'clustering'])
+    ('slowdown', ['sharing', 'clusters'])
     """
     return {
         "name": policy.name,

@@ -16,6 +16,7 @@ from headgate.model import HeadgateError
 from headgate.model.values import located, whole
 from headgate.spark import arguments
 from headgate.spark.machine.views import QueryView
+from headgate.spark.new_query import plan_for
 from headgate.spark.session_gate import Gate, gated
 from headgate.spark.sinks.committed_results import read_committed
 from headgate.spark.sinks.followers import BUFFER
@@ -247,7 +248,7 @@ class Handle:
         [97.5, 99.0, 61.0]
         """
         query = self._session.engine.query(self.name).query
-        self._session.engine.replace_query(replace(query, plan=self._session.plan_for(self.name, sql), sql=sql))
+        self._session.engine.replace_query(replace(query, plan=plan_for(self._session.engine, self.name, sql), sql=sql))
 
     @gated
     def stop(self) -> None:

@@ -18,7 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 from headgate.logs import configure_from_environment
 from headgate.metrics.report.run_report import Report
 from headgate.model import HeadgateError, Operator, Query, QueryClass, Stream, Table, check_known, closed
-from headgate.model.names import namespace
 from headgate.model.values import UNCHANGED, located, text
 from headgate.policies.isolation_checks import check_isolation
 from headgate.policies.registry import create
@@ -34,6 +33,7 @@ from headgate.spark.ingest.streams import Pushed
 from headgate.spark.jvm.session_spark import SessionSpark
 from headgate.spark.jvm.spark_logs import in_own_thread, quiet_python, quietly
 from headgate.spark.machine.policy_changes import SHORTEST_JOB
+from headgate.spark.new_query import new_query, plan_for
 from headgate.spark.report import report
 from headgate.spark.session_gate import Gate, gated
 from headgate.spark.status import Status, status
@@ -360,7 +360,8 @@ class Session:
         >>> colours = hg.query("colours", "SELECT n, colour FROM drawn WHERE n > 3", since="start")
         """
         arguments.function(callback, "callback")
-        query = self.declared(
+        query = new_query(
+            self.engine,
             name,
             sql,
             query_class=query_class,
@@ -378,44 +379,6 @@ class Session:
         if query_class is None:  # last, since it may create the class
             query = replace(query, query_class=self._default_class())
         return self.add_query(query, callback=callback)
-
-    def declared(
-        self,
-        name: str,
-        sql: str,
-        *,
-        query_class: str | None = None,
-        sink: str = "parquet",
-        qos: Sequence[Sequence[float]] | None = None,
-        since: str = "now",
-        once: bool = False,
-        start: float | str = 0.0,
-        end: float | str = inf,
-        lag: str | None = None,
-        target: str | float | None = None,
-    ) -> Query:
-        """What the arguments of `query` say, checked as far as that needs no Spark; its class is "" if none is said."""
-        arguments.name(name, "query")
-        first, last = arguments.start_and_end(start, end)
-        one_time = arguments.flag(once, "once")
-        with located("since"):
-            text(since, "now")
-        with located("sink"):
-            text(sink, "parquet")
-        return Query(
-            name=name,
-            query_class="" if query_class is None else self._class(query_class),
-            plan=self.plan_for(name, sql),
-            sql=sql,
-            qos=arguments.quality(qos),
-            start=first,
-            end=last,
-            sink=sink,
-            since="start" if one_time else since,
-            once=one_time,
-            lag=arguments.optional_text(lag, "lag", "skip, tuples=100000"),
-            target=arguments.target(target),
-        )
 
     @gated
     def add_query(self, query: Query, *, callback: Callable[[pa.Table], object] | None = None) -> Handle:
@@ -444,13 +407,7 @@ class Session:
         >>> hg.plan("SELECT machine FROM alarms WHERE level > 3").kind.value
         'project'
         """
-        return self.plan_for("", sql)
-
-    def plan_for(self, query: str, sql: str) -> Operator:
-        """The same for the SQL of a query: one in a namespace, as `acme..hot`, sees the streams and tables of that."""
-        with located("sql"):
-            text(sql, "SELECT id FROM sensors WHERE temp > 90")
-        return self.engine.plan(sql, namespace(query))
+        return plan_for(self.engine, "", sql)
 
     @gated
     def __getitem__(self, name: str) -> Handle:

@@ -51,7 +51,7 @@ class RestoredEngine:
     def restore_class(self, name: str, entry: Mapping[str, Any]) -> None:
         self.ask(m.DeclareClass, stored_class(name, entry), entry)
 
-    def plan(self, sql: str) -> Operator:
+    def plan(self, sql: str, space: str = "") -> Operator:
         return plan_of(sql)
 
     def send_query(self, query: Query, *, start: float | None, end: float | None, lacks: tuple[str, ...]) -> Expected:

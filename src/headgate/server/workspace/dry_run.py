@@ -13,6 +13,7 @@ from headgate.server.workspace.classes import Classes
 from headgate.server.workspace.names import Names
 from headgate.server.workspace.plans import declared_tree
 from headgate.server.workspace.queries import NewQuery, columns_json
+from headgate.spark.new_query import new_query
 from headgate.spark.session import DEFAULT_CLASS, Session
 from headgate.what_if.similar import most_similar
 
@@ -51,7 +52,7 @@ class DryRun:
     def _declared(self, new: NewQuery) -> Query:
         if new.query_class is not None:
             self.classes.check(new.query_class)
-        query = self.session.declared(self.names.new(new.name, "query"), new.sql, **new.settings())
+        query = new_query(self.session.engine, self.names.new(new.name, "query"), new.sql, **new.settings())
         return query if query.query_class else replace(query, query_class=DEFAULT_CLASS)
 
     def _cost(self, query: Query, group: Iterable[Query], present: Iterable[Query]) -> dict[str, Any] | str:
