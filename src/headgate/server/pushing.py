@@ -45,6 +45,14 @@ def parser(content_type: str) -> Callable[[bytes, Stream], Read]:
     return PARSERS[kind]
 
 
+def check_plain(encoding: str) -> None:
+    """Refuse a compressed body: as it is, it would be one row that nobody can read."""
+    if encoding.strip().lower() not in ("", "identity"):
+        raise WrongTypeError(
+            f"rows come uncompressed, found Content-Encoding '{encoding.strip()}'", hint="send them as they are"
+        )
+
+
 def batch_id(principal: Principal, key: str) -> str:
     """The id of a batch in the log: keys of different tokens are different.
 
