@@ -7,7 +7,14 @@ import gzip
 import json
 
 import pytest
+from tests.server.conftest import Serve
 from tests.server.http_client import Http, until
+
+from headgate.server.access.roles import LOCAL
+from headgate.server.hosting import EngineHost
+from headgate.server.problems import NotFoundError
+from headgate.server.pushing import push
+from headgate.server.workspace import Workspace
 
 
 def test_rows_with_a_former_key_are_in_a_stream_that_was_declared_again(http: Http) -> None:
@@ -21,6 +28,16 @@ def test_rows_with_a_former_key_are_in_a_stream_that_was_declared_again(http: Ht
     for _ in range(2):
         assert http.lines("again.s", [{"id": 1}], headers=key).json == {"accepted": 1, "rejected": 0}
     assert http.get("/v1/streams/again.s").json["tuples"] == 1
+
+
+def test_a_push_to_a_stream_that_has_gone_since_it_was_found_is_answered_with_404(serve: Serve) -> None:
+    hosts: list[EngineHost] = []
+    serve(hosts=hosts)
+    asked = Workspace(hosts[0], LOCAL)
+    with pytest.raises(NotFoundError, match="unknown stream 'gone'"):
+        push(asked, "gone", "application/x-ndjson", b'{"id": 1}', None)
+    with pytest.raises(NotFoundError, match="unknown stream 'gone'"):
+        asked.streams.log("gone")
 
 
 @pytest.mark.parametrize("spans", [{"watermark": 1e308}, {"watermark": 1e15}, {"ahead": 1e308}, {"ahead": 1e15}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -18,6 +19,7 @@ from headgate.model.errors import BusyError, ConflictError, printable
 PROBLEM = "application/problem+json"
 RETRY = {"Retry-After": "1"}  # seconds
 _logger = logs.logger("server")
+_OTHERS = re.compile(r"(unknown [\w ]+ '[^']*\.\.[^']*'); (?:known: |did you mean |there is no )", re.DOTALL)
 
 
 class RequestError(HeadgateError):
@@ -139,13 +141,28 @@ def of_error(error: HeadgateError, space: str = "") -> JSONResponse:
     """The answer to an error; a tenant reads its own names without its namespace."""
     headers = error.headers if isinstance(error, RequestError) else RETRY if isinstance(error, BusyError) else {}
     more = {"where": error.where, "hint": error.hint}
+    if space and _OTHERS.search(str(error)) and f"'{space}.." in error.message:
+        del more["hint"]
     told = {name: own_words(text, space) for name, text in more.items() if text}
     return problem(status_of(error), own_words(str(error), space), headers, **told)
 
 
 def own_words(text: str, space: str) -> str:
-    """A text as a tenant reads it: names of its namespace without that."""
-    return text.replace(f"{space}..", "") if space else text
+    """A text as a tenant reads it: names of its namespace without that, and no names of others.
+
+    The engine knows nothing of tenants: if something of a tenant has gone just now, it lists what everybody has.
+
+    >>> own_words("unknown stream 'acme..s'; known: acme..t, rival..secret", "acme")
+    "unknown stream 's'"
+    >>> own_words("query 'acme..hot' reads it", "acme"), own_words("unknown class 'x'; known: default", "acme")
+    ("query 'hot' reads it", "unknown class 'x'; known: default")
+    """
+    if not space:
+        return text
+    found = _OTHERS.search(text)
+    if found is not None and f"'{space}.." in found[1]:
+        text = text[: found.end(1)]
+    return text.replace(f"{space}..", "")
 
 
 def install(app: FastAPI) -> None:

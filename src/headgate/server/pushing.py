@@ -28,7 +28,7 @@ def push(asked: Workspace, stream: str, content_type: str, body: bytes, key: str
     parse = parser(content_type)
     asked.admit_push(len(body))
     session = asked.session
-    read = parse(body, session.engine.streams[stream])
+    read = parse(body, asked.streams.declared(stream))
     batch = None if key is None else batch_id(asked.principal, key)
     pushed = session.push(stream, read, batch=batch, timeout=PATIENCE)
     return {"accepted": pushed.accepted, "rejected": pushed.rejected}

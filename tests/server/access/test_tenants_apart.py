@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from tests.server.http_client import JSON, Http, Reply, until
 
+from headgate.model import HeadgateError, unknown
+from headgate.server import problems
 from headgate.server.access.access import Access
 from headgate.server.access.roles import Role
 from headgate.server.access.token_file import TokenFile
@@ -211,3 +213,18 @@ def test_a_tenant_is_not_told_of_operators_queries_over_its_streams(tenants: Ten
     assert "bosses" not in own.body.decode() + refused.body.decode()
     assert tenants.boss.delete("/v1/queries/bosses-own").status == 200
     assert tenants.second.delete(f"/v1/streams/{name}").status == 200
+
+
+@pytest.mark.parametrize("name", ["acme..gone", "acme..secre", "acme..mine.2"])
+@pytest.mark.parametrize("place", ["", "header X"])
+def test_what_the_engine_says_of_a_thing_that_has_just_gone_names_nothing_of_others(name: str, place: str) -> None:
+    """Between the look for a stream and its use it may be dropped: then the engine's error lists everybody's."""
+    error = unknown("stream", name, ["acme..mine", "rival..secret", "secret"])
+    if place:
+        error = error.at(place)
+    body = problems.of_error(error, "acme").body
+    assert b"secret" not in bytes(body).replace(b"'secre'", b"")
+    assert name.removeprefix("acme..").encode() in body
+    assert "secret" not in problems.own_words(f"paused: {error}", "acme").replace("'secre'", "")
+    assert b"mine" in problems.of_error(unknown("stream", "x", ["mine"]), "acme").body
+    assert b"secret" in problems.of_error(HeadgateError("the secret is out"), "acme").body

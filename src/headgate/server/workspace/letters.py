@@ -28,7 +28,8 @@ class Letters:
     def page(self, reason: str, query: str | None, after: str | None, limit: int) -> Page[Letter]:
         """The newest letters first: those whose reason has a text, and those of one query; or those after a cursor."""
         whole = None if query is None else self.names.whole(query)
-        kept = self.session.engine.ingest.letters[self.stream].letters()
+        there = self.session.engine.ingest.letters.get(self.stream)
+        kept = [] if there is None else there.letters()  # none if the stream was dropped just now
         own = [letter for letter in kept if letter.query is None or self.names.has(letter.query)]
         wanted = [letter for letter in own if reason in letter.reason and whole in (None, letter.query)]
         wanted = sorted(wanted, key=lambda letter: letter.arrival)[::-1]

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -20,6 +20,8 @@ from headgate.spark.session import Session
 from headgate.spark.store.json_lines import line
 from headgate.spark.store.log.segments import HIDDEN
 from headgate.spark.store.log.stream_log import StreamLog
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,7 @@ class Streams:
     def describe(self, name: str, snapshot: Snapshot) -> dict[str, Any]:
         """What was declared, and how the stream is doing."""
         whole = self.find(name)
-        numbers, log = snapshot.streams.get(whole), self.log(whole)
-        if numbers is None:  # it was dropped just now
-            raise NotFoundError(f"unknown stream '{name}'", hint="GET /v1/streams lists them")
+        numbers, log = self._there(snapshot.streams.get(whole), whole), self.log(whole)
         return {
             **self.definition(whole),
             **{field: value for field, value in numbers.items() if field not in ("error", "note")},
@@ -79,7 +79,7 @@ class Streams:
 
     def definition(self, whole: str) -> dict[str, Any]:
         """What was declared of a stream."""
-        stream = self.session.engine.streams[whole]
+        stream = self.declared(whole)
         return {
             "name": self.names.short(whole),
             "schema": ", ".join(f"{column} {kind}" for column, kind in stream.schema),
@@ -129,10 +129,16 @@ class Streams:
 
     def log(self, whole: str) -> StreamLog:
         """The log of a stream; `NotFoundError` if it was dropped just now."""
-        log = self.session.engine.logs.get(whole)
-        if log is None:
+        return self._there(self.session.engine.logs.get(whole), whole)
+
+    def declared(self, whole: str) -> Stream:
+        """The declaration of a stream; `NotFoundError` if it was dropped just now."""
+        return self._there(self.session.engine.streams.get(whole), whole)
+
+    def _there(self, thing: T | None, whole: str) -> T:
+        if thing is None:
             raise NotFoundError(f"unknown stream '{self.names.short(whole)}'", hint="GET /v1/streams lists them")
-        return log
+        return thing
 
     def sample(self, name: str, limit: int) -> str:
         """The newest rows, as a JSON document, with their offsets and arrivals."""
