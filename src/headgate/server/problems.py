@@ -11,10 +11,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from headgate import logs
 from headgate.model import HeadgateError
-from headgate.model.errors import BusyError, ConflictError, printable
+from headgate.model.errors import BusyError, ConflictError, DiskError, printable
 
 PROBLEM = "application/problem+json"
 RETRY = {"Retry-After": "1"}  # seconds
@@ -123,11 +124,13 @@ class NotReadyError(RequestError):
 
 
 def status_of(error: HeadgateError) -> HTTPStatus:
-    """The status of an error: its own, 409 for a conflict with what is there, 429 if it passes, else 422."""
+    """The status of an error: its own, 409 for a conflict with what is there, 429 or 503 if it passes, else 422."""
     if isinstance(error, RequestError):
         return error.status
     if isinstance(error, BusyError):
         return HTTPStatus.TOO_MANY_REQUESTS
+    if isinstance(error, DiskError):
+        return HTTPStatus.SERVICE_UNAVAILABLE
     return HTTPStatus.CONFLICT if isinstance(error, ConflictError) else HTTPStatus(422)
 
 
@@ -139,7 +142,10 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, 
 
 def of_error(error: HeadgateError, space: str = "") -> JSONResponse:
     """The answer to an error; a tenant reads its own names without its namespace."""
-    headers = error.headers if isinstance(error, RequestError) else RETRY if isinstance(error, BusyError) else {}
+    if space and isinstance(error, DiskError):
+        error = DiskError("the server cannot write to its disk", hint="send the same again later, or tell its operator")
+    passes = isinstance(error, BusyError | DiskError)
+    headers = error.headers if isinstance(error, RequestError) else RETRY if passes else {}
     more = {"where": error.where, "hint": error.hint}
     if space and _OTHERS.search(str(error)) and f"'{space}.." in error.message:
         del more["hint"]
@@ -185,6 +191,10 @@ def install(app: FastAPI) -> None:
             f"possible: {(error.headers or {}).get('Allow', 'see /v1/openapi.json')}",
         }.get(error.status_code, str(error.detail))
         return problem(error.status_code, detail, error.headers)
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(request: Request, error: ClientDisconnect) -> JSONResponse:
+        return problem(400, "the connection was closed before the whole body had come")  # nobody reads it
 
     @app.exception_handler(Exception)
     async def bug(request: Request, error: Exception) -> JSONResponse:
