@@ -40,7 +40,7 @@ from headgate.spark.store.log.late_rows import (
     Rejected,
     bounds,
     check_column,
-    check_spans,
+    check_watermark,
     divide,
     late_by,
     microseconds,
@@ -101,7 +101,7 @@ class StreamLog:
     ) -> StreamLog:
         """Open a stream's log, or create it; a damaged file is refused with its name."""
         check_column(stream, schema)
-        check_spans(stream)
+        check_watermark(stream)
         for name in HIDDEN:
             if name in schema.names:
                 raise HeadgateError(
