@@ -47,6 +47,10 @@ class BusyError(HeadgateError):
     """A request that cannot be taken at the moment: the same one may succeed later."""
 
 
+class DiskError(HeadgateError):
+    """The disk does not take what must be kept: nothing is wrong with the request."""
+
+
 def _rebuild(kind: type[HeadgateError], message: str, where: str, hint: str) -> HeadgateError:
     return kind(message, where=where, hint=hint)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -10,14 +11,16 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from headgate import logs
 from headgate.model import HeadgateError
-from headgate.model.errors import BusyError, ConflictError, printable
+from headgate.model.errors import BusyError, ConflictError, DiskError, printable
 
 PROBLEM = "application/problem+json"
 RETRY = {"Retry-After": "1"}  # seconds
 _logger = logs.logger("server")
+_OTHERS = re.compile(r"(unknown [\w ]+ '[^']*\.\.[^']*'); (?:known: |did you mean |there is no )", re.DOTALL)
 
 
 class RequestError(HeadgateError):
@@ -121,11 +124,13 @@ class NotReadyError(RequestError):
 
 
 def status_of(error: HeadgateError) -> HTTPStatus:
-    """The status of an error: its own, 409 for a conflict with what is there, 429 if it passes, else 422."""
+    """The status of an error: its own, 409 for a conflict with what is there, 429 or 503 if it passes, else 422."""
     if isinstance(error, RequestError):
         return error.status
     if isinstance(error, BusyError):
         return HTTPStatus.TOO_MANY_REQUESTS
+    if isinstance(error, DiskError):
+        return HTTPStatus.SERVICE_UNAVAILABLE
     return HTTPStatus.CONFLICT if isinstance(error, ConflictError) else HTTPStatus(422)
 
 
@@ -137,15 +142,33 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, 
 
 def of_error(error: HeadgateError, space: str = "") -> JSONResponse:
     """The answer to an error; a tenant reads its own names without its namespace."""
-    headers = error.headers if isinstance(error, RequestError) else RETRY if isinstance(error, BusyError) else {}
+    if space and isinstance(error, DiskError):
+        error = DiskError("the server cannot write to its disk", hint="send the same again later, or tell its operator")
+    passes = isinstance(error, BusyError | DiskError)
+    headers = error.headers if isinstance(error, RequestError) else RETRY if passes else {}
     more = {"where": error.where, "hint": error.hint}
+    if space and _OTHERS.search(str(error)) and f"'{space}.." in error.message:
+        del more["hint"]
     told = {name: own_words(text, space) for name, text in more.items() if text}
     return problem(status_of(error), own_words(str(error), space), headers, **told)
 
 
 def own_words(text: str, space: str) -> str:
-    """A text as a tenant reads it: names of its namespace without that."""
-    return text.replace(f"{space}..", "") if space else text
+    """A text as a tenant reads it: names of its namespace without that, and no names of others.
+
+    The engine knows nothing of tenants: if something of a tenant has gone just now, it lists what everybody has.
+
+    >>> own_words("unknown stream 'acme..s'; known: acme..t, rival..secret", "acme")
+    "unknown stream 's'"
+    >>> own_words("query 'acme..hot' reads it", "acme"), own_words("unknown class 'x'; known: default", "acme")
+    ("query 'hot' reads it", "unknown class 'x'; known: default")
+    """
+    if not space:
+        return text
+    found = _OTHERS.search(text)
+    if found is not None and f"'{space}.." in found[1]:
+        text = text[: found.end(1)]
+    return text.replace(f"{space}..", "")
 
 
 def install(app: FastAPI) -> None:
@@ -168,6 +191,10 @@ def install(app: FastAPI) -> None:
             f"possible: {(error.headers or {}).get('Allow', 'see /v1/openapi.json')}",
         }.get(error.status_code, str(error.detail))
         return problem(error.status_code, detail, error.headers)
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(request: Request, error: ClientDisconnect) -> JSONResponse:
+        return problem(400, "the connection was closed before the whole body had come")  # nobody reads it
 
     @app.exception_handler(Exception)
     async def bug(request: Request, error: Exception) -> JSONResponse:

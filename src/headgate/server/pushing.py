@@ -28,7 +28,7 @@ def push(asked: Workspace, stream: str, content_type: str, body: bytes, key: str
     parse = parser(content_type)
     asked.admit_push(len(body))
     session = asked.session
-    read = parse(body, session.engine.streams[stream])
+    read = parse(body, asked.streams.declared(stream))
     batch = None if key is None else batch_id(asked.principal, key)
     pushed = session.push(stream, read, batch=batch, timeout=PATIENCE)
     return {"accepted": pushed.accepted, "rejected": pushed.rejected}
@@ -43,6 +43,14 @@ def parser(content_type: str) -> Callable[[bytes, Stream], Read]:
             hint="set the header Content-Type",
         )
     return PARSERS[kind]
+
+
+def check_plain(encoding: str) -> None:
+    """Refuse a compressed body: as it is, it would be one row that nobody can read."""
+    if encoding.strip().lower() not in ("", "identity"):
+        raise WrongTypeError(
+            f"rows come uncompressed, found Content-Encoding '{encoding.strip()}'", hint="send them as they are"
+        )
 
 
 def batch_id(principal: Principal, key: str) -> str:

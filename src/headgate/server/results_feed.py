@@ -22,6 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from headgate.model import HeadgateError
 from headgate.server.event_stream import event, json_event
 from headgate.server.json_rows import json_rows
+from headgate.server.problems import own_words
 from headgate.server.workspace.new_rows import NewRows
 from headgate.server.workspace.results import Results
 
@@ -200,7 +201,7 @@ class ResultsHub:
                 async for data in events:
                     yield data
         except HeadgateError as error:  # the query was removed with its results, or the engine ends
-            yield json_event("error", {"detail": str(error)})
+            yield json_event("error", {"detail": own_words(str(error), results.names.tenant)})
         finally:
             feed.listeners -= 1
             if not feed.listeners:

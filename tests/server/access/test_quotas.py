@@ -127,6 +127,8 @@ def test_queries_of_a_tenant_that_keeps_too_many_rows_are_paused(shared: SimpleN
     )  # fmt: skip
     assert query(shared.bob, "r3", "r", sink="memory, rows=1000000").status == 403
     assert shared.quotas.pause_those_over(session) == []
+    assert shared.bob.post("/v1/queries/r1/resume").status == 403
+    assert shared.bob.get("/v1/queries/r1").json["state"] == "paused"
     shared.tenants.set("rival", rows=100)
     assert shared.bob.post("/v1/queries/r1/resume").status == 200
 

@@ -13,8 +13,10 @@ from http.client import HTTPConnection
 from typing import Any
 
 import pytest
-from tests.server.http_client import JSON, Http, Reply
+from tests.server.http_client import JSON, Http, Reply, until
 
+from headgate.model import HeadgateError, unknown
+from headgate.server import problems
 from headgate.server.access.access import Access
 from headgate.server.access.roles import Role
 from headgate.server.access.token_file import TokenFile
@@ -191,3 +193,38 @@ def test_the_second_tenant_may_use_the_names_of_the_first(tenants: Tenants) -> N
 def test_who_has_no_tenant_sees_both_by_their_whole_names(tenants: Tenants) -> None:
     names = {item["name"] for item in tenants.boss.get("/v1/streams").json["items"]}
     assert {"acme..mkstream", "rival..mine"} <= names
+
+
+def test_a_tenant_is_not_told_of_operators_queries_over_its_streams(tenants: Tenants) -> None:
+    name = "overseen"
+    assert tenants.second.post("/v1/streams", {"name": name, "schema": "v string"}).status == 201
+    asked = {"name": "bosses-own", "sql": f"SELECT CAST(v AS int) AS bosses_column FROM `rival..{name}`"}
+    assert tenants.boss.post("/v1/queries", asked).status == 201
+    assert tenants.second.lines(name, [{"v": "no number"}, {"v": 1}]).json == {"accepted": 1, "rejected": 1}
+    path = f"/v1/streams/{name}/dead-letters"
+    of_all = until(
+        lambda: tenants.boss.get(f"/v1/streams/rival..{name}/dead-letters"), lambda reply: len(reply.json["items"]) == 2
+    )
+    assert "bosses-own" in of_all.body.decode()
+    own = tenants.second.get(path)
+    assert ["column 'v'" in letter["reason"] for letter in own.json["items"]] == [True]
+    refused = tenants.second.delete(f"/v1/streams/{name}")
+    assert refused.status == 409
+    assert "bosses" not in own.body.decode() + refused.body.decode()
+    assert tenants.boss.delete("/v1/queries/bosses-own").status == 200
+    assert tenants.second.delete(f"/v1/streams/{name}").status == 200
+
+
+@pytest.mark.parametrize("name", ["acme..gone", "acme..secre", "acme..mine.2"])
+@pytest.mark.parametrize("place", ["", "header X"])
+def test_what_the_engine_says_of_a_thing_that_has_just_gone_names_nothing_of_others(name: str, place: str) -> None:
+    """Between the look for a stream and its use it may be dropped: then the engine's error lists everybody's."""
+    error = unknown("stream", name, ["acme..mine", "rival..secret", "secret"])
+    if place:
+        error = error.at(place)
+    body = problems.of_error(error, "acme").body
+    assert b"secret" not in bytes(body).replace(b"'secre'", b"")
+    assert name.removeprefix("acme..").encode() in body
+    assert "secret" not in problems.own_words(f"paused: {error}", "acme").replace("'secre'", "")
+    assert b"mine" in problems.of_error(unknown("stream", "x", ["mine"]), "acme").body
+    assert b"secret" in problems.of_error(HeadgateError("the secret is out"), "acme").body

@@ -192,6 +192,7 @@ def pause(name: str, asked: Asked, if_match: IfMatch = None) -> Done:
 def resume(name: str, asked: Asked, if_match: IfMatch = None) -> Done:
     """Go on where it was paused, or suspended."""
     with asked.queries.changing(name, if_match) as handle:
+        asked.admit_resume()
         handle.resume()
     return Done()
 

@@ -14,7 +14,7 @@ from headgate.server.etags import etag
 from headgate.server.idempotency import KeptAnswers
 from headgate.server.paging import listed as page_json
 from headgate.server.paging import of_names
-from headgate.server.pushing import parser, push
+from headgate.server.pushing import check_plain, parser, push
 from headgate.server.routes.common import (
     TAGGED,
     Answer,
@@ -184,7 +184,7 @@ def _described(asked: Workspace, name: str, response: Response) -> dict[str, Any
 def drop(name: str, asked: Asked, if_match: IfMatch = None) -> Done:
     """Remove a stream for good, with its rows and dead letters; no query may read it."""
     with asked.streams.changing(name, if_match) as whole:
-        asked.session.drop_stream(whole)
+        asked.streams.drop(whole)
     return Done()
 
 
@@ -202,6 +202,7 @@ async def rows(
     asked = workspace(request)
     whole = await run_in_threadpool(asked.streams.find, name)
     parser(content_type)  # before a body is read that nobody could parse
+    check_plain(request.headers.get("content-encoding", ""))
     body = await request.body()
 
     async def appended() -> Response:
@@ -212,7 +213,9 @@ async def rows(
     if idempotency_key is None:
         return await appended()
     kept: KeptAnswers = request.app.state.answers
-    return await kept.answer(asked.principal, f"POST {request.url.path}", idempotency_key, body, appended)
+    # Of this log alone: one who drops the stream and declares it again, and pushes the same, wants the rows in it.
+    what = f"rows of log {asked.streams.log(whole).opened}"
+    return await kept.answer(asked.principal, what, idempotency_key, body, appended)
 
 
 @routes.post("/streams/{name}/finish", openapi_extra=allow(Role.SUBMIT))

@@ -14,6 +14,7 @@ from headgate.spark.session import Session
 from headgate.spark.store.dead_letters import Letter
 
 KIND = "dead letters"
+LATEST = 1e18  # seconds: no arrival is later, and larger numbers in a cursor are none of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,10 @@ class Letters:
     def page(self, reason: str, query: str | None, after: str | None, limit: int) -> Page[Letter]:
         """The newest letters first: those whose reason has a text, and those of one query; or those after a cursor."""
         whole = None if query is None else self.names.whole(query)
-        kept = self.session.engine.ingest.letters[self.stream].letters()
-        wanted = [letter for letter in kept if reason in letter.reason and whole in (None, letter.query)]
+        there = self.session.engine.ingest.letters.get(self.stream)
+        kept = [] if there is None else there.letters()  # none if the stream was dropped just now
+        own = [letter for letter in kept if letter.query is None or self.names.has(letter.query)]
+        wanted = [letter for letter in own if reason in letter.reason and whole in (None, letter.query)]
         wanted = sorted(wanted, key=lambda letter: letter.arrival)[::-1]
         arrival, had = (None, 0) if after is None else _last(after)
         if arrival is not None:
@@ -59,7 +62,7 @@ class Letters:
 
 def _last(after: str) -> tuple[float, int]:
     match position(after, KIND):
-        case [float() | int() as arrival, int(had)] if had > 0:
+        case [float() | int() as arrival, int(had)] if had > 0 and abs(arrival) < LATEST:
             return float(arrival), had
     raise HeadgateError("the cursor is not one that this server gave", where="cursor", hint="leave it out to begin")
 

@@ -59,9 +59,7 @@ class Quotas:
             return
         _check_class(query_class, limits)
         _check_memory(sink, limits)
-        kept = self.rows_kept(session, tenant)
-        if kept >= limits.rows:
-            raise ForbiddenError(f"the tenant keeps {kept} rows of results, and may keep {limits.rows}", hint=_MORE)
+        self._check_rows(session, tenant, limits)
         with self._lock:
             self._creating[tenant] += 1
             asked = self._creating[tenant]
@@ -74,6 +72,17 @@ class Quotas:
         finally:
             with self._lock:
                 self._creating[tenant] -= 1
+
+    def resume(self, session: Session, tenant: str) -> None:
+        """Refuse to resume a query while the tenant keeps too many rows: it would only be paused again."""
+        limits = self.limits(tenant)
+        if limits is not None:
+            self._check_rows(session, tenant, limits)
+
+    def _check_rows(self, session: Session, tenant: str, limits: TenantLimits) -> None:
+        kept = self.rows_kept(session, tenant)
+        if kept >= limits.rows:
+            raise ForbiddenError(f"the tenant keeps {kept} rows of results, and may keep {limits.rows}", hint=_MORE)
 
     # -- pushed rows -------------------------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from headgate.model import Stream, streams
+from headgate.model import ConflictError, Stream, streams
 from headgate.server.hosting import EngineHost
 from headgate.server.live.snapshots import Snapshot
 from headgate.server.problems import NotFoundError, own_words
@@ -19,6 +19,9 @@ from headgate.server.workspace.names import Names
 from headgate.spark.session import Session
 from headgate.spark.store.json_lines import line
 from headgate.spark.store.log.segments import HIDDEN
+from headgate.spark.store.log.stream_log import StreamLog
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +64,7 @@ class Streams:
     def describe(self, name: str, snapshot: Snapshot) -> dict[str, Any]:
         """What was declared, and how the stream is doing."""
         whole = self.find(name)
-        numbers, log = snapshot.streams.get(whole), self.session.engine.logs.get(whole)
-        if numbers is None or log is None:  # it was dropped just now
-            raise NotFoundError(f"unknown stream '{name}'", hint="GET /v1/streams lists them")
+        numbers, log = self._there(snapshot.streams.get(whole), whole), self.log(whole)
         return {
             **self.definition(whole),
             **{field: value for field, value in numbers.items() if field not in ("error", "note")},
@@ -78,7 +79,7 @@ class Streams:
 
     def definition(self, whole: str) -> dict[str, Any]:
         """What was declared of a stream."""
-        stream = self.session.engine.streams[whole]
+        stream = self.declared(whole)
         return {
             "name": self.names.short(whole),
             "schema": ", ".join(f"{column} {kind}" for column, kind in stream.schema),
@@ -107,12 +108,41 @@ class Streams:
             "oldest_wait": slowest.oldest_wait,
         }
 
+    def drop(self, whole: str) -> None:
+        """Remove a stream; a tenant is told which of its own queries read it, and not the names of others."""
+        try:
+            self.session.drop_stream(whole)
+        except ConflictError:
+            views = [numbers.view for numbers in self.host.snapshot().queries.values()]
+            readers = [view.query.name for view in views if whole in streams(view.query.plan)]
+            if all(map(self.names.has, readers)):
+                raise
+            own = [f"'{self.names.short(reader)}'" for reader in sorted(readers) if self.names.has(reader)]
+            raise ConflictError(
+                f"stream '{self.names.short(whole)}' cannot be dropped: a query of the server's operator reads it"
+                + (f", and so do {', '.join(own)}" if own else ""),
+                hint="ask the operator to stop it",
+            ) from None
+
     def finish(self, name: str) -> None:
         self.session.finish(self.find(name))
 
+    def log(self, whole: str) -> StreamLog:
+        """The log of a stream; `NotFoundError` if it was dropped just now."""
+        return self._there(self.session.engine.logs.get(whole), whole)
+
+    def declared(self, whole: str) -> Stream:
+        """The declaration of a stream; `NotFoundError` if it was dropped just now."""
+        return self._there(self.session.engine.streams.get(whole), whole)
+
+    def _there(self, thing: T | None, whole: str) -> T:
+        if thing is None:
+            raise NotFoundError(f"unknown stream '{self.names.short(whole)}'", hint="GET /v1/streams lists them")
+        return thing
+
     def sample(self, name: str, limit: int) -> str:
         """The newest rows, as a JSON document, with their offsets and arrivals."""
-        log = self.session.engine.ingest.log(self.find(name))
+        log = self.log(self.find(name))
         rows = log.read(max(log.start, log.end - limit), log.end)
         return '{"rows":[' + ",".join(map(line, _shown(rows))) + "]}"
 

@@ -72,6 +72,10 @@ class Workspace:
         """Refuse a push of so many bytes if it goes beyond a limit of the tenant."""
         self.quotas.push(self.session, self.names.tenant, size)
 
+    def admit_resume(self) -> None:
+        """Refuse to resume a query of a tenant that keeps too many rows."""
+        self.quotas.resume(self.session, self.names.tenant)
+
     def new_query(self, query_class: str | None, sink: str) -> AbstractContextManager[None]:
         """Around the creation of a query: refuses what this principal may not use, and one too many."""
         self.resources.check_sink(sink, self.principal)

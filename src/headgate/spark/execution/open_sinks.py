@@ -8,6 +8,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from headgate.spark.machine.tasks import FILES, CloseSink, Deliver
 from headgate.spark.queries.fragment_logs import is_fragment_log
 from headgate.spark.sinks.base import Call, Sink, SinkOf, deliver
@@ -15,6 +17,7 @@ from headgate.spark.sinks.callback import CallbackSink
 from headgate.spark.sinks.files import FileSink
 from headgate.spark.sinks.memory import MemorySink
 from headgate.spark.sinks.registry import is_file, needs_function, open_sink, parse_sink
+from headgate.spark.sinks.result_files import check_columns
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Output
@@ -65,6 +68,11 @@ class OpenSinks:
                 sink.close()
             sink = self.files[query] = FileSink(self._directory.result(query), kind)
         return sink
+
+    def check_columns(self, query: str, sink: str, columns: pa.Schema) -> None:
+        """Refuse a new query whose results would be among those of a former one with other columns."""
+        if is_file(sink):
+            check_columns(self._directory.result(query), query, columns)
 
     def close_sink(self, task: CloseSink) -> None:
         """Close a sink that gets no more results."""

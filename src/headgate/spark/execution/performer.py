@@ -80,6 +80,8 @@ class Performer:
 
     def _check_query(self, task: t.CheckQuery) -> t.CheckedQuery:
         layout, checked = self._evaluator.check(task.query)
+        if task.is_new:
+            self._sinks.check_columns(task.query.name, task.query.sink or "parquet", checked.schema)
         reported: frozenset[Any] = frozenset()
         if task.remembered:
             streams = set(stream_leaves(task.query).values())

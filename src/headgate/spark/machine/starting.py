@@ -89,7 +89,7 @@ class Starting:
                 return
             self._context.reply(command.ticket, CheckedPlan(answer.value.columns, group))
 
-        self._context.submit(CheckQuery(query), checked)
+        self._context.submit(CheckQuery(query, is_new=True), checked)
 
     def _add_again(self, life: Life, command: m.AddQuery) -> None:
         if not life.settled and not life.busy:
@@ -200,7 +200,8 @@ class Starting:
             else:
                 self.begin(life, command.ticket)
 
-        self._context.submit(CheckQuery(query, remembered is not None and remembered.has_begun), checked)
+        begun_before = remembered is not None and remembered.has_begun
+        self._context.submit(CheckQuery(query, begun_before, is_new=remembered is None), checked)
 
     @staticmethod
     def _put(life: Life, checked: CheckedQuery) -> None:

@@ -73,6 +73,7 @@ class CheckQuery(Task):
 
     query: Query
     remembered: bool = False  # it has begun before the engine was opened: dead letters of its name are its own
+    is_new: bool = False  # results of its name, if there are any, are those of a former query
 
 
 @dataclass(frozen=True, slots=True)

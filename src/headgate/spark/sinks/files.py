@@ -78,7 +78,7 @@ class FileSink:
                 for number, table in missing:  # one file for all would seem to cover the newer commit that is there
                     self._write(number, number, table)
             elif missing:
-                self._write(missing[0][0], missing[-1][0], pa.concat_tables([table for _, table in missing]))
+                self._write(missing[0][0], missing[-1][0], joined(self.folder, [table for _, table in missing], None))
 
     def adopt(self, number: int, files: Sequence[Path]) -> None:
         """Move Parquet files that executors have written for a commit into the folder."""

@@ -54,7 +54,7 @@ class MemorySink(FunctionSink):
             tables = [table for _, table in self._tables]
         if not tables:
             return None
-        whole = pa.concat_tables(tables)
+        whole = pa.concat_tables(tables, promote_options="permissive")
         return whole.slice(max(whole.num_rows - rows, 0))
 
 

@@ -28,7 +28,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.model import HeadgateError
+from headgate.model import ConflictError, HeadgateError
 from headgate.spark.store import disk
 from headgate.spark.store.json_lines import from_lines, to_lines
 
@@ -136,6 +136,37 @@ def stored_schema(folder: Path) -> pa.Schema | None:
     """The columns of a folder's results; None before the first result."""
     path = folder / SCHEMA
     return pa.ipc.read_schema(pa.py_buffer(path.read_bytes())) if path.exists() else None
+
+
+def check_columns(folder: Path, query: str, columns: pa.Schema) -> None:
+    """Refuse a new query whose columns are not those of the results that a former one of its name has left.
+
+    Both would be read as one: rows would lose columns, or could not be read at all.
+    """
+    stored = stored_schema(folder)
+    if stored is not None and not _same_columns(stored, columns):
+        raise ConflictError(
+            f"query '{query}' would have the columns {_described(columns)}, and a former query of that name has left "
+            f"results with {_described(stored)}",
+            hint="give it another name",
+        )
+
+
+def _same_columns(stored: pa.Schema, columns: pa.Schema) -> bool:
+    if stored.names != columns.names:
+        return False
+    pairs = list(zip(stored.types, columns.types, strict=True))
+    if any(before != now for before, now in pairs if pa.types.is_primitive(before) or pa.types.is_primitive(now)):
+        return False
+    try:
+        pa.unify_schemas([stored, columns], promote_options="permissive")
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _described(columns: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in columns)
 
 
 def rows_in(path: Path) -> int:

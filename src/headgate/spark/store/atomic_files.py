@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from headgate.model import HeadgateError
+from headgate.model.errors import DiskError
 from headgate.spark.store import disk
 from headgate.spark.store.kill_points import at
 
@@ -68,7 +69,7 @@ def disk_error(error: OSError, path: str | Path | None = None) -> HeadgateError:
     hint = "free space on the disk and start again" if full else "look at the disk and its rights, then start again"
     reason = error.strerror or str(error) or type(error).__name__
     where = path if path is not None else error.filename
-    return HeadgateError(f"cannot write: {reason}", where="" if where is None else str(where), hint=hint)
+    return DiskError(f"cannot write: {reason}", where="" if where is None else str(where), hint=hint)
 
 
 def sync_folder(folder: Path) -> None:

@@ -20,6 +20,7 @@ from headgate.model import EventTime, HeadgateError, Stream
 
 NO_EVENT_TIME = "no event time"
 AFTER_THE_END = "late: the stream has ended"
+LONGEST = 100 * 366 * 86400.0  # seconds of a watermark
 _UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 Rejected = tuple[tuple[pa.Table, str], ...]  # (rows, reason)
@@ -43,6 +44,21 @@ class Divided(NamedTuple):
 
 OUT_OF_RANGE = "its event time is not between the years 1 and 9999"
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+
+
+def check_watermark(stream: Stream) -> None:
+    """Refuse a watermark with which event times cannot be computed, before anything is stored under the stream's name.
+
+    >>> check_watermark(Stream(name="s", watermark=1e300))
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: stream s: the watermark is 1e+300 s, and 100 years are the most; write for example "5 s"
+    """  # noqa: E501
+    if stream.watermark > LONGEST:
+        raise HeadgateError(
+            f"the watermark is {stream.watermark:g} s, and 100 years are the most",
+            where=f"stream {stream.name}",
+            hint='write for example "5 s"',
+        )
 
 
 def check_column(stream: Stream, schema: pa.Schema) -> None:
@@ -108,7 +124,8 @@ def divide(rows: pa.Table, stream: Stream, frontier: EventTime | None, arrival: 
         rejected += ((_in_numbers(rows.filter(outside), stream.event_time), OUT_OF_RANGE),)
         inside = pc.invert(outside)
         rows, times = rows.filter(inside), times.filter(inside)
-    far = _at_least(times, math.inf if stream.ahead == math.inf else math.floor((arrival + stream.ahead) * 1e6) + 1)
+    bound = (arrival + stream.ahead) * 1e6
+    far = _at_least(times, math.inf if bound == math.inf else math.floor(bound) + 1)
     if _any(far):
         rejected += _too_far(rows.filter(far), times.filter(far).to_pylist(), stream, arrival)
         near = pc.invert(far)

@@ -18,6 +18,7 @@ the format on disk see `files` (the folder), `segments` (appends and sealed file
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import threading
@@ -39,6 +40,7 @@ from headgate.spark.store.log.late_rows import (
     Rejected,
     bounds,
     check_column,
+    check_watermark,
     divide,
     late_by,
     microseconds,
@@ -52,6 +54,7 @@ SEAL_BYTES = 64 << 20  # likewise, as rows may be large, or all of them rejected
 SEAL_APPENDS = 5_000  # likewise, as each append takes some kilobytes of memory until it is sealed
 
 Late = tuple[tuple[int, str], ...]  # (offset, reason)
+_OPENED = itertools.count(1)
 _TIMES = re.compile(r"_t\d+")  # columns of a fragment log with event times, in microseconds
 
 
@@ -76,6 +79,7 @@ class StreamLog:
 
     def __init__(self, folder: Path, stream: Stream, schema: pa.Schema, memory_budget: int, seal_rows: int) -> None:
         self.folder, self.stream, self.schema = folder, stream, schema
+        self.opened = next(_OPENED)  # differs for each log of this process, also for a later one of the same name
         self._seal_rows = seal_rows
         self._delay = round(stream.watermark * 1_000_000)
         self._changing = threading.RLock()  # held by append, seal and drop: one at a time
@@ -97,6 +101,7 @@ class StreamLog:
     ) -> StreamLog:
         """Open a stream's log, or create it; a damaged file is refused with its name."""
         check_column(stream, schema)
+        check_watermark(stream)
         for name in HIDDEN:
             if name in schema.names:
                 raise HeadgateError(
