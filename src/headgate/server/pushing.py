@@ -29,7 +29,7 @@ def push(asked: Workspace, stream: str, content_type: str, body: bytes, key: str
     asked.admit_push(len(body))
     session = asked.session
     read = parse(body, asked.streams.declared(stream))
-    batch = None if key is None else batch_id(asked.principal, key)
+    batch = None if key is None else batch_id(asked.principal, key, body)
     pushed = session.push(stream, read, batch=batch, timeout=PATIENCE)
     return {"accepted": pushed.accepted, "rejected": pushed.rejected}
 
@@ -53,12 +53,18 @@ def check_plain(encoding: str) -> None:
         )
 
 
-def batch_id(principal: Principal, key: str) -> str:
-    """The id of a batch in the log: keys of different tokens are different.
+def batch_id(principal: Principal, key: str, body: bytes) -> str:
+    """The id of a batch in the log: keys of different tokens are different, and so are different bodies under one key.
+
+    Until the server is started anew, another body under a key is refused before it comes here. After that it is new to
+    the log, and its rows are appended: taking it for a repetition would lose them.
 
     >>> from headgate.server.access.roles import LOCAL, Role
-    >>> batch_id(LOCAL, "a-1") == batch_id(Principal("other", Role.SUBMIT), "a-1")
+    >>> batch_id(LOCAL, "a-1", b"{}") == batch_id(Principal("other", Role.SUBMIT), "a-1", b"{}")
     False
     """
     whose = f"{principal.name}\0{key}".encode("utf-8", "backslashreplace")
-    return hashlib.blake2b(whose, digest_size=16).hexdigest()
+    digest = hashlib.blake2b(whose, digest_size=16)
+    digest.update(b"\0")
+    digest.update(hashlib.blake2b(body, digest_size=16).digest())
+    return digest.hexdigest()
