@@ -23,6 +23,7 @@ from headgate.spark.engine.engine import Engine
 from headgate.spark.machine.recent_results import RECENT, Committed, Floats
 from headgate.spark.machine.views import Overview, QueryView
 from headgate.spark.report import BIN, records
+from headgate.spark.store.dead_letters import of_queries
 from headgate.spark.store.journal import Entry
 
 MEDIAN = "p50"
@@ -254,9 +255,12 @@ class Status:
 def status(engine: Engine, began: float) -> Status:
     """Look at an engine; consistent, because all of it is of one moment."""
     overview, now = engine.overview(), engine.now()
-    counted = replace(status_of(overview, now, letters_by_query(engine)), seconds=now - began)
-    letters = {name: kept.count() for name, kept in list(engine.ingest.letters.items())}
-    return replace(counted, spark_jobs=engine.runner.jobs, dead_letters=letters)
+    # Each stream's letters are counted once: else some that come in between would be of the stream and of no query.
+    letters = {name: kept.counts() for name, kept in list(engine.ingest.letters.items())}
+    by_query = sum(map(of_queries, letters.values()), Counter[str]())
+    counted = replace(status_of(overview, now, by_query), seconds=now - began)
+    totals = {name: kept.total() for name, kept in letters.items()}
+    return replace(counted, spark_jobs=engine.runner.jobs, dead_letters=totals)
 
 
 def status_of(overview: Overview, now: float, letters: Mapping[str, int]) -> Status:
@@ -395,10 +399,7 @@ def _joined(columns: Iterable[Floats]) -> Floats:
 
 def letters_by_query(engine: Engine) -> Counter[str]:
     """How many dead letters are kept of each query."""
-    counts: Counter[str] = Counter()
-    for kept in list(engine.ingest.letters.values()):
-        counts.update(kept.by_query())
-    return counts
+    return sum((of_queries(kept.counts()) for kept in list(engine.ingest.letters.values())), Counter[str]())
 
 
 def _journal(overview: Overview) -> tuple[Entry, ...]:

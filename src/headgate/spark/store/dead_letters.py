@@ -190,13 +190,17 @@ class DeadLetters:
         """All letters that have not been taken, oldest first."""
         return self._read(self.path)[1]
 
+    def counts(self) -> Counter[str | None]:
+        """How many letters there are of each query; under None those of the stream itself, rejected or late."""
+        return self._counts.copy()
+
     def count(self) -> int:
         """How many letters there are."""
-        return self._counts.copy().total()
+        return self.counts().total()
 
-    def by_query(self) -> dict[str, int]:
-        """How many letters there are of each query; those of the stream itself, rejected or late, are left out."""
-        return {query: count for query, count in self._counts.copy().items() if query is not None}
+    def by_query(self) -> Counter[str]:
+        """How many letters there are of each query; those of the stream itself are left out."""
+        return of_queries(self.counts())
 
     @_alone
     def take(self, choose: Choose = lambda letter: letter) -> Taken | None:
@@ -318,6 +322,11 @@ def _rejected(appended: Appended, rows: pa.Table, reason: str) -> list[Letter]:
 def _counted(letters: Iterable[Letter]) -> Counter[str | None]:
     """How many letters there are of each query, and of none."""
     return Counter(letter.query for letter in letters)
+
+
+def of_queries(counts: Counter[str | None]) -> Counter[str]:
+    """The counts without those of the stream itself."""
+    return Counter({query: count for query, count in counts.items() if query is not None})
 
 
 def _number(name: str) -> int:
