@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from fastapi import Request  # here, since FastAPI looks annotations up in the module
 
 SCHEMA = "id bigint, v double, s string, ts timestamp"
 FIELDS = pa.schema([("id", pa.int64()), ("v", pa.float64()), ("s", pa.string()), ("ts", pa.timestamp("us", "UTC"))])
@@ -105,7 +106,7 @@ def served(*options: str) -> Iterator[tuple[int, int]]:
 def bare(port: int) -> None:
     """The yardstick: FastAPI and uvicorn as the server has them, and nothing but the parser."""
     import uvicorn
-    from fastapi import FastAPI, Request
+    from fastapi import FastAPI
     from starlette.concurrency import run_in_threadpool
 
     from headgate.model import Stream
@@ -317,6 +318,7 @@ def saturated() -> None:
             client.post("/v1/queries", {"name": f"q{number}", "sql": f"{join} WHERE a.v > {number}"})
         pushing = Pushing(port, 2000, 0.1)
         time.sleep(30)
+        client = Client(port)  # the server closes connections that are idle for so long
         waiting = sum(line["waiting"] for line in client("GET", "/v1/status")["queries"].values())
         for path in ("/v1/health/live", "/v1/queries/q1", "/v1/queries", "/v1/streams/s", "/v1/status"):
             took = timed(lambda path=path: client("GET", path), 150, pause=0.05)  # type: ignore[misc]
