@@ -27,6 +27,8 @@ from headgate.spark.store.dead_letters import of_queries
 from headgate.spark.store.journal import Entry
 
 MEDIAN = "p50"
+# Numbers of queries that a class has the sums of.
+ADDED = ("waiting", "runs", "tuples_in", "tuples_out", "dead_letters", "late", "skipped", "undelivered")
 LATE = 10.0  # seconds that a tuple may wait for a query without a QoS graph before the query counts as late
 HEADINGS = (
     "",
@@ -172,9 +174,7 @@ class Status:
     @property
     def starved(self) -> tuple[str, ...]:
         """Classes of which no row was taken lately although some have waited for longer, while others had turns."""
-        if not any(line.rate for line in self.classes):
-            return ()
-        return tuple(line.name for line in self.classes if not line.rate and line.oldest_wait > RECENT)
+        return starved_classes((line.name, line.rate, line.oldest_wait) for line in self.classes)
 
     def __repr__(self) -> str:
         queries = len(self.queries)
@@ -336,7 +336,7 @@ def _query_line(view: QueryView, now: float, dead_letters: int) -> StatusLine:
         priority=view.priority,
         rate=view.rate,
         recent=response.summarise(recent),
-        is_late=_is_late(view, recent),
+        is_late=is_late(view, view.query.qos is not None and qos.missed(view.query.qos, recent) > 0),
         late=view.late,
         skipped=view.skipped,
         sink=view.query.sink or "parquet",
@@ -366,7 +366,8 @@ def _latency(views: Sequence[QueryView], now: float) -> dict[str, Latency]:
     return latencies(newest.at, newest.took, tuple(part for view in views for part in view.dropped), now)
 
 
-def _is_late(view: QueryView, recent: Floats) -> bool:
+def is_late(view: QueryView, missed_deadline: bool) -> bool:
+    """Whether a query is late: by its QoS graph (`missed_deadline`: a recent result was), its target, or `LATE`."""
     if view.state != "running":
         return False
     graph = view.query.qos
@@ -374,18 +375,31 @@ def _is_late(view: QueryView, recent: Floats) -> bool:
         return view.target.state is TargetState.MISSED
     if graph is None:
         return view.oldest_wait > LATE
-    return view.oldest_wait > graph.deadline or qos.missed(graph, recent) > 0
+    return view.oldest_wait > graph.deadline or missed_deadline
+
+
+def starved_classes(classes: Iterable[tuple[str, float, float]]) -> tuple[str, ...]:
+    """Classes that got nothing lately although some of their rows have waited for longer, while others had turns.
+
+    Each is given with how many rows per second it took, and the oldest wait.
+
+    >>> starved_classes([("high", 100.0, 0.1), ("low", 0.0, 30.0)])
+    ('low',)
+    """
+    lines = list(classes)
+    if not any(rate for _, rate, _ in lines):
+        return ()
+    return tuple(name for name, rate, oldest in lines if not rate and oldest > RECENT)
 
 
 def _sums(lines: Sequence[StatusLine]) -> dict[str, Any]:
     """The fields of a line that stands for several."""
-    added = ("waiting", "runs", "tuples_in", "tuples_out", "dead_letters", "late", "skipped", "undelivered")
     return {
         "state": "running",
         "error": "",
         "oldest_wait": max((line.oldest_wait for line in lines), default=0.0),
         "rate": sum((line.rate for line in lines), 0.0),
-        **{name: sum(getattr(line, name) for line in lines) for name in added},
+        **{name: sum(getattr(line, name) for line in lines) for name in ADDED},
     }
 
 

@@ -12,12 +12,10 @@ from headgate.metrics.measures.response import Distribution
 from headgate.metrics.measures.targets import TargetState, TargetStatus
 from headgate.model import QueryClass
 from headgate.server.live.response_times import ResponseTimes, TimesCache, rounded, summed
-from headgate.spark.machine.recent_results import RECENT
 from headgate.spark.machine.views import QueryView
-from headgate.spark.status import LATE
+from headgate.spark.status import ADDED, is_late, starved_classes
 
 Json = dict[str, Any]
-ADDED = ("waiting", "runs", "tuples_in", "tuples_out", "dead_letters", "late", "skipped", "undelivered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def query_numbers(view: QueryView, cache: TimesCache, now: float, dead_letters: 
         "late": view.late,
         "skipped": view.skipped,
         "undelivered": view.undelivered,
-        "is_late": _is_late(view, times),
+        "is_late": is_late(view, _missed_deadline(view, times)),
         "latency": times.latency,
     }
     if target is not None:
@@ -72,17 +70,10 @@ def target_json(status: TargetStatus, reached: float | None) -> Json:
     return json | {name: round(value, 3) for name, value in more.items() if value is not None}
 
 
-def _is_late(view: QueryView, times: ResponseTimes) -> bool:
-    """Whether its target is missed, or a tuple has waited for longer than its graph or anybody's patience allows."""
-    if view.state != "running":
-        return False
+def _missed_deadline(view: QueryView, times: ResponseTimes) -> bool:
+    """Whether results of the last 10 s came after the deadline of its QoS graph; one in a hundred may."""
     graph = view.query.qos
-    if graph is not None:
-        worst = times.latency["last_10_s"].get("p99", 0.0)
-        return view.oldest_wait > graph.deadline or worst > graph.deadline
-    if view.target is not None:
-        return view.target.state is TargetState.MISSED
-    return view.oldest_wait > LATE
+    return graph is not None and times.latency["last_10_s"].get("p99", 0.0) > graph.deadline
 
 
 def class_json(made: QueryClass, queries: Sequence[QueryNumbers]) -> Json:
@@ -113,6 +104,4 @@ def inversions(classes: Mapping[str, Json]) -> Json:
 
 def starved(classes: Mapping[str, Json]) -> list[str]:
     """Classes of which no tuple was taken lately although some have waited for longer, while others had turns."""
-    if not any(line["rate"] for line in classes.values()):
-        return []
-    return [name for name, line in classes.items() if not line["rate"] and line["oldest_wait"] > RECENT]
+    return list(starved_classes((name, line["rate"], line["oldest_wait"]) for name, line in classes.items()))
