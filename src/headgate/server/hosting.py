@@ -47,7 +47,6 @@ class EngineHost:
 
     def __init__(self, open_session: Opened) -> None:
         self._open_session = open_session
-        self._lock = threading.Lock()
         self._state, self._detail, self._since = EngineState.STARTING, "waits to begin", time.monotonic()
         self._session: Session | None = None
         self._snapshots: Snapshots | None = None
@@ -72,8 +71,8 @@ class EngineHost:
             self._change(EngineState.FAILED, str(self.error))
             self._over.set()
             return
-        with self._lock:
-            self._session, self._snapshots = session, Snapshots(session)
+        self._snapshots = Snapshots(session)
+        self._session = session  # last: whoever sees it may ask for a snapshot
         if self._state is EngineState.STARTING:
             self._change(EngineState.READY)
         self._over.set()

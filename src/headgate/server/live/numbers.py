@@ -76,7 +76,7 @@ def _missed_deadline(view: QueryView, times: ResponseTimes) -> bool:
     return graph is not None and times.latency["last_10_s"].get("p99", 0.0) > graph.deadline
 
 
-def class_json(made: QueryClass, queries: Sequence[QueryNumbers]) -> Json:
+def class_numbers(made: QueryClass, queries: Sequence[QueryNumbers]) -> Json:
     """The numbers of a class: sums over some of its queries."""
     lines = [query.json for query in queries]
     json: Json = {

@@ -11,6 +11,7 @@ from typing import Any
 
 from headgate.model import Operator, Query, Source
 from headgate.plan.places import Place
+from headgate.server.problems import own_words
 from headgate.server.workspace.names import Names
 from headgate.spark.machine.plan_views import JobView, PlanView
 
@@ -70,7 +71,7 @@ class _Tree:
         return self._own(" ".join(filter(None, (node.name or "", node.describe())))), str(node.kind)
 
     def _own(self, text: str) -> str:
-        return text.replace(f"{self._names.tenant}..", "") if self._names.tenant else text
+        return own_words(text, self._names.tenant)
 
     def _shared(self, node: Operator | Source) -> list[str]:
         """The other queries of its job that have the same part, and so read or compute it once."""

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from headgate.server.hosting import EngineStatus
-from headgate.server.live.numbers import Json, class_json, inversions, starved
+from headgate.server.live.numbers import Json, class_numbers, inversions, starved
 from headgate.server.live.snapshots import Snapshot
 from headgate.server.problems import own_words
 from headgate.server.workspace.names import Names
@@ -42,7 +42,7 @@ def _numbers(snapshot: Snapshot, names: Names) -> Json:
     used = {query.view.query.query_class for query in own}
     shown = [made for made in snapshot.overview.classes.values() if not names.tenant or made.name in used]
     classes = {
-        made.name: class_json(made, [query for query in own if query.view.query.query_class == made.name])
+        made.name: class_numbers(made, [query for query in own if query.view.query.query_class == made.name])
         for made in sorted(shown, key=lambda made: (-made.priority, made.name))
     }
     hungry = starved(classes)
