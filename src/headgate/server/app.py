@@ -25,6 +25,7 @@ from headgate.server.routes import (
     insight,
     login,
     metrics,
+    pages,
     policy,
     queries,
     results,
@@ -47,6 +48,7 @@ ROUTERS = (
     policy.routes,
     insight.routes,
     metrics.routes,
+    pages.routes,
 )
 DESCRIPTION = """Many continuous queries on one Spark: declare streams and queries, push rows, read results, see what
 waits and why, and change it while it runs."""

@@ -16,6 +16,7 @@ from headgate.server.hosts import Hosts
 from headgate.server.problems import RequestError, of_error
 from headgate.server.settings import Limits
 
+DATA = ("/v1", "/metrics")  # where paths begin that tell something
 ROWS = "/rows"  # the end of paths that take large bodies
 SECRETS = frozenset({"token", "access_token", "api_key", "apikey", "authorization", "bearer", "password", "secret"})
 _TOKEN = re.compile(r"hg_[0-9a-f]{12}_[A-Za-z0-9_-]{20}")
@@ -48,7 +49,7 @@ class Front:
             return
         told = self._telling(send)
         try:
-            self._hosts.check(Headers(scope=scope))
+            self._hosts.check(Headers(scope=scope), page=is_page(scope))
             check_no_token(scope)
         except HeadgateError as error:
             await of_error(error)(scope, receive, told)
@@ -96,6 +97,11 @@ class _LimitedBody:
     def _too_large(self) -> HTTPException:
         detail = f"the body has more than {_size(self._most)}; send it in several requests, a part in each"
         return HTTPException(413, detail)
+
+
+def is_page(scope: Scope) -> bool:
+    """Whether a page of the dashboard is asked for: it has no data, as against what is under /v1."""
+    return scope["method"] == "GET" and not scope["path"].startswith(DATA)
 
 
 def check_no_token(scope: Scope) -> None:

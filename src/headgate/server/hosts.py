@@ -2,7 +2,8 @@
 
 A page of another site can make a browser send requests to this machine, and with a name that it lets point here
 ("rebinding") it could even read the answers. So the `Host` of a request must be one of ours, and its `Origin` and
-`Sec-Fetch-Site`, which browsers set and pages cannot, must be of our own pages.
+`Sec-Fetch-Site`, which browsers set and pages cannot, must be of our own pages. Only a link to the dashboard may be on
+any page: following it shows our page, which has no data of its own.
 """
 
 from __future__ import annotations
@@ -41,8 +42,11 @@ class Hosts:
             names.update((*LOCAL_NAMES, host.lower()))
         return cls(frozenset(names | set(more)))
 
-    def check(self, headers: Headers) -> None:
-        """Refuse a request that is not for us, or comes from a page that is not ours."""
+    def check(self, headers: Headers, *, page: bool = False) -> None:
+        """Refuse a request that is not for us, or comes from a page that is not ours, unless it follows a link to ours.
+
+        `page`: what is asked for is a page of the dashboard.
+        """
         given = headers.getlist("host")
         if len(given) != 1 or not given[0]:
             raise RequestError("a request has one header Host", hint="send it once, with the server's name and port")
@@ -55,6 +59,8 @@ class Hosts:
         for origin in headers.getlist("origin"):
             if origin.lower() not in (f"http://{host}", f"https://{host}"):
                 raise _foreign("Origin")
+        if page and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document":
+            return
         for site in headers.getlist("sec-fetch-site"):
             if site.lower() not in OWN_SITES:
                 raise _foreign("Sec-Fetch-Site")

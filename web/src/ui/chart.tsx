@@ -1,0 +1,111 @@
+/** Lines and bands over time, drawn by uPlot in the page's colours. */
+
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { resolved } from "../lib/colours";
+import { clock, duration } from "../lib/format";
+import { isDark } from "../lib/theme";
+
+export interface Line {
+  name: string;
+  values: readonly (number | null)[];
+  colour: string; // a CSS variable, as var(--accent)
+  dashed?: boolean;
+  filled?: boolean;
+}
+
+interface ChartProps {
+  label: string; // what it shows, for those who cannot see it
+  at: readonly number[]; // seconds since 1970
+  lines: readonly Line[];
+  height?: number;
+  format?: (value: number | null) => string; // of the values; durations if not given
+  onPick?: (at: number) => void; // a click on a moment
+}
+
+/** A chart whose lines share one axis of time; `values` of every line are as many as `at`. */
+export function Chart({ label, at, lines, height = 220, format = duration, onPick }: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const picked = useRef(onPick);
+  picked.current = onPick;
+  const dark = isDark();
+  const shape = JSON.stringify([lines.map((line) => [line.name, line.colour, line.dashed, line.filled]), height, dark]);
+
+  useEffect(() => {
+    const host = box.current!;
+    const made = new uPlot(options(host.clientWidth, height, lines, format), data(at, lines), host);
+    plot.current = made;
+    made.over.addEventListener("click", () => {
+      const place = made.cursor.idx;
+      const moment = place === null || place === undefined ? undefined : made.data[0][place];
+      if (moment !== undefined) picked.current?.(moment);
+    });
+    const observer = new ResizeObserver(() => made.setSize({ width: Math.max(120, host.clientWidth), height }));
+    observer.observe(host);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [shape]);
+
+  useEffect(() => {
+    plot.current?.setData(data(at, lines));
+  }, [at, lines]);
+
+  return <div ref={box} class="chart" role="img" aria-label={label} />;
+}
+
+const data = (at: readonly number[], lines: readonly Line[]): uPlot.AlignedData =>
+  [at as number[], ...lines.map((line) => line.values as (number | null)[])] as uPlot.AlignedData;
+
+function options(
+  width: number,
+  height: number,
+  lines: readonly Line[],
+  format: NonNullable<ChartProps["format"]>,
+): uPlot.Options {
+  const axis = { stroke: resolved("--text-2"), grid: { stroke: resolved("--line"), width: 1 }, ticks: { show: false } };
+  return {
+    width: Math.max(120, width),
+    height,
+    cursor: { y: false, points: { size: 6 } },
+    scales: { y: { range: (_, __, top) => [0, Math.max(top * 1.05, 1e-6)] } },
+    axes: [
+      { ...axis, space: 70, values: (_, moments) => moments.map((moment) => clock(moment)) },
+      { ...axis, size: 64, values: (_, values) => values.map((value) => format(value)) },
+    ],
+    series: [
+      { label: "time", value: (_, moment) => (moment === null ? "–" : clock(moment)) },
+      ...lines.map(
+        (line): uPlot.Series => ({
+          label: line.name,
+          stroke: resolved(line.colour),
+          width: 1.6,
+          spanGaps: false,
+          points: { size: 4 },
+          value: (_, value) => format(value),
+          ...(line.dashed && { dash: [5, 4] }),
+          ...(line.filled && { fill: `color-mix(in srgb, ${resolved(line.colour)} 70%, transparent)` }),
+        }),
+      ),
+    ],
+  };
+}
+
+/** Bands on top of each other: each line's values become its own plus those before it; draw them last one first. */
+export function stacked(lines: readonly Line[]): Line[] {
+  const below: number[] = [];
+  const made = lines.map((line) => ({
+    ...line,
+    filled: true,
+    values: line.values.map((value, place) => {
+      if (value === null) return null;
+      below[place] = (below[place] ?? 0) + value;
+      return below[place];
+    }),
+  }));
+  return made.reverse();
+}
