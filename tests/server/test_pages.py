@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -60,3 +61,10 @@ def test_a_link_on_another_site_leads_to_the_page_but_to_no_data(bare: Http) -> 
     assert bare("GET", "/metrics", headers=LINKED).status == 403
     for name, other in (("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "iframe")):
         assert bare("GET", "/", headers=LINKED | {name: other}).status == 403
+
+
+def test_files_are_compressed_for_those_who_take_that(bare: Http) -> None:
+    plain, packed = bare("GET", "/"), bare("GET", "/", headers={"Accept-Encoding": "br, gzip"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
