@@ -28,6 +28,7 @@ from headgate.server.routes import (
     policy,
     queries,
     results,
+    runs,
     streams,
     tables,
 )
@@ -46,6 +47,7 @@ ROUTERS = (
     events.routes,
     policy.routes,
     insight.routes,
+    runs.routes,
     metrics.routes,
 )
 DESCRIPTION = """Many continuous queries on one Spark: declare streams and queries, push rows, read results, see what
