@@ -29,6 +29,7 @@ from headgate.server.routes import (
     policy,
     queries,
     results,
+    runs,
     streams,
     tables,
 )
@@ -47,6 +48,7 @@ ROUTERS = (
     events.routes,
     policy.routes,
     insight.routes,
+    runs.routes,
     metrics.routes,
     pages.routes,
 )

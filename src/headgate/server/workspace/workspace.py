@@ -21,6 +21,7 @@ from headgate.server.workspace.policy import Deciding
 from headgate.server.workspace.queries import NewQuery, Queries
 from headgate.server.workspace.quotas import Quotas
 from headgate.server.workspace.results import Results, results_of
+from headgate.server.workspace.runs import Runs
 from headgate.server.workspace.status import status_json
 from headgate.server.workspace.streams import Streams
 from headgate.server.workspace.tables import Tables
@@ -88,6 +89,10 @@ class Workspace:
     @cached_property
     def insight(self) -> Insight:
         return Insight(self.session, self.names, self._histories)
+
+    @cached_property
+    def runs(self) -> Runs:
+        return Runs(self.session, self.names, self._histories)
 
     def dry_run(self, new: NewQuery) -> dict[str, Any]:
         """What starting a query would lead to; nothing is started."""
