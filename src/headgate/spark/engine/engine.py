@@ -76,6 +76,7 @@ from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.costs import Costs
 from headgate.spark.store.dead_letters import Letter
 from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.disk_watch import DiskWatch
 from headgate.spark.store.frame_file import GROUP
 from headgate.spark.store.journal import Entry as JournalEntry
 from headgate.spark.store.journal import Journal
@@ -126,6 +127,7 @@ class Engine:
         except BaseException:
             self.directory.close()
             raise
+        self.disk = DiskWatch(self.directory.path)
         self.ingest = StreamIngest(self.directory, self.now)
         self.sinks = OpenSinks(self.directory, self._table_call)
         self._recorder = Recorder(Journal(self.directory.journal), HistoryRing(self.directory.history), record)
