@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { QueryStatus, Status } from "../src/api/types";
-import { badness, findProblems } from "../src/live/problems";
+import { badness, findFaults } from "../src/live/faults";
 
 const none = { count: 0 };
 const query = (more: Partial<QueryStatus> = {}): QueryStatus => ({
@@ -25,11 +25,11 @@ const query = (more: Partial<QueryStatus> = {}): QueryStatus => ({
 const status = (more: Partial<Status>): Status => ({ engine: { state: "ready", detail: "", seconds: 1 }, ...more });
 
 test("nothing is wrong with queries that run", () => {
-  expect(findProblems(status({ queries: { a: query() } }))).toEqual([]);
+  expect(findFaults(status({ queries: { a: query() } }))).toEqual([]);
 });
 
 test("what has stopped comes before what is late", () => {
-  const found = findProblems(
+  const found = findFaults(
     status({
       queries: { late: query({ is_late: true }), broken: query({ state: "failed", error: "division by zero" }) },
       streams: { feed: { tuples: 0, kept_from: 0, finished: false, rate: 0, dead_letters: 0, error: "no such file" } },
@@ -45,15 +45,15 @@ test.each([
   ["a stalled query", status({ queries: { q: query({ stalled: 70, waiting: 5 }) } }), "70 s"],
   ["a starved class", status({ starved: ["background"] }), "no turns"],
 ])("%s is told", (_, now, words) => {
-  const found = findProblems(now);
+  const found = findFaults(now);
   expect(found).toHaveLength(1);
   expect(found[0]!.grave).toBe(true);
   expect(found[0]!.text).toContain(words);
 });
 
 test("an inversion is told only when the more important class is later", () => {
-  expect(findProblems(status({ inversion: { critical: { below: "normal", ratio: 0.8 } } }))).toEqual([]);
-  expect(findProblems(status({ inversion: { critical: { below: "normal", ratio: 1.7 } } }))).toHaveLength(1);
+  expect(findFaults(status({ inversion: { critical: { below: "normal", ratio: 0.8 } } }))).toEqual([]);
+  expect(findFaults(status({ inversion: { critical: { below: "normal", ratio: 1.7 } } }))).toHaveLength(1);
 });
 
 test("a query beyond its target is worse off than one that only waits", () => {
