@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 from tests.server.conftest import no_engine, serving
-from tests.server.dashboard.conftest import NARROW, OpenPage
+from tests.server.dashboard.conftest import OpenPage
 from tests.server.http_client import Http
 
 from headgate.server.access.open import OpenAccess
@@ -30,13 +30,6 @@ def test_every_pane_has_an_address_of_its_own_and_survives_a_reload(http: Http, 
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     assert page.title() == title
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-
-
-@pytest.mark.parametrize("pane", ["", *PANES])
-def test_every_pane_fits_a_narrow_screen(http: Http, open_page: OpenPage, pane: str) -> None:
-    page = open_page(http, f"/{pane}", viewport=NARROW)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_the_theme_follows_the_system_until_one_is_chosen(http: Http, open_page: OpenPage) -> None:
