@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.insight.histories import run, setting, start
 
-from headgate.history.records import Record
+from headgate.history.records import Delivery, Record
 from headgate.history.ring import FOLDER, HistoryRing
 from headgate.model import HeadgateError, WaitingUnit, Why
 from headgate.server.histories import Histories
 from headgate.server.problems import NotFoundError
+from headgate.server.workspace.insight import Insight
 from headgate.server.workspace.names import Names
 from headgate.server.workspace.runs import Runs
 
@@ -177,6 +178,21 @@ def test_pages_of_decisions_have_each_once(tmp_path: Path, tenant: str) -> None:
             break
     assert sorted(told) == sorted(runs.histories.number(one.id, runs.names) for one in made)
     assert len(told) == 8
+    written.close()
+
+
+def test_latencies_are_those_of_the_record_step_by_step(tmp_path: Path) -> None:
+    runs = [run(number, "acme..a", 990.0 + number, 991.0 + number, answers={"acme..a": (989.0,)}) for number in (1, 2)]
+    written = ring(tmp_path, *runs, run(3, "rival..x", 992.0, 996.0, answers={"rival..x": (900.0,)}))
+    written.write(Delivery(994.0, "acme..a", 5))
+    written.flush()
+    session = asking(tmp_path).session
+    told = Insight(session, Names("acme"), Histories()).latency("acme..a", over=15.0, step=5.0)
+    assert (told["step"], told["at"], told["results"]) == (5.0, [990.0, 995.0, 1000.0], [0, 2, 0])
+    assert (told["p50"], told["p95"], told["max"]) == ([None, 3.0, None], [None, 4.0, None], [None, 4.0, None])
+    assert sum(part[1] for part in told["parts"].values()) == pytest.approx(told["mean"][1]) == pytest.approx(3.5)
+    with pytest.raises(HeadgateError, match=r"600 s in steps of 0\.5 s are more than 600 steps"):
+        Insight(session, Names(), Histories()).latency("acme..a", over=600.0, step=0.5)
     written.close()
 
 

@@ -76,6 +76,37 @@ class DecisionAnswer(Answer):
     waiting: list[Waited]
 
 
+class LatencySteps(Answer):
+    """How long results took, over time; lists of one length, with null where there were no results."""
+
+    step: float
+    at: list[float] = Field(description="the end of each step, in seconds since 1970; the last one ends now")
+    results: list[int]
+    p50: list[float | None] = Field(description="response times, as targets count them; percentiles are estimated")
+    p95: list[float | None]
+    max: list[float | None]
+    mean: list[float | None] = Field(description="of the whole time, with windows and sinks: the sum of the parts")
+    parts: dict[str, list[float | None]] = Field(description="window, queue, running, commit and sink")
+
+
+class ClassCurves(Answer):
+    """A class over time: what its results took in the 10 s before each moment, and what waited."""
+
+    p50: list[float | None]
+    p95: list[float | None]
+    waiting: list[int | None]
+    rate: list[float | None]
+
+
+class Latencies(Answer):
+    """Curves of all classes and queries; lists of one length, with null where something is unknown."""
+
+    step: float
+    at: list[float] = Field(description="in seconds since 1970")
+    classes: dict[str, ClassCurves]
+    queries: dict[str, list[float | None]] = Field(description="p95 by query; those without results are missing")
+
+
 def as_json(told: object) -> Response:
     """An answer that is asked for often: it is as declared, without being checked every time."""
     text = json.dumps(told, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -108,3 +139,29 @@ def decision(
     The number is that of the run it led to: `id` in `GET /v1/runs`, `run` in `GET /v1/decisions`.
     """
     return asked.runs.decision(number, by)
+
+
+@routes.get("/queries/{name}/latency", openapi_extra=allow(Role.VIEW), response_model=LatencySteps)
+def latency(
+    name: str,
+    asked: Asked,
+    over: Since = KEPT,
+    step: Annotated[float, Query(ge=0.1, le=KEPT, allow_inf_nan=False, description="seconds")] = 5.0,
+) -> Response:
+    """How long a query's results took in the last `over` seconds, step by step, and where that time went.
+
+    It is from the record of the last ten minutes, from the engine's last start on.
+    """
+    return as_json(asked.insight.latency(asked.queries.find(name), over, step))
+
+
+@routes.get("/latencies", openapi_extra=allow(Role.VIEW), response_model=Latencies)
+def latencies(
+    asked: Asked,
+    after: Annotated[float | None, Query(allow_inf_nan=False, description="only later ones: the last of `at`")] = None,
+) -> Response:
+    """How long results took in the last ten minutes, by class and by query.
+
+    The server notes that every 5 s, whether somebody looks or not; it begins anew when the server does.
+    """
+    return as_json(asked.latencies_json(after))

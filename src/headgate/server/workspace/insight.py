@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headgate.history.history import History
 from headgate.insight.inversions import MINUTE, find_inversions, tree
 from headgate.insight.json_trees import explanation_tree
+from headgate.insight.latency import latency_steps, part_lists
 from headgate.insight.parts import mean_parts, results
 from headgate.insight.why import Explainer
 from headgate.model import HeadgateError
@@ -15,6 +17,8 @@ from headgate.model.values import located
 from headgate.server.histories import Histories
 from headgate.server.workspace.names import Names
 from headgate.spark.session import Session
+
+MOST_STEPS = 600  # of one answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,30 @@ class Insight:
         """Where the time of a query's results in the record went, by the tenant's name for it; None without any."""
         explainer = self.histories.explainer(self.session.directory, self.names)
         return _means(explainer, query) if query in explainer.classes.of else None
+
+    def latency(self, query: str, over: float, step: float) -> dict[str, Any]:
+        """How long the results of a query (by the engine's name) took in the last `over` seconds, step by step."""
+        if over / step > MOST_STEPS:
+            raise HeadgateError(
+                f"{over:g} s in steps of {step:g} s are more than {MOST_STEPS} steps",
+                where="step",
+                hint=f"ask for steps of at least {over / MOST_STEPS:g} s",
+            )
+        directory, now = self.session.directory, self.session.engine.now()
+        recent = self.histories.runs(directory)
+        own = History(runs=recent.ended, deliveries={query: self.histories.deliveries(directory, query)})
+        steps = latency_steps(own, query, now - over, now, step)
+        means = [one.means for one in steps]
+        return {
+            "step": step,
+            "at": [one.at for one in steps],
+            "results": [one.results for one in steps],
+            "p50": [one.p50 for one in steps],
+            "p95": [one.p95 for one in steps],
+            "max": [one.max for one in steps],
+            "mean": [None if one is None else one.total for one in means],
+            "parts": part_lists(steps),
+        }
 
     def inversions(self, over: str | None) -> dict[str, Any]:
         """Which classes answer later than less important ones, and what they lost to whom."""

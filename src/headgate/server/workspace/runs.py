@@ -43,7 +43,7 @@ class Runs:
             "running": running,
             "next": cursor(RUNS, found.started, newer.last, newer.given),
             "at": now,
-            "from": self._kept_from(found, now),
+            "from": round(self._kept_from(found, now), 6),
             "started": found.started,
             "workers": found.workers,
         }

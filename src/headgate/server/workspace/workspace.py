@@ -15,6 +15,7 @@ from headgate.server.replays import Replays
 from headgate.server.workspace.classes import Classes
 from headgate.server.workspace.dry_run import DryRun
 from headgate.server.workspace.insight import Insight
+from headgate.server.workspace.latencies import latencies_json
 from headgate.server.workspace.letters import Letters
 from headgate.server.workspace.names import Names
 from headgate.server.workspace.policy import Deciding
@@ -93,6 +94,10 @@ class Workspace:
     @cached_property
     def runs(self) -> Runs:
         return Runs(self.session, self.names, self._histories)
+
+    def latencies_json(self, after: float | None) -> dict[str, Any]:
+        """How long results took in the last ten minutes, by class and query; only what was noted after a time."""
+        return latencies_json(self.host.latencies.since(after), self.names)
 
     def dry_run(self, new: NewQuery) -> dict[str, Any]:
         """What starting a query would lead to; nothing is started."""
