@@ -25,6 +25,7 @@ from headgate.server.routes import (
     insight,
     login,
     metrics,
+    network,
     policy,
     queries,
     results,
@@ -46,6 +47,7 @@ ROUTERS = (
     events.routes,
     policy.routes,
     insight.routes,
+    network.routes,
     metrics.routes,
 )
 DESCRIPTION = """Many continuous queries on one Spark: declare streams and queries, push rows, read results, see what
