@@ -50,7 +50,7 @@ def view(name: str, query_class: str, out: int, error: str = "") -> QueryView:
     )
 
 
-LOAD = Load(0.75, 12.34, 3, {("acme", "low"): 0.25, ("rival", "low"): 0.375, ("", "high"): 0.125})
+LOAD = Load(0.75, 12.34, 3, {("acme", "low"): 0.25, ("rival", "low"): 0.375, ("", "high"): 0.1})
 DISK = DiskStatus(123_456_789, True, "/secret/rival: cannot write: No space left on device")
 
 
@@ -114,7 +114,7 @@ def test_without_a_tenant_everything_is_seen() -> None:
         "queued": 3,
         "decisions_per_second": 12.3,
     }
-    assert [line["load"] for line in status["classes"].values()] == [0.125, 0.625]
+    assert [line["load"] for line in status["classes"].values()] == [0.1, 0.62]
     assert status["disk"] == {"free": 123_000_000, "full": True, "error": DISK.error}
 
 

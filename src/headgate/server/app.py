@@ -25,6 +25,7 @@ from headgate.server.routes import (
     insight,
     login,
     metrics,
+    network,
     pages,
     policy,
     queries,
@@ -49,6 +50,7 @@ ROUTERS = (
     policy.routes,
     insight.routes,
     runs.routes,
+    network.routes,
     metrics.routes,
     pages.routes,
 )

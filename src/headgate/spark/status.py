@@ -250,7 +250,7 @@ class Status:
             "load": self.load.to_json(len(self.doing)),
             "disk": self.disk.to_json(),
             **({"starved": list(self.starved)} if self.starved else {}),
-            "classes": {line.name: line.to_json() | {"load": round(line.load, 3)} for line in self.classes},
+            "classes": {line.name: line.to_json() | {"load": round(line.load, 2)} for line in self.classes},
             "queries": {
                 line.name: {
                     **line.to_json(),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize, expect, sync_playwright
 from tests.server.http_client import Http
 
 CHROMIUM = os.environ.get("HEADGATE_CHROMIUM") or shutil.which("chromium")
@@ -21,7 +21,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+WIDE: ViewportSize = {"width": 1280, "height": 860}
+NARROW: ViewportSize = {"width": 390, "height": 844}
 PATIENCE = 20_000  # milliseconds; the machine may be busy with other tests
 
 expect.set_options(timeout=PATIENCE)

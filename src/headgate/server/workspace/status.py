@@ -45,7 +45,7 @@ def _numbers(snapshot: Snapshot, names: Names) -> Json:
     shown = [made for made in snapshot.overview.classes.values() if not names.tenant or made.name in used]
     classes = {
         made.name: class_numbers(made, [query for query in own if query.view.query.query_class == made.name])
-        | {"load": round(load.of_class(made.name, names.tenant or None), 3)}
+        | {"load": round(load.of_class(made.name, names.tenant or None), 2)}
         for made in sorted(shown, key=lambda made: (-made.priority, made.name))
     }
     hungry = starved(classes)
@@ -88,7 +88,7 @@ def _shared(snapshot: Snapshot) -> Json:
 
 def _tenants_share(snapshot: Snapshot, names: Names) -> Json:
     """What a tenant is told of what all share: how much of the workers' time it has, and whether rows can be taken."""
-    running = round(snapshot.overview.load.of_space(names.tenant), 3)
+    running = round(snapshot.overview.load.of_space(names.tenant), 2)
     return {"load": {"running": running}, "disk": {"full": snapshot.disk.full}}
 
 

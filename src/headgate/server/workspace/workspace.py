@@ -18,6 +18,7 @@ from headgate.server.workspace.insight import Insight
 from headgate.server.workspace.latencies import latencies_json
 from headgate.server.workspace.letters import Letters
 from headgate.server.workspace.names import Names
+from headgate.server.workspace.network import network_json
 from headgate.server.workspace.policy import Deciding
 from headgate.server.workspace.queries import NewQuery, Queries
 from headgate.server.workspace.quotas import Quotas
@@ -115,6 +116,10 @@ class Workspace:
     def letters(self, stream: str) -> Letters:
         """The dead letters of a stream."""
         return Letters(self.session, self.names, self.streams.find(stream))
+
+    def network_json(self) -> bytes:
+        """The operators of this tenant's queries as one graph."""
+        return network_json(self.session, self.host.snapshot(), self.names)
 
     def status_json(self) -> dict[str, Any]:
         """How everything of this tenant is doing, and the engine; also while that is starting."""

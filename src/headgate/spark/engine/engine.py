@@ -61,6 +61,7 @@ from headgate.spark.machine.cost_views import CostView
 from headgate.spark.machine.definitions import STREAMS
 from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.machine.machine import Machine
+from headgate.spark.machine.network_views import NetworkView
 from headgate.spark.machine.plan_views import CheckedPlan, PlanView
 from headgate.spark.machine.policy_changes import SHORTEST_JOB
 from headgate.spark.machine.tasks import FILES
@@ -347,6 +348,11 @@ class Engine:
     def plan_of(self, name: str) -> PlanView:
         """What was measured of a query's operators, and which queries share its jobs."""
         view: PlanView = self._owner.ask(m.DescribePlan, name)
+        return view
+
+    def network(self) -> NetworkView:
+        """All queries as they are scheduled: which run together, what waits before their operators."""
+        view: NetworkView = self._owner.ask(m.DescribeNetwork)
         return view
 
     @property

@@ -15,6 +15,7 @@ from headgate.spark.machine.counts import Counted
 from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState, Transition
+from headgate.spark.machine.network_views import network_view
 from headgate.spark.machine.plan_views import plan_view
 from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.recent_results import Committed
@@ -113,6 +114,9 @@ class Views:
             m.Describe: self._describe,
             m.DescribeAll: self._describe_all,
             m.DescribePlan: self._describe_plan,
+            m.DescribeNetwork: lambda command: self._context.reply(
+                command.ticket, network_view(self._scheduling.scheduler, self._context.lives.values())
+            ),
             m.DescribeCosts: lambda command: self._context.reply(command.ticket, cost_view(self._scheduling.scheduler)),
             m.Drain: lambda command: self._waiting.for_drain.append(command.ticket),
             m.IsDrained: lambda command: self._context.reply(command.ticket, self.drained),

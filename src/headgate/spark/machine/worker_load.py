@@ -34,11 +34,11 @@ class Load:
 
     def to_json(self, workers: int) -> dict[str, float]:
         """As plain values."""
-        running = round(self.running, 3)
+        running = round(self.running, 2)
         return {
             "workers": workers,
             "running": running,
-            "idle": round(1.0 - running, 3),
+            "idle": round(1.0 - running, 2),
             "queued": self.queued,
             "decisions_per_second": round(self.decisions_per_second, 1),
         }
