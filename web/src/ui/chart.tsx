@@ -22,20 +22,26 @@ interface ChartProps {
   height?: number;
   format?: (value: number | null) => string; // of the values; durations if not given
   onPick?: (at: number) => void; // a click on a moment
+  log?: boolean; // a logarithmic axis; values must be above 0
 }
 
 /** A chart whose lines share one axis of time; `values` of every line are as many as `at`. */
-export function Chart({ label, at, lines, height = 220, format = duration, onPick }: ChartProps) {
+export function Chart({ label, at, lines, height = 220, format = duration, onPick, log = false }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const picked = useRef(onPick);
   picked.current = onPick;
   const dark = isDark();
-  const shape = JSON.stringify([lines.map((line) => [line.name, line.colour, line.dashed, line.filled]), height, dark]);
+  const shape = JSON.stringify([
+    lines.map((line) => [line.name, line.colour, line.dashed, line.filled]),
+    height,
+    dark,
+    log,
+  ]);
 
   useEffect(() => {
     const host = box.current!;
-    const made = new uPlot(options(host.clientWidth, height, lines, format), data(at, lines), host);
+    const made = new uPlot(options(host.clientWidth, height, lines, format, log), data(at, lines), host);
     plot.current = made;
     made.over.addEventListener("click", () => {
       const place = made.cursor.idx;
@@ -66,16 +72,17 @@ function options(
   height: number,
   lines: readonly Line[],
   format: NonNullable<ChartProps["format"]>,
+  log: boolean,
 ): uPlot.Options {
   const axis = { stroke: resolved("--text-2"), grid: { stroke: resolved("--line"), width: 1 }, ticks: { show: false } };
   return {
     width: Math.max(120, width),
     height,
     cursor: { y: false, points: { size: 6 } },
-    scales: { y: { range: (_, __, top) => [0, Math.max(top * 1.05, 1e-6)] } },
+    scales: { y: log ? { distr: 3 } : { range: (_, __, top) => [0, Math.max(top * 1.05, 1e-6)] } },
     axes: [
       { ...axis, space: 70, values: (_, moments) => moments.map((moment) => clock(moment)) },
-      { ...axis, size: 64, values: (_, values) => values.map((value) => format(value)) },
+      { ...axis, size: 76, values: (_, values) => values.map((value) => (value === null ? "" : format(value))) },
     ],
     series: [
       { label: "time", value: (_, moment) => (moment === null ? "–" : clock(moment)) },
