@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo serve picture quick test long check format fuzz chaos kill serve-kill reopen soak versus isolation benchmark clean
+.PHONY: help setup java browser web demo serve picture quick test long check format fuzz chaos kill serve-kill reopen soak versus isolation benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -23,6 +23,14 @@ $(STAMP): requirements.lock pyproject.toml
 java:
 	@sh tools/ensure-java.sh
 
+browser:
+	@sh tools/ensure-chromium.sh
+
+web:  ## Build the dashboard from web/ into the package; needs Node 20 or newer
+	@sh tools/check-web.sh quick
+	@cd web && npx --no-install vite build --logLevel warn
+	@$(PYTHON) tools/web_files.py record
+
 demo: setup  ## 23 SQL queries in three classes on embedded Spark, then at a rate that saturates it; about two minutes
 	@mkdir -p out
 	@$(BIN)/python examples/demo.py 2> out/demo.log || { tail -n 20 out/demo.log >&2; exit 1; }
@@ -40,18 +48,20 @@ quick: $(STAMP)  ## The tests that need neither Spark nor Java nor many seconds,
 	@JAVA_HOME=$(CURDIR)/tests/no_java HYPOTHESIS_PROFILE=quick \
 		$(BIN)/python -m pytest -n 2 -m "not spark and not slow"
 
-test: setup  ## Run every test (the README's test command)
+test: setup browser  ## Run every test (the README's test command)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 long: setup  ## The tests that need no Spark, with twenty times as many Hypothesis examples, and every policy at every level
 	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n 2 -m "not spark"
 	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/spark/engine/test_policies.py
 
-check: setup  ## Lint, types, layers
+check: setup  ## Lint, types, layers; the dashboard's sources, and whether its built files are of them
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python tools/web_files.py check
+	@sh tools/check-web.sh
 
 format: setup  ## Rewrite the code in the project's format
 	@$(BIN)/ruff check --fix .

@@ -11,7 +11,7 @@ from tests.server.http_client import Http
 
 from headgate.server.merge_patch import applied
 
-CLOCKS = ("at", "seconds", "oldest_wait", "rate", "share_met", "share", "share_of_time")
+CLOCKS = ("at", "seconds", "oldest_wait", "rate", "share_met", "share", "share_of_time", "load", "free")
 
 
 def settled(value: Any) -> Any:

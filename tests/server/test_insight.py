@@ -110,6 +110,62 @@ def test_why_decisions_and_inversions_answer(filled: Http) -> None:
     assert filled.get("/v1/starvation").status == 200
 
 
+def test_runs_and_their_decisions_answer(filled: Http) -> None:
+    told = filled.get("/v1/runs?since=600").json
+    mine = [one for one in told["runs"] if one["unit"].startswith("high")]
+    assert len(mine) >= ROUNDS - 1
+    assert {one["state"] for one in mine} == {"done"}
+    assert all(one["oldest"] <= one["began"] <= one["ended"] <= told["at"] for one in mine)
+    assert (told["workers"], told["from"] <= told["runs"][0]["began"]) == (2, True)
+    assert told["from"] < told["at"]
+    later = filled.get(f"/v1/runs?cursor={told['next']}").json["runs"]
+    assert {one["id"] for one in later}.isdisjoint(one["id"] for one in told["runs"])
+    one = filled.get(f"/v1/decisions/{mine[-1]['id']}").json
+    assert (one["run"], one["at"]) == (mine[-1]["id"], pytest.approx(mine[-1]["began"]))
+    assert one["sentence"].startswith(f"decision {one['decision']} by ")
+    assert filled.get(f"/v1/decisions/{one['decision']}?by=decision").json["decision"] == one["decision"]
+    assert filled.get("/v1/decisions/999999").status == 404
+
+
+def test_latencies_over_time_answer(filled: Http) -> None:
+    told = filled.get("/v1/queries/high/latency?step=600").json
+    assert sum(told["results"]) == 5 * (ROUNDS - 1)
+    assert {len(told[name]) for name in ("at", "results", "p50", "p95", "max", "mean")} == {len(told["at"])}
+    for place, count in enumerate(told["results"]):
+        parts = [part[place] for part in told["parts"].values()]
+        assert sum(parts) == pytest.approx(told["mean"][place]) if count else parts == [None] * 5
+    assert filled.get("/v1/queries/nothing/latency").status == 404
+
+
+def test_latencies_of_all_answer_and_go_on(filled: Http) -> None:
+    first = until(lambda: filled.get("/v1/latencies"), lambda reply: len(reply.json["at"]) > 0).json
+    assert first["classes"]["default"].keys() == {"p50", "p95", "waiting", "rate"}
+    curves = [*first["queries"].values(), *first["classes"]["default"].values()]
+    assert {len(curve) for curve in curves} == {len(first["at"])}
+    later = filled.get(f"/v1/latencies?after={first['at'][-1]}").json
+    assert all(at > first["at"][-1] for at in later["at"])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/runs?since=601",
+        "/v1/runs?since=nan",
+        "/v1/runs?cursor=x",
+        "/v1/decisions/zero",
+        "/v1/decisions/0",
+        "/v1/decisions/1?by=name",
+        "/v1/queries/high/latency?over=0",
+        "/v1/queries/high/latency?step=0.1",
+        "/v1/latencies?after=soon",
+    ],
+)
+def test_wrong_questions_are_refused_in_one_line(filled: Http, path: str) -> None:
+    reply = filled.get(path)
+    assert reply.status == 422
+    assert "\n" not in reply.json["detail"]
+
+
 def test_what_if_answers_with_its_error_and_previews_say_who_gains(filled: Http) -> None:
     told = filled.post("/v1/what-if", {"policies": ["fcfs"], "workers": 4})
     assert told.status == 200, told.body
@@ -139,9 +195,14 @@ def test_a_tenant_is_told_nothing_of_others(filled: Http) -> None:
         "/v1/decisions",
         "/v1/inversions",
         "/v1/starvation",
+        "/v1/runs?since=600",
+        "/v1/queries/mine/latency",
+        "/v1/latencies",
         "/metrics",
     ]
     answers = {path: rival.get(path) for path in paths}
+    for run in answers["/v1/runs?since=600"].json["runs"]:
+        answers[run["unit"]] = rival.get(f"/v1/decisions/{run['id']}")
     answers["dry run"] = rival.post("/v1/queries?dry_run=true", {"name": "new", "sql": "SELECT id FROM readings"})
     for path, reply in answers.items():
         assert reply.status == 200, (path, reply.body)
@@ -158,5 +219,6 @@ def test_a_tenant_is_told_nothing_of_others(filled: Http) -> None:
 
 
 def test_answers_are_json_without_surprises(filled: Http) -> None:
-    for path in ("/v1/queries/high/why", "/v1/decisions", "/v1/inversions", "/v1/starvation", "/v1/policy"):
+    more = ("/v1/runs?since=600", "/v1/queries/high/latency", "/v1/latencies")
+    for path in ("/v1/queries/high/why", "/v1/decisions", "/v1/inversions", "/v1/starvation", "/v1/policy", *more):
         json.loads(filled.get(path).body, parse_constant=lambda name: pytest.fail(f"{path} has {name}"))  # noqa: B023

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,8 @@ from headgate.server.workspace.names import Names
 from headgate.server.workspace.status import only_clocks, status_json
 from headgate.spark.machine.recent_results import Committed
 from headgate.spark.machine.views import Overview, QueryView
+from headgate.spark.machine.worker_load import Load
+from headgate.spark.store.disk_watch import DiskStatus
 
 READY = EngineStatus(EngineState.READY, "reads /secret/rival..data")
 
@@ -47,6 +50,10 @@ def view(name: str, query_class: str, out: int, error: str = "") -> QueryView:
     )
 
 
+LOAD = Load(0.75, 12.34, 3, {("acme", "low"): 0.25, ("rival", "low"): 0.375, ("", "high"): 0.1})
+DISK = DiskStatus(123_456_789, True, "/secret/rival: cannot write: No space left on device")
+
+
 def snapshot(*views: QueryView) -> Snapshot:
     overview = Overview(
         policy="express",
@@ -59,6 +66,7 @@ def snapshot(*views: QueryView) -> Snapshot:
         queries=views,
         doing=("rival..hot: 5 tuples", ""),
         newest=(),
+        load=LOAD,
     )
     cache = TimesCache()
     queries = {one.query.name: query_numbers(one, cache, 1000.0, 0) for one in views}
@@ -66,7 +74,7 @@ def snapshot(*views: QueryView) -> Snapshot:
         "acme..readings": {"tuples": 5, "note": "stream 'acme..readings' waits"},
         "rival..readings": {"tuples": 9},
     }
-    return Snapshot(1, 1000.0, 10.0, 77, overview, queries, streams)
+    return Snapshot(1, 1000.0, 10.0, 77, overview, queries, streams, DISK)
 
 
 BOTH = snapshot(
@@ -81,6 +89,8 @@ def test_a_tenant_sees_its_own_alone() -> None:
     assert list(status["queries"]) == ["hot"]
     assert status["queries"]["hot"]["error"] == "column of 'readings' is gone"
     assert status["streams"] == {"readings": {"tuples": 5, "note": "stream 'readings' waits"}}
+    assert (status["load"], status["disk"]) == ({"running": 0.25}, {"full": True})
+    assert status["classes"]["low"]["load"] == 0.25
     assert status["classes"].keys() == {"low"}
     assert (status["classes"]["low"]["tuples_out"], status["classes"]["low"]["queries"]) == (3, 1)
     assert status["classes"]["low"]["latency"]["last_10_s"]["count"] == 3
@@ -97,6 +107,48 @@ def test_without_a_tenant_everything_is_seen() -> None:
     assert list(status["classes"]) == ["high", "low"]
     assert (status["runs"], status["workers"][0]) == (77, "rival..hot: 5 tuples")
     assert status["classes"]["low"]["tuples_out"] == 7
+    assert status["load"] == {
+        "workers": 2,
+        "running": 0.75,
+        "idle": 0.25,
+        "queued": 3,
+        "decisions_per_second": 12.3,
+    }
+    assert [line["load"] for line in status["classes"].values()] == [0.1, 0.62]
+    assert status["disk"] == {"free": 123_000_000, "full": True, "error": DISK.error}
+
+
+def test_commits_and_stalled_queries_are_told() -> None:
+    fresh, fine = view("fresh", "low", 1), replace(view("fine", "low", 1), last_commit=999.0, usual_gap=1.0)
+    stuck = replace(fine, query=replace(fine.query, name="stuck"), last_commit=950.0, owes_since=960.25)
+    begun = replace(fresh, query=replace(fresh.query, name="begun"), backfill=(10, 40))
+    queries = status_json(READY, snapshot(fresh, fine, stuck, begun), Names())["queries"]
+    assert not {"last_commit", "stalled", "backfill"} & queries["fresh"].keys()
+    assert (queries["fine"]["last_commit"], "stalled" in queries["fine"]) == (999.0, False)
+    assert queries["stuck"]["stalled"] == 39
+    assert queries["begun"]["backfill"] == {"read": 10, "of": 40}
+
+
+def test_the_slowest_reader_of_a_stream_is_one_of_the_tenants_own() -> None:
+    def reader(name: str, waiting: int, **by_stream: tuple[int, float]) -> QueryView:
+        read = Select(inputs=(Source("acme..readings"),))
+        plain = view(name, "low", waiting)
+        return replace(plain, query=replace(plain.query, plan=read), by_stream={"acme..readings": (4, 2.5)} | by_stream)
+
+    taken = snapshot(reader("acme..hot", 4), reader("operators", 9, **{"acme..readings": (9, 9.0)}))
+    own = status_json(READY, taken, Names("acme"))["streams"]["readings"]["lag"]
+    assert own == {"query": "hot", "tuples": 4, "oldest_wait": 2.5}
+    everybodys = status_json(READY, taken, Names())["streams"]
+    assert everybodys["acme..readings"]["lag"]["query"] == "operators"
+    assert "lag" not in everybodys["rival..readings"]
+
+
+def test_the_status_has_no_nulls() -> None:
+    def nulls(value: Any) -> bool:
+        return value is None or (isinstance(value, dict) and any(map(nulls, value.values())))
+
+    assert not nulls(status_json(READY, BOTH, Names()))
+    assert not nulls(status_json(READY, BOTH, Names("acme")))
 
 
 def test_what_was_made_of_a_snapshot_is_made_once_for_each_tenant() -> None:
@@ -134,6 +186,7 @@ class Engine:
         self.streams: dict[str, object] = {}
         self.ingest = SimpleNamespace(letters={})
         self.runner = SimpleNamespace(jobs=0)
+        self.disk = SimpleNamespace(look=DiskStatus)
 
     def now(self) -> float:
         return 1000.0

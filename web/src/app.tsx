@@ -7,8 +7,8 @@ import { zone } from "./lib/format";
 import { go, place } from "./lib/router";
 import { type Theme, theme } from "./lib/theme";
 import { connection, status } from "./live/connection";
+import { graveCount } from "./live/faults";
 import { login, logOut, may } from "./live/me";
-import { problemCount } from "./live/problems";
 import { PANES, type PaneProps, paneAt } from "./panes";
 import { LogIn } from "./panes/login";
 import { Questions } from "./ui/action";
@@ -47,7 +47,7 @@ const policyName = (policy: string): string => policy.split(",")[0]!.trim();
 function Side() {
   const [open, setOpen] = useState(false);
   const here = paneAt(place.value.path)?.pane.path;
-  const wrong = problemCount.value;
+  const wrong = graveCount.value;
   useEffect(() => setOpen(false), [place.value.path]);
   return (
     <div class={`side ${open ? "open" : ""}`}>

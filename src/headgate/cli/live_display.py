@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from headgate import logs
+from headgate.cli.alarms import disk_alarm, stalled_alarm
 from headgate.cli.console import note
 from headgate.cli.number_format import NOTHING
 from headgate.cli.status_table import judged, status_table
@@ -190,6 +191,12 @@ def source_failures(status: Status) -> list[str]:
     return [f"the source of stream '{stream}' failed: {error}" for stream, error in status.source_errors.items()]
 
 
+def stalled_queries(status: Status) -> list[str]:
+    """Which queries commit nothing although tuples wait for them, those that are stalled for longest first."""
+    found = sorted((-line.stalled, line.name) for line in status.queries if line.stalled is not None)
+    return [stalled_alarm(name, -seconds) for seconds, name in found]
+
+
 def _counts(status: Status) -> str:
     queries = len(status.queries)
     return f"{queries:,} {'query' if queries == 1 else 'queries'}: {counted_states(status.queries)}"
@@ -202,6 +209,8 @@ def _failures(status: Status, notes: list[str]) -> list[str]:
         failures.append(f"Spark is away: {status.spark_error}")
     if status.policy_error:
         failures.append(f"the policy failed: {status.policy_error}")
+    failures += disk_alarm(status.disk.full, status.disk.error)
+    failures += stalled_queries(status)
     failures += starvation(status)
     failures += missed_targets(status)
     failures += [f"{line.name}: {line.error}" for line in status.queries if line.error]

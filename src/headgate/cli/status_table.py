@@ -22,6 +22,7 @@ HEADING = 4  # lines, that between sums and queries included
 STATES = {
     "suspended": "red",
     "incomplete": "red",
+    "stalled": "red",
     "late": "yellow",
     "waiting": "yellow",
     "paused": "dim",

@@ -1,4 +1,4 @@
-"""Which queries a person must see first: those that failed, then late ones, then those whose tuples wait."""
+"""Which queries a person must see first: those that failed or stalled, then late ones, then those whose tuples wait."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ SHORT = 2.0  # seconds; a tuple that has waited less is on its way
 ORDER = (
     "suspended",
     "incomplete",
+    "stalled",
     "late",
     "waiting",
     "running",
@@ -22,12 +23,14 @@ ORDER = (
 
 
 def shown_state(line: StatusLine) -> str:
-    """The state of a query as the table shows it: a running one may be late."""
+    """The state of a query as the table shows it: a running one may be stalled or late."""
+    if line.stalled is not None:
+        return "stalled"
     return "late" if line.is_late else line.state
 
 
 def by_urgency(lines: Iterable[StatusLine]) -> list[StatusLine]:
-    """Suspended and incomplete queries, late ones, those that wait, and the rest; then by priority, the oldest first.
+    """Queries that failed or stalled, late ones, those that wait, and the rest; then by priority, the oldest first.
 
     Times of waiting count in steps that double (2 s, 4 s, 8 s): otherwise rows would change places at every look.
     """
@@ -43,7 +46,7 @@ def counted_states(lines: Iterable[StatusLine]) -> str:
 
 def _urgency(line: StatusLine) -> tuple[int, int, float]:
     steps = math.floor(math.log2(line.oldest_wait)) if line.oldest_wait >= SHORT else -1
-    if line.state in ("suspended", "incomplete"):
+    if line.state in ("suspended", "incomplete") or line.stalled is not None:
         group = 0
     elif line.is_late:
         group = 1

@@ -10,7 +10,7 @@ from rich.text import Text
 from headgate.cli.console import note, show
 from headgate.cli.number_format import NOTHING, number
 from headgate.cli.tables import plain_table
-from headgate.insight.text import unfinished_text
+from headgate.insight.text import decision_text, unfinished_text
 from headgate.model.number_text import duration
 
 if TYPE_CHECKING:
@@ -152,8 +152,7 @@ def _losses(pair: InvertedPair) -> Any:
 
 def show_decision(decision: int, why_chosen: Why) -> None:
     """The numbers of the winner and of the runner-up."""
-    rule = f", by {why_chosen.rule}" if why_chosen.rule else ""
-    show(Text(f"decision {decision} by {why_chosen.policy}: {why_chosen.winner} ran{rule}"))
+    show(Text(decision_text(decision, why_chosen)))
     if why_chosen.reason:
         show(Text(why_chosen.reason))
     sides = {f"winner: {why_chosen.winner}": why_chosen.numbers}

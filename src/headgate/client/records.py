@@ -58,7 +58,16 @@ class StatusLine(Record):
     """How one query or class is doing; docs/python.md describes the fields."""
 
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {"query_class": "class"}
-    USUAL: ClassVar[Mapping[str, Any]] = {"error": "", "skipped": 0, "undelivered": 0, "sink": ""}
+    USUAL: ClassVar[Mapping[str, Any]] = {
+        "error": "",
+        "skipped": 0,
+        "undelivered": 0,
+        "sink": "",
+        "last_commit": None,
+        "stalled": None,
+        "backfill": None,
+        "load": 0.0,
+    }
 
     @property
     def latency(self) -> dict[str, Times]:
@@ -94,6 +103,8 @@ class Status(Record):
         "seconds": 0.0,
         "runs": 0,
         "spark_jobs": 0,
+        "disk": Record({}),
+        "load": Record({}),
     }
 
     @property

@@ -304,6 +304,11 @@ class Scheduler:
         return sum(map(len, self._queues.values()))
 
     @property
+    def queued(self) -> int:
+        """How many units are ready and wait for a worker."""
+        return len(self._ready)
+
+    @property
     def idle(self) -> bool:
         """Nothing is ready and nothing runs."""
         return not self._ready and not self.running

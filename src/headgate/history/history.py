@@ -29,26 +29,30 @@ class History:
     @classmethod
     def of(cls, records: Iterable[Record]) -> History:
         history = cls()
-        starts: dict[int, RunStart] = {}
         for record in records:
             if isinstance(record, RunRecord):
                 history.runs.append(record)
             elif isinstance(record, RunStart):
-                starts[record.id] = record
+                history.under_way.append(record)
             elif isinstance(record, Arrivals):
                 history.arrivals.setdefault(record.stream, []).extend(record.chunks)
             elif isinstance(record, Delivery):
                 history.deliveries.setdefault(record.query, []).append(record)
             else:
                 history.settings.append(record)
-        history.runs.sort(key=lambda run: (run.began, run.id))
-        ended = {run.id for run in history.runs} if starts else frozenset()
-        history.under_way = sorted(
+        return history.in_order()
+
+    def in_order(self) -> History:
+        """The same, put in order; it is changed in place."""
+        self.runs.sort(key=lambda run: (run.began, run.id))
+        starts = {start.id: start for start in self.under_way}
+        ended = {run.id for run in self.runs} if starts else frozenset()
+        self.under_way = sorted(
             (start for start in starts.values() if start.id not in ended), key=lambda start: (start.began, start.id)
         )
-        for chunks in history.arrivals.values():
+        for chunks in self.arrivals.values():
             chunks.sort()
-        return history
+        return self
 
     def runs_so_far(self) -> list[RunRecord]:
         """All runs by when they began, those under way as far as they have come."""

@@ -16,8 +16,8 @@ was chosen is a line of its own, which is decoded only when asked for (see `deci
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
 from typing import Any
 
 from headgate.history import decision_line
@@ -78,50 +78,78 @@ def from_line(line: str | bytes) -> Record:
     Delivery(at=12.4, query='fire', commit=31, seconds=None, size=None)
     """
     try:
-        return _record(line, {})
+        return _record(line)
     except _WRONG as error:
         raise HeadgateError(f"this is not a line of a history: {error}", hint="is the file cut short?") from None
 
 
 def from_lines(lines: Iterable[bytes]) -> Iterator[Record]:
     """The records of lines; those that are cut off are left out, and starts of runs of which the end is known, too."""
-    decisions: dict[int, bytes] = {}
-    starts: dict[int, bytes] = {}
-    others: list[bytes] = []
-    for line in lines:
-        if line.startswith(decision_line.BEGINNING):
-            _keep(decisions, line, decision_line.BEGINNING)
-        elif line.startswith(_START):
-            _keep(starts, line, _START)
-        else:
-            others.append(line)
-    for line in others:
-        try:
-            record = _record(line, decisions)
-        except _WRONG:
-            continue
-        if isinstance(record, RunRecord):
-            starts.pop(record.id, None)
-        yield record
-    for line in starts.values():
-        try:
-            yield _record(line, decisions)
-        except _WRONG:
-            continue
+    reader = LineReader()
+    yield from reader.read(lines)
+    yield from reader.under_way()
 
 
-def _keep(kept: dict[int, bytes], line: bytes, beginning: bytes) -> None:
+class LineReader:
+    """Reads the lines of one start of a driver as they come, some at a time.
+
+    Starts and decisions are not decoded until they are asked for: a start is of no interest once its run has ended,
+    and then the decision belongs to the run.
+    """
+
+    def __init__(self) -> None:
+        self._starts: dict[int, tuple[object, bytes]] = {}  # of runs under way: which source it is of, and its line
+        self._decisions: dict[int, tuple[object, bytes]] = {}  # likewise, by run
+
+    def read(self, lines: Iterable[bytes], source: object = None) -> Iterator[Record]:
+        """The records of further lines, without starts; `source` says where they come from."""
+        others: list[bytes] = []
+        for line in lines:
+            if line.startswith(decision_line.BEGINNING):
+                _keep(self._decisions, source, line, decision_line.BEGINNING)
+            elif line.startswith(_START):
+                _keep(self._starts, source, line, _START)
+            else:
+                others.append(line)
+        for line in others:
+            try:
+                record = _record(line)
+            except _WRONG:
+                continue
+            if isinstance(record, RunRecord):
+                self._starts.pop(record.id, None)
+                _, decision = self._decisions.pop(record.id, (None, None))
+                record = record if decision is None else replace(record, recorded_why=decision)
+            yield record
+
+    def under_way(self) -> Iterator[RunStart]:
+        """The starts of runs of which the end is not known."""
+        for number, (_, line) in self._starts.items():
+            try:
+                record = _record(line)
+            except _WRONG:
+                continue
+            assert isinstance(record, RunStart)
+            _, decision = self._decisions.get(number, (None, None))
+            yield replace(record, recorded_why=decision)
+
+    def forget(self, source: object) -> None:
+        """Forget the starts and decisions of a source."""
+        for kept in (self._starts, self._decisions):
+            for number in [number for number, (of, _) in kept.items() if of == source]:
+                del kept[number]
+
+
+def _keep(kept: dict[int, tuple[object, bytes]], source: object, line: bytes, beginning: bytes) -> None:
     """Keep a line by the number behind its beginning, if it is whole and has one."""
     number = line[len(beginning) : line.find(b",", len(beginning))]
     if line.endswith(b"\n") and number.isdigit():
-        kept[int(number)] = line
+        kept[int(number)] = source, line
 
 
-def _record(line: str | bytes, decisions: Mapping[int, bytes]) -> Record:
+def _record(line: str | bytes) -> Record:
     text = line.decode() if isinstance(line, bytes) else line  # json would look for its encoding first
     ((name, plain),) = json.loads(text).items()
-    if name in ("run", "start"):
-        plain["recorded_why"] = decisions.get(plain["id"])
     record: Record = _MAKE[name](plain) if name in _MAKE else _KINDS[name](**plain)
     return record
 

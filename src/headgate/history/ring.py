@@ -11,26 +11,22 @@ is missing.
 from __future__ import annotations
 
 import fcntl
-import gc
-import re
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from headgate.history.history import History
-from headgate.history.lines import from_line, from_lines, to_lines
-from headgate.history.records import VERSION, Record, Setting, moment_of
-from headgate.model import HeadgateError
+from headgate.history.lines import to_lines
+from headgate.history.reading import FOLDER, SETTING, HistoryReader, history_files, setting_of_line
+from headgate.history.records import Record, Setting, moment_of
 
-FOLDER = "history"
+__all__ = ["FOLDER", "KEPT", "HistoryRing", "is_history_file", "raw_history", "read_history", "read_history_file"]
+
 KEPT = 600.0  # seconds
 EACH = 60.0  # seconds in a file
 MOST_BYTES = 8 << 20  # in a file: a busy engine fills one in less than a minute
 MOST_FILES = 24
-_NAME = re.compile(r"\d{8,}\.jsonl")
 
 
 class HistoryRing:
@@ -85,7 +81,7 @@ class HistoryRing:
             self._former.append((now, Path(self._file.name)))
             self.close()
         self._folder.mkdir(exist_ok=True)
-        files = _files(self._folder)
+        files = history_files(self._folder)
         number = 1 + (int(files[-1].stem) if files else 0)
         self._file = open(self._folder / f"{number:08}.jsonl", "xb")  # noqa: SIM115 - open until the next one begins
         with suppress(OSError):  # some file systems have no locks
@@ -111,122 +107,40 @@ def read_history(directory: str | Path) -> History:
     It begins with the engine's last start or, if nothing has run since then, with the one before.
     Lines that are cut off are left out: the one that is being written, and one at which an engine died.
     """
-    folder = Path(directory) / FOLDER
-    if not folder.is_dir():
-        raise HeadgateError(
-            "there is no history here", where=str(directory), hint="give the directory of `headgate run FILE --dir DIR`"
-        )
-    return _history(_files(folder), str(directory))
+    return HistoryReader.of_directory(directory).history()
 
 
 def read_history_file(path: Path) -> History:
     """The history in one file, as `raw_history` gives it."""
-    return _history([path], str(path))
+    return HistoryReader(lambda: [path], str(path)).history()
 
 
 def is_history_file(path: Path) -> bool:
     """Whether a file has lines of a history, and not of a trace."""
     with open(path, "rb") as file:
-        return file.read(16).startswith(b'{"setting"')
+        return file.read(16).startswith(SETTING)
 
 
 def raw_history(directory: str | Path) -> Iterator[bytes]:
     """The lines of the history in a data directory, from the engine's last start on; a file of them can be read."""
     folder = Path(directory) / FOLDER
-    starts = _starts(_files(folder)) if folder.is_dir() else []
+    starts = _raw_starts(history_files(folder)) if folder.is_dir() else {}
     if starts:
-        for setting in starts[-1].settings:
-            yield to_lines(setting)
-        for line in starts[-1].lines:
-            if line.endswith(b"\n"):
-                yield line
+        yield from starts[max(starts)]
 
 
-def _history(files: Sequence[Path], where: str) -> History:
-    starts = _starts(files)
-    readable = [start for start in starts if start.version == VERSION]
-    if starts and not readable:
-        raise HeadgateError(
-            f"this history has the form of another version of Headgate: {starts[-1].version}, not {VERSION}",
-            where=where,
-            hint="read it with that version, or run the engine once more",
-        )
-    chosen = next((start for start in reversed(readable) if start.has_runs), readable[-1] if readable else _Start())
-    with _without_collections():
-        history = History.of([*chosen.settings, *from_lines(chosen.lines)])
-    if chosen.lines and not (history.settings or history.runs or history.under_way):
-        raise HeadgateError(
-            "the history here cannot be read: no line of it is whole",
-            where=where,
-            hint=f"remove the folder {FOLDER} in it; nothing else is lost with it",
-        )
-    if starts and chosen is starts[-1] and _is_written(files[-1]):
-        history.until = time.time()
-    return history
-
-
-@dataclass(slots=True)
-class _Start:
-    """What an engine wrote from one start on."""
-
-    version: int = VERSION
-    settings: list[Setting] = field(default_factory=list)
-    lines: list[bytes] = field(default_factory=list)  # the others, not decoded
-
-    @property
-    def has_runs(self) -> bool:
-        return any(line.startswith((b'{"run"', b'{"start"')) for line in self.lines)
-
-
-def _starts(files: Sequence[Path]) -> list[_Start]:
-    """The starts that files tell of, the newest last."""
-    starts: dict[float, _Start] = {}
-    current = _Start()  # lines before any setting
+def _raw_starts(files: Sequence[Path]) -> dict[float, list[bytes]]:
+    """Whole lines by the start of an engine, settings first."""
+    settings: dict[float, list[bytes]] = {}
+    others: dict[float, list[bytes]] = {}
+    lines: list[bytes] = []  # before any setting: nobody's
     for path in files:
-        with suppress(OSError), open(path, "rb") as lines:  # it may have been removed meanwhile
-            for line in lines:
-                if not line.startswith(b'{"setting"'):
-                    current.lines.append(line)
-                elif (setting := _setting(line)) is not None:
-                    current = starts.setdefault(setting.origin, _Start(setting.version))
-                    current.settings.append(setting)
-    if not starts and current.lines:
-        return [current]
-    return [start for _, start in sorted(starts.items())]
-
-
-def _setting(line: bytes) -> Setting | None:
-    """The setting in a line; None if it is cut off."""
-    with suppress(HeadgateError):
-        record = from_line(line)
-        return record if isinstance(record, Setting) else None
-    return None
-
-
-def _is_written(file: Path) -> bool:
-    """Whether an engine writes a file: it then has it locked."""
-    try:
-        with open(file, "rb") as opened:
-            fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Collect no garbage meanwhile: a history is some hundred thousand objects, all of which stay."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _files(folder: Path) -> list[Path]:
-    paths = (path for path in folder.iterdir() if _NAME.fullmatch(path.name))
-    return sorted(paths, key=lambda path: int(path.stem))
+        with suppress(OSError), open(path, "rb") as file:  # it may have been removed meanwhile
+            for line in file:
+                if not line.startswith(SETTING):
+                    if line.endswith(b"\n"):
+                        lines.append(line)
+                elif (setting := setting_of_line(line)) is not None:
+                    settings.setdefault(setting.origin, []).append(to_lines(setting))
+                    lines = others.setdefault(setting.origin, [])
+    return {origin: [*made, *others[origin]] for origin, made in settings.items()}

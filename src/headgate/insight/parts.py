@@ -7,13 +7,13 @@ the sink has the result. The parts between them add up to the whole.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import fsum
 
 from headgate.history.history import History
-from headgate.history.records import RunRecord
+from headgate.history.records import Delivery, RunRecord
 
 PARTS = ("window", "queue", "running", "commit", "sink")
 
@@ -73,18 +73,19 @@ class MeanParts:
 
 
 class Deliveries:
-    """When sinks had the results of a commit."""
+    """When sinks had the results of a commit; those of a query are put in order when they are asked for."""
 
-    def __init__(self, history: History) -> None:
-        self._of = {
-            query: (list(accumulate((one.commit for one in made), max)), [one.at for one in made])
-            for query, made in history.deliveries.items()
-        }
+    def __init__(self, made: Mapping[str, Sequence[Delivery]]) -> None:
+        self._made = made
+        self._of: dict[str, tuple[list[int], list[float]]] = {}  # by query: commits, and when they were taken
 
     def at(self, query: str, run: RunRecord) -> float | None:
         """When the query's sink had what a run gave; None if that is not known."""
-        if run.commit is None or query not in self._of:
+        if run.commit is None or query not in self._made:
             return None
+        if query not in self._of:
+            made = self._made[query]
+            self._of[query] = list(accumulate((one.commit for one in made), max)), [one.at for one in made]
         commits, times = self._of[query]
         place = bisect_left(commits, run.commit)
         return times[place] if place < len(times) else None
@@ -111,10 +112,11 @@ def results(
     history: History, query: str | None = None, *, slowest: bool = False, windows: bool = True
 ) -> Iterator[Result]:
     """For every run and query the mean result, or the slowest one; without `windows` from when its window closed."""
-    deliveries = Deliveries(history)
+    deliveries = Deliveries(history.deliveries)
     for run in history.runs:
-        for name, answer in run.answers.items():
-            if query is None or name == query:
+        for name in run.answers if query is None else (query,):
+            answer = run.answers.get(name)
+            if answer is not None:
                 arrival = answer.oldest_arrival if slowest else answer.mean_arrival
                 window = (answer.window if slowest else answer.mean_window) if windows else 0.0
                 life = moments(run, arrival, answer.released, deliveries.at(name, run), window)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headgate.history.records import RunRecord
+from headgate.model import Why
 from headgate.model.number_text import duration
 
 
@@ -62,3 +63,13 @@ def stretch_text(asked: float | None, whole: float) -> str:
     if asked < 60.0 or asked % 60.0:
         return f"in the last {duration(asked)}"
     return "in the last minute" if asked == 60.0 else f"in the last {asked / 60.0:g} minutes"
+
+
+def decision_text(number: int, why: Why) -> str:
+    """A decision in words, without its numbers.
+
+    >>> decision_text(7, Why("hnr", "highest S/(C·T)", "fire"))
+    'decision 7 by hnr: fire ran, by highest S/(C·T)'
+    """
+    rule = f", by {why.rule}" if why.rule else ""
+    return f"decision {number} by {why.policy}: {why.winner} ran{rule}"

@@ -25,10 +25,12 @@ from headgate.server.routes import (
     insight,
     login,
     metrics,
+    network,
     pages,
     policy,
     queries,
     results,
+    runs,
     streams,
     tables,
 )
@@ -47,6 +49,8 @@ ROUTERS = (
     events.routes,
     policy.routes,
     insight.routes,
+    runs.routes,
+    network.routes,
     metrics.routes,
     pages.routes,
 )

@@ -11,6 +11,7 @@ from enum import StrEnum
 from headgate import logs
 from headgate.model import HeadgateError
 from headgate.server.etags import Changes
+from headgate.server.live.latency_log import EACH, LatencyLog
 from headgate.server.live.snapshots import Snapshot, Snapshots
 from headgate.server.problems import NotReadyError
 from headgate.spark.session import Session
@@ -51,7 +52,9 @@ class EngineHost:
         self._session: Session | None = None
         self._snapshots: Snapshots | None = None
         self._over = threading.Event()  # the session is open, or never will be
+        self._closing = threading.Event()
         self.changes = Changes()
+        self.latencies = LatencyLog()
         self.error: HeadgateError | None = None  # why it could not be opened
         self.final: Status | None = None  # how it stood when it was closed
 
@@ -76,6 +79,18 @@ class EngineHost:
         if self._state is EngineState.STARTING:
             self._change(EngineState.READY)
         self._over.set()
+        threading.Thread(target=self._sample, name="headgate-latencies", daemon=True).start()
+
+    def _sample(self) -> None:
+        """Note what results take, until the session is closed."""
+        while not self._closing.is_set():
+            try:
+                _, snapshot = self.look()
+                if snapshot is not None:
+                    self.latencies.add(snapshot)
+            except Exception as error:  # a gap in the curves, and not their end
+                _logger.error("latencies could not be noted", error=error)
+            self._closing.wait(EACH)
 
     def _tell(self, detail: str) -> None:
         self._detail = detail
@@ -126,6 +141,7 @@ class EngineHost:
         """Close the session, so that runs under way get so many seconds to end."""
         if self._state in (EngineState.FAILED, EngineState.STOPPED):
             return
+        self._closing.set()
         self._change(EngineState.STOPPING, "lets runs end and gives results to their sinks")
         self._over.wait()
         if self._session is not None:

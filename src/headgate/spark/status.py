@@ -21,14 +21,19 @@ from headgate.metrics.report.json_tree import plain
 from headgate.metrics.report.run_report import Report, measure
 from headgate.spark.engine.engine import Engine
 from headgate.spark.machine.recent_results import RECENT, Committed, Floats
-from headgate.spark.machine.views import Overview, QueryView
+from headgate.spark.machine.views import NO_LOAD, Overview, QueryView
+from headgate.spark.machine.worker_load import Load
 from headgate.spark.report import BIN, records
 from headgate.spark.store.dead_letters import of_queries
+from headgate.spark.store.disk_watch import DiskStatus
 from headgate.spark.store.journal import Entry
 
 MEDIAN = "p50"
 # Numbers of queries that a class has the sums of.
 ADDED = ("waiting", "runs", "tuples_in", "tuples_out", "dead_letters", "late", "skipped", "undelivered")
+STALLED = 10.0  # seconds without a commit, though tuples wait, from which on a query may count as stalled
+MUCH_LONGER = 10.0  # times as long as it usually takes, likewise
+FIRST_COMMIT = 60.0  # seconds that the first commit of a query may take: Spark prepares its code
 LATE = 10.0  # seconds that a tuple may wait for a query without a QoS graph before the query counts as late
 HEADINGS = (
     "",
@@ -46,6 +51,7 @@ HEADINGS = (
 NO_QUALITY = Quality()
 NO_RESULTS = Distribution()
 NO_TARGETS = TargetSummary()
+NO_DISK = DiskStatus()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,12 @@ class StatusLine:
     * `recent`: the response times of results of the last 10 s.
     * `is_late`: whether its target is missed; with a `qos`, whether a result of the last 10 s missed its deadline, or a
       row has waited longer than that.
+    * `last_commit`: when a run of it was last committed, in seconds since 1970; None before the first.
+    * `stalled`: for how many seconds it has committed nothing though rows wait and it runs, if that is much longer than
+      usual: more than 10 s and more than ten times what it usually takes. None otherwise; `stalled` has the rule.
+    * `backfill`: of the kept rows with which a query began (`since="start"`), how many it has read and of how many;
+      None once it has caught up.
+    * `load`: of a class, its share of the workers' time in the last 10 s.
     * `late`: rows that came after their windows had closed, which its windows ignored.
     * `skipped`: rows that it jumped over because of its lag limit.
     * `sink`, `undelivered`: where results go, and how many bytes of them the sink has yet to take.
@@ -104,6 +116,10 @@ class StatusLine:
     latency: Mapping[str, Latency] = field(default_factory=dict)
     target: TargetStatus | None = None
     targets: TargetSummary = NO_TARGETS
+    last_commit: float | None = None
+    stalled: float | None = None
+    backfill: tuple[int, int] | None = None
+    load: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -147,6 +163,9 @@ class Status:
     * `latency`: of all results of the last 10 s, minute and ten minutes.
     * `cancelled_runs`, `cancelled_share`: runs that gave way to something more important, and their share of the time.
     * `now`: the moment, in seconds since 1970.
+    * `load`: shares of the workers' time in the last 10 s (`running`; by namespace and class `shares`), how many units
+      wait for a worker (`queued`), and `decisions_per_second`.
+    * `disk`: of the data directory: bytes that are `free`, whether it is `full`, why it refused a write (`error`).
     * `starved`: classes that got nothing in the last 10 s although their rows wait, while others did.
     """
 
@@ -170,6 +189,8 @@ class Status:
     cancelled_runs: int = 0
     cancelled_share: float = 0.0
     now: float = 0.0
+    load: Load = NO_LOAD
+    disk: DiskStatus = NO_DISK
 
     @property
     def starved(self) -> tuple[str, ...]:
@@ -181,7 +202,8 @@ class Status:
         counted = f"{queries} {'query' if queries == 1 else 'queries'}, {self.runs:,} runs"
         failed = [line.name for line in self.queries if line.error and line.state != "incomplete"]
         waits = [line.name for line in self.queries if line.state == "incomplete"]
-        told = _named("failed", failed) + _named("incomplete", waits)
+        stuck = [line.name for line in self.queries if line.stalled is not None]
+        told = _named("failed", failed) + _named("incomplete", waits) + _named("stalled", stuck)
         return f"<status after {self.seconds:.1f} s under {self.policy}: {counted}{told}>"
 
     def _repr_html_(self) -> str:
@@ -225,14 +247,17 @@ class Status:
             "runs": self.runs,
             "spark_jobs": self.spark_jobs,
             "cancelled": {"runs": self.cancelled_runs, "share_of_time": self.cancelled_share},
+            "load": self.load.to_json(len(self.doing)),
+            "disk": self.disk.to_json(),
             **({"starved": list(self.starved)} if self.starved else {}),
-            "classes": {line.name: line.to_json() for line in self.classes},
+            "classes": {line.name: line.to_json() | {"load": round(line.load, 2)} for line in self.classes},
             "queries": {
                 line.name: {
                     **line.to_json(),
                     "class": line.query_class,
                     "sink": line.sink,
                     "state": line.state,
+                    **commits_json(line),
                     **({"skipped": line.skipped} if line.skipped else {}),
                     **({"error": line.error} if line.error else {}),
                 }
@@ -260,7 +285,7 @@ def status(engine: Engine, began: float) -> Status:
     by_query = sum(map(of_queries, letters.values()), Counter[str]())
     counted = replace(status_of(overview, now, by_query), seconds=now - began)
     totals = {name: kept.total() for name, kept in letters.items()}
-    return replace(counted, spark_jobs=engine.runner.jobs, dead_letters=totals)
+    return replace(counted, spark_jobs=engine.runner.jobs, dead_letters=totals, disk=engine.disk.look())
 
 
 def status_of(overview: Overview, now: float, letters: Mapping[str, int]) -> Status:
@@ -293,6 +318,7 @@ def status_of(overview: Overview, now: float, letters: Mapping[str, int]) -> Sta
                 priority=overview.classes[name].priority,
                 latency=_latency(views[name], now),
                 targets=_summary(members),
+                load=overview.load.of_class(name),
                 **_sums(members),
             )
             for name, members in lines.items()
@@ -310,6 +336,7 @@ def status_of(overview: Overview, now: float, letters: Mapping[str, int]) -> Sta
         cancelled_runs=overview.cancelled_runs,
         cancelled_share=overview.cancelled_share,
         now=now,
+        load=overview.load,
     )
 
 
@@ -344,6 +371,9 @@ def _query_line(view: QueryView, now: float, dead_letters: int) -> StatusLine:
         quality=NO_QUALITY if view.query.qos is None else qos.of_query(view.query.qos, results.took),
         latency=_latency([view], now),
         target=_target(view, recent),
+        last_commit=view.last_commit,
+        stalled=stalled(view, now),
+        backfill=view.backfill,
     )
 
 
@@ -378,6 +408,20 @@ def is_late(view: QueryView, missed_deadline: bool) -> bool:
     return view.oldest_wait > graph.deadline or missed_deadline
 
 
+def stalled(view: QueryView, now: float) -> float | None:
+    """For how many seconds a running query has committed nothing although it could have, if that is not normal for it.
+
+    Time counts from its last commit, or from when the oldest tuple could have been taken if that was later. Normal is
+    up to ten times as long as it usually takes (`QueryView.usual_gap`, an average over its newest commits), and never
+    less than 10 s; before the first commit, a minute. So a query that waits its turn for long under load is late, and
+    stalled only if its turn does not come as it used to.
+    """
+    if view.state != "running" or view.owes_since is None:
+        return None
+    seconds, usual = now - view.owes_since, view.usual_gap
+    return seconds if seconds > (FIRST_COMMIT if usual is None else max(STALLED, MUCH_LONGER * usual)) else None
+
+
 def starved_classes(classes: Iterable[tuple[str, float, float]]) -> tuple[str, ...]:
     """Classes that got nothing lately although some of their rows have waited for longer, while others had turns.
 
@@ -401,6 +445,13 @@ def _sums(lines: Sequence[StatusLine]) -> dict[str, Any]:
         "rate": sum((line.rate for line in lines), 0.0),
         **{name: sum(getattr(line, name) for line in lines) for name in ADDED},
     }
+
+
+def commits_json(line: StatusLine) -> dict[str, Any]:
+    """When a query last committed, whether it is stalled, how much of a backfill it has read: what of that is known."""
+    known = {"last_commit": line.last_commit, "stalled": line.stalled}
+    backfill = {} if line.backfill is None else {"backfill": dict(zip(("read", "of"), line.backfill, strict=True))}
+    return {name: value for name, value in known.items() if value is not None} | backfill
 
 
 def _by_class(results: Records, parts: Sequence[ClassResults]) -> dict[str, Distribution]:

@@ -97,7 +97,7 @@ def _made(query: str, deliveries: Sequence[Delivery], runs: Sequence[RunRecord])
 
 def recorded_delays(history: History) -> ResponseTimes:
     """How long after their commits sinks had results."""
-    found, deliveries = ResponseTimes(), Deliveries(history)
+    found, deliveries = ResponseTimes(), Deliveries(history.deliveries)
     for run in history.runs:
         for query, answer in run.answers.items():
             if (delivered := deliveries.at(query, run)) is not None:
@@ -111,7 +111,7 @@ def without_sink_waits(
     """The recorded changes but those of queries that left because their outbox was full: a replay finds that itself."""
     kept: list[tuple[float, Event]] = []
     waiting: set[str] = set()
-    deliveries = Deliveries(history)
+    deliveries = Deliveries(history.deliveries)
     for at, event in changes:
         if isinstance(event, QueryRemoved) and _undelivered(event.name, at, history, sinks, deliveries) > FULL // 2:
             waiting.add(event.name)

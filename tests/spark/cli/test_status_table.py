@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.spark.cli.status_lines import line, status_of
 
@@ -9,6 +11,7 @@ from headgate.cli.live_display import one_line, picture
 from headgate.cli.status_table import COLUMNS, status_table
 from headgate.metrics.measures.qos import Quality
 from headgate.spark.status import StatusLine
+from headgate.spark.store.disk_watch import DiskStatus
 
 MANY = [line(f"query-number-{n}", ("critical", "background")[n % 2]) for n in range(40)]
 
@@ -92,6 +95,18 @@ def test_queries_are_counted_once_each_by_what_is_shown_of_them() -> None:
     ]
     assert one_line(status_of(queries, 5), 12.3).startswith("12 s: 4 queries: 1 suspended, 1 late,")
     assert one_line(status_of(queries, 5), 12.3).endswith("17 dead letters")
+
+
+def test_what_is_stalled_and_a_full_disk_come_first() -> None:
+    queries = [line("fine"), line("late", is_late=True), line("stuck", stalled=75.4, is_late=True)]
+    status = replace(status_of(queries), disk=DiskStatus(0, True, "/data/log: cannot write: No space left on device"))
+    lines = [text.plain for text in picture(status, 12.3, 140, 24)]
+    assert lines[1] == "3 queries: 1 stalled, 1 late, 1 running"
+    assert "the disk is full: /data/log: cannot write: No space left on device" in lines
+    assert "stuck is stalled: nothing was committed for 75 s though tuples wait" in lines
+    names = [text.split()[0] for text in lines if text.split()[:1] and text.split()[0] in ("fine", "late", "stuck")]
+    assert names[0] == "stuck"
+    assert repr(status).endswith("stalled: stuck>")
 
 
 def test_missed_deadlines_have_a_column_if_some_query_has_a_graph() -> None:

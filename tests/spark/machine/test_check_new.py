@@ -60,3 +60,18 @@ def test_a_plan_tells_what_was_measured_and_who_shares_its_jobs() -> None:
     assert seen.jobs[()].runs == 1
     assert seen.jobs[()].selectivity is not None
     assert [member.name for member in seen.group] == ["one", "two"]
+
+
+def test_the_network_tells_what_waits_and_who_runs_together() -> None:
+    machine = fused()
+    machine.append("a", 3)
+    machine.append("a", 2)  # these wait while the others are in a run
+    seen = machine.replies[machine.ask(m.DescribeNetwork)].value
+    assert seen.groups[0] == ("one", "two")
+    assert [set(seen.queries[name].waiting.values()) for name in ("one", "two")] == [{2}, {2}]
+    machine.answer_all()
+    machine.ask(m.Pause, "two")
+    machine.answer_all()
+    after = machine.replies[machine.ask(m.DescribeNetwork)].value
+    assert (after.groups[0], "two" in after.queries) == (("one",), False)
+    assert after.queries["one"].jobs[()].runs == 2

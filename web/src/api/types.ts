@@ -147,6 +147,7 @@ export interface Runs {
   next: string;
   at: number;
   from: number;
+  started?: number; // numbers of runs begin again when the engine does
   workers: number;
 }
 
@@ -345,17 +346,4 @@ export interface Replayed {
   taken: number;
   dead_again: Record<string, number>;
   left: Record<string, number>;
-}
-
-export interface ClassChange {
-  effect: "gains" | "loses" | "within the error" | "no results" | string;
-  change: number | null; // of the mean response time
-  error: number | null;
-  now?: Distribution | null;
-  then?: Distribution | null;
-}
-
-export interface Preview {
-  policy: string;
-  classes: Record<string, ClassChange>;
 }

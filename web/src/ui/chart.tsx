@@ -23,11 +23,13 @@ interface ChartProps {
   height?: number;
   format?: (value: number | null) => string; // of the values; durations if not given
   onPick?: (at: number) => void; // a click on a moment
+  log?: boolean; // a logarithmic axis; values must be above 0
   mark?: number | null; // a moment that is marked by a line
 }
 
 /** A chart whose lines share one axis of time; `values` of every line are as many as `at`. */
-export function Chart({ label, at, lines, height = 220, format = duration, onPick, mark = null }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const { label, at, lines, height = 220, format = duration, onPick, log = false, mark = null } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const picked = useRef(onPick);
@@ -35,11 +37,16 @@ export function Chart({ label, at, lines, height = 220, format = duration, onPic
   const newest = useRef<Newest>({ lines, mark });
   newest.current = { lines, mark };
   const dark = isDark();
-  const shape = JSON.stringify([lines.map((line) => [line.name, line.colour, line.dashed, line.filled]), height, dark]);
+  const shape = JSON.stringify([
+    lines.map((line) => [line.name, line.colour, line.dashed, line.filled]),
+    height,
+    dark,
+    log,
+  ]);
 
   useEffect(() => {
     const host = box.current!;
-    const made = new uPlot(options(host.clientWidth, height, newest, format), data(at, lines), host);
+    const made = new uPlot(options(host.clientWidth, height, newest, format, log), data(at, lines), host);
     plot.current = made;
     made.over.addEventListener("click", () => {
       const place = made.cursor.idx;
@@ -77,6 +84,7 @@ function options(
   height: number,
   newest: { current: Newest },
   format: NonNullable<ChartProps["format"]>,
+  log: boolean,
 ): uPlot.Options {
   const { lines } = newest.current;
   const axis = { stroke: resolved("--text-2"), grid: { stroke: resolved("--line"), width: 1 }, ticks: { show: false } };
@@ -85,10 +93,10 @@ function options(
     height,
     hooks: { draw: [(plot) => drawMark(plot, newest.current.mark)] },
     cursor: { y: false, points: { size: 6 } },
-    scales: { y: { range: (_, __, top) => [0, Math.max(top * 1.05, 1e-6)] } },
+    scales: { y: log ? { distr: 3 } : { range: (_, __, top) => [0, Math.max(top * 1.05, 1e-6)] } },
     axes: [
       { ...axis, space: 70, size: 30, values: (_, moments) => moments.map((moment) => clock(moment)) },
-      { ...axis, size: 64, values: (_, values) => values.map((value) => format(value)) },
+      { ...axis, size: 76, values: (_, values) => values.map((value) => (value === null ? "" : format(value))) },
     ],
     series: [
       { label: "time", value: (_, moment) => (moment === null ? "–" : clock(moment)) },

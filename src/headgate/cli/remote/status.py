@@ -10,6 +10,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
+from headgate.cli.alarms import disk_alarm, stalled_alarm
 from headgate.cli.console import examples, show, show_json, stdout
 from headgate.cli.options import AsJson
 from headgate.cli.remote.output import Column, count, json_line, rate, span, table_of
@@ -87,13 +88,19 @@ def picture(found: Status) -> Group:
 
 
 def _urgency(line: Mapping[str, Any]) -> tuple[bool, float, float]:
-    return not line.get("error"), -(line.get("oldest_wait") or 0.0), -(line.get("priority") or 0.0)
+    return (
+        not (line.get("error") or "stalled" in line),
+        -(line.get("oldest_wait") or 0.0),
+        -(line.get("priority") or 0.0),
+    )
 
 
 def _failures(found: Status) -> list[str]:
     told = [f"the source of stream '{stream}' failed: {error}" for stream, error in found.source_errors.items()]
     told += [f"Spark is away: {found.spark_error}"] if found.spark_error else []
     told += [f"the policy failed: {found.policy_error}"] if found.policy_error else []
+    told += disk_alarm(found.disk.get("full", False), found.disk.get("error", ""))
+    told += [stalled_alarm(line.name, line.stalled) for line in found.queries if line.stalled is not None]
     told += [f"class {name} gets nothing while others run" for name in found.starved]
     return told + [f"{line.name}: {line.error}" for line in found.queries if line.error]
 

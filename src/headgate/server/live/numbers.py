@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,10 @@ from headgate.metrics.measures import targets
 from headgate.metrics.measures.inversion import pairs
 from headgate.metrics.measures.response import Distribution
 from headgate.metrics.measures.targets import TargetState, TargetStatus
-from headgate.model import QueryClass
+from headgate.model import QueryClass, streams
 from headgate.server.live.response_times import ResponseTimes, TimesCache, rounded, summed
 from headgate.spark.machine.views import QueryView
-from headgate.spark.status import ADDED, is_late, starved_classes
+from headgate.spark.status import ADDED, is_late, stalled, starved_classes
 
 Json = dict[str, Any]
 
@@ -50,6 +50,12 @@ def query_numbers(view: QueryView, cache: TimesCache, now: float, dead_letters: 
         "is_late": is_late(view, _missed_deadline(view, times)),
         "latency": times.latency,
     }
+    if view.last_commit is not None:
+        json["last_commit"] = round(view.last_commit, 3)
+    if (stuck := stalled(view, now)) is not None:
+        json["stalled"] = int(stuck)  # each second is news enough
+    if view.backfill is not None:
+        json["backfill"] = dict(zip(("read", "of"), view.backfill, strict=True))
     if target is not None:
         json["target"] = target_json(target, times.reached)
     return QueryNumbers(view, times, json, target)
@@ -93,6 +99,20 @@ def class_numbers(made: QueryClass, queries: Sequence[QueryNumbers]) -> Json:
         share = {} if found.share is None else {"share": round(found.share, 3)}
         json["targets"] = {"met": found.met, "missed": found.missed, **share}
     return json
+
+
+def lags(queries: Iterable[QueryNumbers]) -> dict[str, tuple[QueryView, int, float]]:
+    """For each stream the query for which most of its tuples wait, how many, and how long the oldest has waited."""
+    found: dict[str, tuple[QueryView, int, float]] = {}
+    for query in queries:
+        view = query.view
+        if not view.waiting:
+            continue
+        for stream in streams(view.query.plan):
+            tuples, oldest = view.by_stream.get(stream, (view.waiting, view.oldest_wait))
+            if tuples and (stream not in found or found[stream][1] < tuples):
+                found[stream] = view, tuples, round(oldest, 3)
+    return found
 
 
 def inversions(classes: Mapping[str, Json]) -> Json:

@@ -18,7 +18,8 @@ from headgate.server.live.numbers import QueryNumbers, query_numbers
 from headgate.server.live.response_times import TimesCache
 from headgate.spark.machine.views import Overview
 from headgate.spark.session import Session
-from headgate.spark.status import letters_by_query
+from headgate.spark.status import NO_DISK, letters_by_query
+from headgate.spark.store.disk_watch import DiskStatus
 
 PAGES = 20  # answers that are kept of one snapshot
 YOUNG = 0.2  # seconds for which a snapshot serves
@@ -37,6 +38,7 @@ class Snapshot:
     overview: Overview
     queries: Mapping[str, QueryNumbers]  # by their whole names
     streams: Mapping[str, Mapping[str, Any]]
+    disk: DiskStatus = NO_DISK
     made: dict[str, Any] = field(default_factory=dict)  # what was made of it for tenants, by tenant
     pages: dict[Any, bytes] = field(default_factory=dict)  # answers that were made of it, by what was asked
 
@@ -123,6 +125,7 @@ class Snapshots:
             overview,
             queries,
             {name: numbers for name in sorted(engine.streams) if (numbers := self._stream(name, now)) is not None},
+            engine.disk.look(),
         )
 
     def _stream(self, name: str, now: float) -> dict[str, Any] | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from fastapi import Request, Response
+from pydantic import Field
 
 from headgate.server.access.roles import Role, allow
 from headgate.server.hosting import EngineHost
@@ -22,10 +24,33 @@ class Health(Answer):
     seconds: float = 0.0
 
 
+class WorkersLoad(Answer):
+    """Shares of the workers' time in the last 10 s; a tenant gets its own share as `running`, and nothing else."""
+
+    running: float
+    idle: float | None = None
+    workers: int | None = None
+    queued: int | None = Field(None, description="units that wait for a worker now")
+    decisions_per_second: float | None = None
+
+
+class DiskAnswer(Answer):
+    """The disk of the data directory; a tenant is told only whether it is full."""
+
+    full: bool
+    free: int | None = Field(None, description="bytes, to three digits")
+    error: str | None = Field(None, description="why a write was refused lately")
+
+
 class StatusAnswer(Answer):
-    """How everything is doing; while the engine starts, only `engine`."""
+    """How everything is doing; while the engine starts, only `engine`. Fields that are unknown are left out."""
 
     engine: Health
+    load: WorkersLoad | None = None
+    disk: DiskAnswer | None = None
+    classes: dict[str, Any] | None = Field(None, description="numbers by class")
+    queries: dict[str, Any] | None = Field(None, description="by query; with last_commit, stalled and backfill if so")
+    streams: dict[str, Any] | None = Field(None, description="by stream; with its lag if tuples wait")
 
 
 @routes.get("/health/live", openapi_extra=allow(Role.PUBLIC))

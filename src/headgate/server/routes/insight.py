@@ -1,4 +1,4 @@
-"""Why results were late, who delayed whom, what was decided, and what would have been."""
+"""Why results were late, who delayed whom, and what would have been."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from headgate.history.ring import raw_history
 from headgate.server.access.roles import Role, allow
-from headgate.server.routes.common import Answer, Asked, Body, Cursor, Limit, router
+from headgate.server.routes.common import Answer, Asked, Body, router
 from headgate.server.workspace.policy import check_registered
 from headgate.spark import arguments
 
@@ -48,13 +48,6 @@ class Starving(Answer):
     """Queries that wait far longer than their results ever took."""
 
     items: list[WhyAnswer]
-    next: str | None = None
-
-
-class Decisions(Answer):
-    """Decisions, the newest first."""
-
-    items: list[dict[str, Any]]
     next: str | None = None
 
 
@@ -107,12 +100,6 @@ def inversions(asked: Asked, over: Time = None) -> dict[str, Any]:
 def starvation(asked: Asked) -> dict[str, Any]:
     """Queries that wait far longer than their results ever took, and what they wait behind."""
     return asked.insight.starvation()
-
-
-@routes.get("/decisions", openapi_extra=allow(Role.VIEW), response_model=Decisions)
-def decisions(asked: Asked, limit: Limit = 100, cursor: Cursor = None) -> dict[str, Any]:
-    """The decisions of the last minutes, the newest first: winner and runner-up with the numbers that decided."""
-    return asked.insight.decisions(limit, cursor)
 
 
 @routes.post("/what-if", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=WhatIfAnswer)

@@ -1,4 +1,4 @@
-"""Why results were late, who delayed whom, and what was decided: from the history, as a tenant may see it."""
+"""Why results were late, who delayed whom, and who starves: from the history, as a tenant may see it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.history.history import History
-from headgate.history.records import RunRecord
-from headgate.insight.causes import OTHER_WORK
 from headgate.insight.inversions import MINUTE, find_inversions, tree
 from headgate.insight.json_trees import explanation_tree
+from headgate.insight.latency import latency_steps, part_lists
 from headgate.insight.parts import mean_parts, results
 from headgate.insight.why import Explainer
 from headgate.model import HeadgateError
 from headgate.model.spec import seconds
 from headgate.model.values import located
 from headgate.server.histories import Histories
-from headgate.server.paging import cursor, position
 from headgate.server.workspace.names import Names
 from headgate.spark.session import Session
 
-DECISIONS = "decisions"
+MOST_STEPS = 600  # of one answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +57,30 @@ class Insight:
         explainer = self.histories.explainer(self.session.directory, self.names)
         return _means(explainer, query) if query in explainer.classes.of else None
 
+    def latency(self, query: str, over: float, step: float) -> dict[str, Any]:
+        """How long the results of a query (by the engine's name) took in the last `over` seconds, step by step."""
+        if over / step > MOST_STEPS:
+            raise HeadgateError(
+                f"{over:g} s in steps of {step:g} s are more than {MOST_STEPS} steps",
+                where="step",
+                hint=f"ask for steps of at least {over / MOST_STEPS:g} s",
+            )
+        directory, now = self.session.directory, self.session.engine.now()
+        recent = self.histories.runs(directory)
+        own = History(runs=recent.ended, deliveries={query: self.histories.deliveries(directory, query)})
+        steps = latency_steps(own, query, now - over, now, step)
+        means = [one.means for one in steps]
+        return {
+            "step": step,
+            "at": [one.at for one in steps],
+            "results": [one.results for one in steps],
+            "p50": [one.p50 for one in steps],
+            "p95": [one.p95 for one in steps],
+            "max": [one.max for one in steps],
+            "mean": [None if one is None else one.total for one in means],
+            "parts": part_lists(steps),
+        }
+
     def inversions(self, over: str | None) -> dict[str, Any]:
         """Which classes answer later than less important ones, and what they lost to whom."""
         with located("over"):
@@ -70,50 +92,7 @@ class Insight:
         """Queries that wait far longer than their results ever took, and behind what."""
         return {"items": self.inversions(None)["starving"], "next": None}
 
-    def decisions(self, limit: int, after: str | None) -> dict[str, Any]:
-        """The decisions of the last minutes, the newest first; a tenant sees those for its own queries."""
-        explainer = self._explainer()
-        runs = [run for run in reversed(explainer.runs) if run.query_class != OTHER_WORK]
-        if after is not None:
-            before = _moment(after)
-            runs = [run for run in runs if [run.began, run.id] < before]
-        shown = runs[:limit]
-        more = cursor(DECISIONS, shown[-1].began, shown[-1].id) if len(runs) > limit else None
-        return {"items": [self._decision(run, explainer.history) for run in shown], "next": more}
-
-    def _decision(self, run: RunRecord, history: History) -> dict[str, Any]:
-        told: dict[str, Any] = {
-            "at": run.began,
-            "since_start": run.began - history.origin,
-            "winner": run.unit,
-            "class": run.query_class,
-            "queries": list(run.queries),
-            "tuples": run.tuples,
-            "waited": max(0.0, run.began - run.oldest),
-        }
-        if self.names.tenant:  # the rest compares it with the work of others
-            return told
-        why = run.why
-        return told | {
-            "decision": run.decision,
-            "run": run.id,
-            "worker": run.worker,
-            "policy": None if why is None else why.policy,
-            "rule": None if why is None else why.rule,
-            "reason": None if why is None else why.reason,
-            "numbers": {} if why is None else why.numbers,
-            "runner_up": None if why is None else why.runner_up,
-            "runner_up_numbers": {} if why is None else why.runner_up_numbers,
-        }
-
 
 def _means(explainer: Explainer, query: str) -> dict[str, Any]:
     means = mean_parts(results(explainer.history, query))
     return {"results": means.results, "seconds": means.total, "parts": dict(means.parts)}
-
-
-def _moment(after: str) -> list[float]:
-    match position(after, DECISIONS):
-        case [float() | int() as began, int(number)]:
-            return [began, number]
-    raise HeadgateError("the cursor is not one that this server gave", where="cursor", hint="leave it out to begin")

@@ -24,7 +24,7 @@ def own_history(history: History, names: Names) -> History:
     if not names.tenant:
         return history
     return History(
-        [_run(run, names, number) for number, run in enumerate(history.runs, start=1)],
+        [own_run(run, names) for run in history.runs],
         names.own(history.arrivals),
         {query: [replace(one, query=query) for one in made] for query, made in names.own(history.deliveries).items()},
         [Setting(one.at, one.origin, _header(one.header, names), one.version) for one in history.settings],
@@ -33,7 +33,10 @@ def own_history(history: History, names: Names) -> History:
     )
 
 
-def _run(run: RunRecord, names: Names, number: int) -> RunRecord:
+def own_run(run: RunRecord, names: Names) -> RunRecord:
+    """A run as a tenant may see it; without a tenant, as it is."""
+    if not names.tenant:
+        return run
     own = _own(run.queries, names)
     if not own:
         return RunRecord(

@@ -23,7 +23,7 @@ from headgate.server.workspace.plans import plan_tree
 from headgate.spark.handle import Handle
 from headgate.spark.machine.views import QueryView
 from headgate.spark.session import Session
-from headgate.spark.status import query_status
+from headgate.spark.status import commits_json, query_status
 
 LINES = 20  # of the journal that a description has
 
@@ -186,6 +186,7 @@ class Queries:
             "skipped": line.skipped,
             "undelivered": line.undelivered,
             "is_late": line.is_late,
+            **commits_json(line),
             "quality": line.to_json()["qos"],
             "target_status": line.to_json().get("target"),
             "journal": [entry_json(entry, self.names) for entry in journal.items],

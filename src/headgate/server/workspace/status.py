@@ -9,10 +9,11 @@ from dataclasses import asdict
 from typing import Any
 
 from headgate.server.hosting import EngineStatus
-from headgate.server.live.numbers import Json, class_numbers, inversions, starved
+from headgate.server.live.numbers import Json, class_numbers, inversions, lags, starved
 from headgate.server.live.snapshots import Snapshot
 from headgate.server.problems import own_words
 from headgate.server.workspace.names import Names
+from headgate.spark.machine.views import QueryView
 
 CLOCKS = ("at", "seconds")  # of no interest by themselves
 
@@ -38,19 +39,22 @@ def engine_numbers(snapshot: Snapshot, names: Names) -> Json:
 
 
 def _numbers(snapshot: Snapshot, names: Names) -> Json:
+    load = snapshot.overview.load
     own = [query for name, query in snapshot.queries.items() if names.has(name)]
     used = {query.view.query.query_class for query in own}
     shown = [made for made in snapshot.overview.classes.values() if not names.tenant or made.name in used]
     classes = {
         made.name: class_numbers(made, [query for query in own if query.view.query.query_class == made.name])
+        | {"load": round(load.of_class(made.name, names.tenant or None), 2)}
         for made in sorted(shown, key=lambda made: (-made.priority, made.name))
     }
     hungry = starved(classes)
+    slowest = lags(own)
     return {
         "at": round(snapshot.at, 3),
         "seconds": round(snapshot.seconds, 3),
         "policy": snapshot.overview.policy,
-        **({} if names.tenant else _shared(snapshot)),
+        **(_tenants_share(snapshot, names) if names.tenant else _shared(snapshot)),
         "classes": classes,
         "queries": {
             names.short(query.view.query.name): query.json | _error(query.view.error, names)
@@ -58,6 +62,7 @@ def _numbers(snapshot: Snapshot, names: Names) -> Json:
         },
         "streams": {
             names.short(name): {field: _own(value, names) for field, value in numbers.items()}
+            | _lag(slowest.get(name), names)
             for name, numbers in snapshot.streams.items()
             if names.has(name)
         },
@@ -75,8 +80,24 @@ def _shared(snapshot: Snapshot) -> Json:
         "spark_jobs": snapshot.jobs,
         "cancelled": {"runs": overview.cancelled_runs, "share_of_time": round(overview.cancelled_share, 4)},
         "workers": list(overview.doing),
+        "load": overview.load.to_json(len(overview.doing)),
+        "disk": snapshot.disk.to_json(),
         **{name: text for name, text in errors.items() if text},
     }
+
+
+def _tenants_share(snapshot: Snapshot, names: Names) -> Json:
+    """What a tenant is told of what all share: how much of the workers' time it has, and whether rows can be taken."""
+    running = round(snapshot.overview.load.of_space(names.tenant), 2)
+    return {"load": {"running": running}, "disk": {"full": snapshot.disk.full}}
+
+
+def _lag(slowest: tuple[QueryView, int, float] | None, names: Names) -> Json:
+    """Who is furthest behind in a stream; nothing if nobody is."""
+    if slowest is None:
+        return {}
+    view, tuples, oldest = slowest
+    return {"lag": {"query": names.short(view.query.name), "tuples": tuples, "oldest_wait": oldest}}
 
 
 def _error(text: str, names: Names) -> Json:

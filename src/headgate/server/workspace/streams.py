@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from headgate.model import ConflictError, Stream, streams
 from headgate.server.hosting import EngineHost
+from headgate.server.live.numbers import lags
 from headgate.server.live.snapshots import Snapshot
 from headgate.server.problems import NotFoundError, own_words
 from headgate.server.workspace.names import Names
@@ -97,16 +98,11 @@ class Streams:
 
     def _slowest(self, whole: str, snapshot: Snapshot) -> dict[str, Any] | None:
         """The query for which most tuples of a stream wait."""
-        views = [numbers.view for name, numbers in snapshot.queries.items() if self.names.has(name)]
-        readers = [view for view in views if view.waiting and whole in streams(view.query.plan)]
-        if not readers:
+        found = lags(numbers for name, numbers in snapshot.queries.items() if self.names.has(name)).get(whole)
+        if found is None:
             return None
-        slowest = max(readers, key=lambda view: view.waiting)
-        return {
-            "query": self.names.short(slowest.query.name),
-            "tuples": slowest.waiting,
-            "oldest_wait": slowest.oldest_wait,
-        }
+        view, tuples, oldest = found
+        return {"query": self.names.short(view.query.name), "tuples": tuples, "oldest_wait": oldest}
 
     def drop(self, whole: str) -> None:
         """Remove a stream; a tenant is told which of its own queries read it, and not the names of others."""

@@ -15,12 +15,15 @@ from headgate.server.replays import Replays
 from headgate.server.workspace.classes import Classes
 from headgate.server.workspace.dry_run import DryRun
 from headgate.server.workspace.insight import Insight
+from headgate.server.workspace.latencies import latencies_json
 from headgate.server.workspace.letters import Letters
 from headgate.server.workspace.names import Names
+from headgate.server.workspace.network import network_json
 from headgate.server.workspace.policy import Deciding
 from headgate.server.workspace.queries import NewQuery, Queries
 from headgate.server.workspace.quotas import Quotas
 from headgate.server.workspace.results import Results, results_of
+from headgate.server.workspace.runs import Runs
 from headgate.server.workspace.status import status_json
 from headgate.server.workspace.streams import Streams
 from headgate.server.workspace.tables import Tables
@@ -89,6 +92,14 @@ class Workspace:
     def insight(self) -> Insight:
         return Insight(self.session, self.names, self._histories)
 
+    @cached_property
+    def runs(self) -> Runs:
+        return Runs(self.session, self.names, self._histories)
+
+    def latencies_json(self, after: float | None) -> dict[str, Any]:
+        """How long results took in the last ten minutes, by class and query; only what was noted after a time."""
+        return latencies_json(self.host.latencies.since(after), self.names)
+
     def dry_run(self, new: NewQuery) -> dict[str, Any]:
         """What starting a query would lead to; nothing is started."""
         with self.new_query(new.query_class, new.sink):
@@ -105,6 +116,10 @@ class Workspace:
     def letters(self, stream: str) -> Letters:
         """The dead letters of a stream."""
         return Letters(self.session, self.names, self.streams.find(stream))
+
+    def network_json(self) -> bytes:
+        """The operators of this tenant's queries as one graph."""
+        return network_json(self.session, self.host.snapshot(), self.names)
 
     def status_json(self) -> dict[str, Any]:
         """How everything of this tenant is doing, and the engine; also while that is starting."""

@@ -61,6 +61,7 @@ from headgate.spark.machine.cost_views import CostView
 from headgate.spark.machine.definitions import STREAMS
 from headgate.spark.machine.lag_limits import parse_lag
 from headgate.spark.machine.machine import Machine
+from headgate.spark.machine.network_views import NetworkView
 from headgate.spark.machine.plan_views import CheckedPlan, PlanView
 from headgate.spark.machine.policy_changes import SHORTEST_JOB
 from headgate.spark.machine.tasks import FILES
@@ -76,6 +77,7 @@ from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.costs import Costs
 from headgate.spark.store.dead_letters import Letter
 from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.disk_watch import DiskWatch
 from headgate.spark.store.frame_file import GROUP
 from headgate.spark.store.journal import Entry as JournalEntry
 from headgate.spark.store.journal import Journal
@@ -126,6 +128,7 @@ class Engine:
         except BaseException:
             self.directory.close()
             raise
+        self.disk = DiskWatch(self.directory.path)
         self.ingest = StreamIngest(self.directory, self.now)
         self.sinks = OpenSinks(self.directory, self._table_call)
         self._recorder = Recorder(Journal(self.directory.journal), HistoryRing(self.directory.history), record)
@@ -345,6 +348,11 @@ class Engine:
     def plan_of(self, name: str) -> PlanView:
         """What was measured of a query's operators, and which queries share its jobs."""
         view: PlanView = self._owner.ask(m.DescribePlan, name)
+        return view
+
+    def network(self) -> NetworkView:
+        """All queries as they are scheduled: which run together, what waits before their operators."""
+        view: NetworkView = self._owner.ask(m.DescribeNetwork)
         return view
 
     @property

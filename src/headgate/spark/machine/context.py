@@ -130,7 +130,7 @@ class MachineContext:
         if state not in TRANSITIONS[life.state]:
             raise AssertionError(f"query '{life.name}' cannot go from {life.state} to {state} ({reason})")
         self.note(life, life.state, state, reason if not error else f"{reason}: {error}")
-        life.state, life.error = state, error
+        life.state, life.error, life.state_since = state, error, self.now
         if life.settled:
             self.settle(life)
 

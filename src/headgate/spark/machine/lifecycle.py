@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.model import ConflictError, OperatorId, Query, QueueId
 from headgate.plan.places import Place
+from headgate.spark.machine.commit_pace import CommitPace
 from headgate.spark.machine.definitions import definition
 from headgate.spark.machine.followed_target import FollowedTarget
 from headgate.spark.machine.interfaces import (
@@ -106,6 +107,7 @@ class Tally:
     late: int = 0  # tuples that came too late for its windows
     target: FollowedTarget | None = None  # if one counts for it
     recent: RecentResults = field(default_factory=RecentResults)
+    pace: CommitPace = field(default_factory=CommitPace)
     classes: list[tuple[float, str]] = field(default_factory=list)  # those it has been in: (from when, which)
 
 
@@ -116,12 +118,14 @@ class Life:
     query: Query
     state: QueryState = QueryState.CHECKING
     error: str = ""
+    state_since: float = -inf  # when it came to its state
     added: float = -inf  # when it came to this engine: it has let no tuple wait before, however old that is
     unfragmented: LayoutView | None = None  # the query as one fragment; None until Spark has checked it
     layout: LayoutView | None = None  # as it is cut now
     starts: dict[Place, int] = field(default_factory=dict)  # the stream offsets from which it reads at all
     positions: dict[Place, int] = field(default_factory=dict)  # committed, in streams and in fragment logs
     until: dict[Place, int] = field(default_factory=dict)  # of a one-time query: the offsets at which it ends
+    backfill: dict[Place, int] = field(default_factory=dict)  # where kept tuples end that it reads first, until it has
     fragment_log_ends: dict[str, int] = field(default_factory=dict)  # by fragment log
     queues: dict[Place, QueueId] = field(default_factory=dict)
     bases: dict[QueueId, int] = field(default_factory=dict)  # the log offset that is position 0 of the core's queue

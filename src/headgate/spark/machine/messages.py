@@ -229,6 +229,11 @@ class DescribePlan(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class DescribeNetwork(Command):
+    """Ask for all queries as they are scheduled. Answered with a `NetworkView`."""
+
+
+@dataclass(frozen=True, slots=True)
 class DescribeAll(Command):
     """Ask for the current state of the whole engine."""
 

@@ -47,6 +47,17 @@ def plan_view(scheduler: Scheduler, life: Life) -> PlanView:
     network, name = scheduler.network, life.name
     if name not in network.queries:
         return PlanView(life.query, {}, (), {})
+    names = dict.fromkeys(other for unit in scheduler.units if name in unit.queries for other in unit.queries)
+    return PlanView(
+        network.queries[name],
+        jobs_of(scheduler, life),
+        tuple(network.queries[other] for other in names),
+        dict(scheduler.measured.rates),
+    )
+
+
+def jobs_of(scheduler: Scheduler, life: Life) -> dict[Place, JobView]:
+    """The jobs that evaluate a query, by the place of their topmost operator."""
     jobs: dict[Place, JobView] = {}
     for number in sorted(life.operators, reverse=True):  # a job's numbers are booked on its first operator
         operator = scheduler.measured.operators.get(number)
@@ -58,10 +69,7 @@ def plan_view(scheduler: Scheduler, life: Life) -> PlanView:
                 operator.selectivity if known else None,
                 operator.runs,
             )
-    names = dict.fromkeys(other for unit in scheduler.units if name in unit.queries for other in unit.queries)
-    return PlanView(
-        network.queries[name], jobs, tuple(network.queries[other] for other in names), dict(scheduler.measured.rates)
-    )
+    return jobs
 
 
 def group_of(scheduler: Scheduler, query: Query, query_class: QueryClass | None = None) -> tuple[str, ...]:

@@ -40,6 +40,8 @@ class Preparation:
             if query.once:
                 until[leaf] = remembered.description.get("until", {}).get(key(leaf), ends[source.stream])
         life.positions, life.starts, life.until = positions, starts, until
+        if query.since == "start":
+            life.backfill = {leaf: ends[source.stream] for leaf, source in life.unfragmented.leaves.items()}
         life.layout, life.unappended = life.unfragmented, list(remembered.unappended)
         self.placements += 1
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from headgate.model import HeadgateError, Outcome, Run, WorkerId
+from headgate.model.names import namespace
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.active_run import ActiveRun
 from headgate.spark.machine.context import MachineContext, Then
@@ -37,6 +38,7 @@ from headgate.spark.machine.tasks import (
     WrittenCommit,
 )
 from headgate.spark.machine.window_clocks import streams_of
+from headgate.spark.machine.worker_load import Load, Payer, WorkerLoad
 
 TRIES = 5  # how often a run is repeated after its commit failed, before its queries are suspended
 _CANCELLED = "cancelled, as the engine closes"
@@ -74,14 +76,19 @@ class Runs:
         self.run_seconds = 0.0  # of all runs
         self._free = workers
         self._ask_again_at = inf  # when the policy wants to be asked again, even without a message
-        self._tasks: deque[tuple[Task, Then]] = deque()  # that wait for a worker
+        self._tasks: deque[tuple[Task, Then, Payer | None]] = deque()  # that wait for a worker
+        self._load = WorkerLoad(workers)
         self._context, self._scheduling, self._delivery, self._history = context, scheduling, delivery, history
 
     # -- workers -----------------------------------------------------------------------------------------------
 
-    def submit_when_free(self, task: Task, then: Then) -> None:
+    def submit_when_free(self, task: Task, then: Then, payer: Payer | None = None) -> None:
         """Submit a task as soon as a worker is free; such tasks come before new runs."""
-        self._tasks.append((task, then))
+        self._tasks.append((task, then, payer))
+
+    def load(self) -> Load:
+        """What the workers' time went to lately."""
+        return self._load.now(self._context.now, self._scheduling.scheduler.queued + len(self._tasks))
 
     def assign(self) -> None:
         """Give every free worker a waiting task or a new run."""
@@ -98,8 +105,11 @@ class Runs:
         if run is not None and not self.closing and not self.active_runs[run.worker].committed:
             self._context.submit(CancelRun(str(run.id)), lambda answer: None)
 
-    def _submit(self, task: Task, then: Then) -> None:
+    def _submit(self, task: Task, then: Then, payer: Payer | None) -> None:
+        work = self._load.began(self._context.now, payer)
+
         def done(answer: Answer) -> None:
+            self._load.ended(work, self._context.now)
             self._free += 1
             then(answer)
 
@@ -109,16 +119,21 @@ class Runs:
     def _begin(self) -> bool:
         """Start a run if the scheduler has one."""
         slot = next(number for number in range(len(self.active_runs) + 1) if number not in self.active_runs)
-        run = self._scheduling.scheduler.next(slot, self._context.now)
+        scheduler, now = self._scheduling.scheduler, self._context.now
+        before = scheduler.decisions
+        run = scheduler.next(slot, now)
+        self._load.decided(now, scheduler.decisions - before)
         if not isinstance(run, Run):
-            if self._context.now < run.until < self._ask_again_at:
+            if now < run.until < self._ask_again_at:
                 self._ask_again_at = run.until
                 self._context.call_at(run.until, self._ask_again)
             return False
         active_run = self.active_runs[slot] = ActiveRun.of(run, self._context.lives)
         self._history.began(active_run)
+        waiting_since = now if scheduler.taken is None else max(scheduler.taken.oldest, scheduler.taken.released or 0.0)
         for life in active_run.members:
             life.under_way += 1
+            life.tally.pace.run_began(max(waiting_since, life.added, life.state_since))
         self._next_step(active_run)
         return True
 
@@ -145,7 +160,9 @@ class Runs:
 
     def _evaluate(self, active_run: ActiveRun, task: Task) -> None:
         active_run.evaluating = True
-        self.submit_when_free(task, lambda answer: self._evaluated(active_run, answer))
+        unit = active_run.run.units[0]
+        payer = namespace(unit.queries[0]), unit.payer
+        self.submit_when_free(task, lambda answer: self._evaluated(active_run, answer), payer)
 
     def _evaluated(self, active_run: ActiveRun, answer: Answer) -> None:
         if not active_run.evaluating:  # it was abandoned
@@ -245,6 +262,7 @@ class Runs:
         since = np.maximum(np.asarray(result.arrivals, dtype=float), life.added)
         times = np.maximum(0.0, written.at - since)
         tally.runs += 1
+        tally.pace.committed(written.at)
         tally.jobs += result.jobs
         self.jobs += result.jobs
         tally.tuples_in += result.arrived
@@ -297,6 +315,8 @@ class Runs:
         """Let the queries of a run go that is over: they may be waited for."""
         for life in active_run.members:
             life.under_way -= 1
+            if not life.busy:
+                life.tally.pace.runs_ended()
             if life.when_idle is not None:
                 if not life.busy:
                     act, life.when_idle = life.when_idle, None

@@ -237,6 +237,38 @@ class Scheduling:
         oldest = min((max(queue.head, queue.released or -inf) for queue in queues), default=inf)
         return max(oldest, life.added)
 
+    def waiting_by_stream(self, life: Life) -> dict[str, tuple[int, float]]:
+        """The same for each stream of a query that reads several; empty if it reads one or is not scheduled."""
+        if not life.entered or life.layout is None or len(life.queues) < 2:
+            return {}
+        found: dict[str, tuple[int, float]] = {}
+        for place, source in life.layout.leaves.items():
+            if source.stream in self.ends:
+                queue = self.scheduler.queue(life.queues[place])
+                wait = max(0.0, self._context.now - max(queue.head, life.added)) if queue.head < inf else 0.0
+                found[source.stream] = max(found.get(source.stream, (0, 0.0)), (len(queue), wait))
+        return found
+
+    def backfill(self, life: Life) -> tuple[int, int] | None:
+        """How many of the kept tuples with which a query began it has read, of how many; None once it has caught up.
+
+        What an open window holds is as good as read: nothing but time is missing.
+        """
+        if not life.backfill:
+            return None
+        read = kept = 0
+        for place, end in life.backfill.items():
+            start, position = life.starts.get(place, end), life.positions.get(place, end)
+            if life.entered and place in life.queues:
+                queue = self.scheduler.queue(life.queues[place])
+                if position >= life.bases[queue.id] + queue.limit:
+                    position = end
+            read, kept = read + max(0, min(position, end) - start), kept + max(0, end - start)
+        if read >= kept:
+            life.backfill = {}  # it never falls back to that
+            return None
+        return read, kept
+
     def backlog_size(self, life: Life) -> int:
         """How many tuples a running query has yet to take from streams and fragment logs, without held ones.
 

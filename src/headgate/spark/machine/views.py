@@ -15,13 +15,16 @@ from headgate.spark.machine.counts import Counted
 from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState, Transition
+from headgate.spark.machine.network_views import network_view
 from headgate.spark.machine.plan_views import plan_view
 from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.recent_results import Committed
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.target_watch import TargetWatch
+from headgate.spark.machine.worker_load import Load
 
+NO_LOAD = Load()
 UNDER_WAY = (QueryState.CHECKING, QueryState.CUTTING, QueryState.WAITING, QueryState.STOPPED)
 
 
@@ -48,6 +51,13 @@ class QueryView:
     classes: tuple[tuple[float, str], ...]  # the classes that it has been in: (from when, which)
     dropped: tuple[Slice, ...] = ()  # counts of results of the last ten minutes that are not among the newest
     target: TargetStatus | None = None  # how it does by its target, if it has one
+    last_commit: float | None = None  # when a run of it was last committed
+    owes_since: float | None = None  # since when something could have been committed; None: nothing waits or runs
+    usual_gap: float | None = None  # seconds that a commit usually takes from then on; None before the first
+    backfill: tuple[int, int] | None = None  # of the kept tuples that it reads first: how many it has read, of how many
+    by_stream: Mapping[str, tuple[int, float]] = field(
+        default_factory=dict
+    )  # `waiting`, `oldest_wait`, if it reads several
 
     @property
     def results(self) -> Committed:
@@ -73,6 +83,7 @@ class Overview:
     cancelled_share: float = 0.0  # of the time of all runs
     fuse: str = "class"  # which queries share jobs
     counted: tuple[Counted, ...] = ()  # what was done since the start, by namespace and class
+    load: Load = NO_LOAD
 
 
 @dataclass(slots=True)
@@ -103,6 +114,9 @@ class Views:
             m.Describe: self._describe,
             m.DescribeAll: self._describe_all,
             m.DescribePlan: self._describe_plan,
+            m.DescribeNetwork: lambda command: self._context.reply(
+                command.ticket, network_view(self._scheduling.scheduler, self._context.lives.values())
+            ),
             m.DescribeCosts: lambda command: self._context.reply(command.ticket, cost_view(self._scheduling.scheduler)),
             m.Drain: lambda command: self._waiting.for_drain.append(command.ticket),
             m.IsDrained: lambda command: self._context.reply(command.ticket, self.drained),
@@ -185,6 +199,7 @@ class Views:
             cancelled_share=self._runs.cancelled_seconds / (self._runs.run_seconds or 1.0),
             fuse=scheduler.fuse.value,
             counted=self._context.counters.now(),
+            load=self._runs.load(),
         )
 
     def _view(self, life: Life) -> QueryView:
@@ -210,4 +225,16 @@ class Views:
             dropped=tally.recent.dropped(self._context.now),
             target=self._target_watch.status(life),
             classes=tuple(tally.classes),
+            last_commit=tally.pace.last,
+            owes_since=self._owes_since(life),
+            usual_gap=tally.pace.usual,
+            backfill=self._scheduling.backfill(life),
+            by_stream=self._scheduling.waiting_by_stream(life),
         )
+
+    def _owes_since(self, life: Life) -> float | None:
+        """Since when a query could have committed something; nobody waits for one that does not run, nor for a hold."""
+        if life.state is not QueryState.RUNNING or self._runs.held:
+            return None
+        since = life.tally.pace.owes_since(self._scheduling.waiting_since(life))
+        return None if since is None else max(since, life.state_since)

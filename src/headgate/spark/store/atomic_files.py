@@ -6,7 +6,6 @@ files that a crash has left (`remove_temporary`). Small JSON files have a checks
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import zlib
@@ -18,7 +17,7 @@ from urllib.parse import quote
 
 from headgate.model import HeadgateError
 from headgate.model.errors import DiskError
-from headgate.spark.store import disk
+from headgate.spark.store import disk, disk_watch
 from headgate.spark.store.kill_points import at
 
 TEMPORARY = ".tmp"
@@ -65,11 +64,13 @@ def disk_error(error: OSError, path: str | Path | None = None) -> HeadgateError:
     >>> print(disk_error(OSError(errno.ENOSPC, "No space left on device"), "out/costs.json"))
     out/costs.json: cannot write: No space left on device; free space on the disk and start again
     """
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    full = error.errno in disk_watch.FULL
     hint = "free space on the disk and start again" if full else "look at the disk and its rights, then start again"
     reason = error.strerror or str(error) or type(error).__name__
-    where = path if path is not None else error.filename
-    return DiskError(f"cannot write: {reason}", where="" if where is None else str(where), hint=hint)
+    found = path if path is not None else error.filename
+    where = "" if found is None else str(found)
+    disk_watch.refused(where, error, reason)
+    return DiskError(f"cannot write: {reason}", where=where, hint=hint)
 
 
 def sync_folder(folder: Path) -> None:

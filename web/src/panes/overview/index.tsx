@@ -4,8 +4,8 @@ import { status } from "../../live/connection";
 import { Empty, PageHead } from "../../ui/panel";
 import { Loading } from "../../ui/problem_box";
 import { ClassesPanel } from "./classes_panel";
+import { FaultsPanel } from "./faults_panel";
 import { FirstSteps } from "./first_steps";
-import { ProblemsPanel } from "./problems_panel";
 import { StreamsPanel } from "./streams_panel";
 import { WorkersPanel } from "./workers_panel";
 import { WorstPanel } from "./worst_panel";
@@ -22,7 +22,7 @@ export default function Overview() {
         <Empty title="The engine is not ready">What it does is shown here as soon as it is.</Empty>
       ) : (
         <>
-          <ProblemsPanel />
+          <FaultsPanel />
           {empty && <FirstSteps streams={Object.keys(now.streams ?? {}).length} />}
           <ClassesPanel />
           <WorstPanel />

@@ -3,7 +3,7 @@ import type { QueryStatus } from "../../api/types";
 import { count, duration } from "../../lib/format";
 import { queryPath } from "../../lib/router";
 import { status } from "../../live/connection";
-import { badness } from "../../live/problems";
+import { badness } from "../../live/faults";
 import { type Column, DataTable } from "../../ui/data_table";
 import { ClassMark, QueryLink, StateBadge } from "../../ui/marks";
 import { Panel } from "../../ui/panel";

@@ -30,16 +30,16 @@ const SHOWN: readonly Column<Row>[] = [
     title: "Class",
     value: (row) => row.query.class,
     show: (row) => <ClassMark name={row.query.class} />,
-    width: 102,
+    width: 108,
   },
-  { key: "state", title: "State", value: (row) => row.query.state, show: (row) => <State row={row} />, width: 84 },
+  { key: "state", title: "State", value: (row) => row.query.state, show: (row) => <State row={row} />, width: 82 },
   {
     key: "target",
     title: "Target",
     help: "How soon results are wanted, and whether they come so soon",
     value: (row) => row.query.target?.seconds,
     show: (row) => <TargetMark target={row.query.target} />,
-    width: 118,
+    width: 112,
   },
   {
     key: "p50",
@@ -48,7 +48,7 @@ const SHOWN: readonly Column<Row>[] = [
     value: (row) => recent(row).p50,
     show: (row) => duration(recent(row).p50),
     right: true,
-    width: 62,
+    width: 68,
     downFirst: true,
   },
   {
@@ -58,7 +58,7 @@ const SHOWN: readonly Column<Row>[] = [
     value: (row) => recent(row).p95,
     show: (row) => duration(recent(row).p95),
     right: true,
-    width: 62,
+    width: 68,
     downFirst: true,
   },
   {
@@ -66,7 +66,7 @@ const SHOWN: readonly Column<Row>[] = [
     title: "10 minutes",
     help: "Its p95 over the last ten minutes; the dashed line is its target",
     show: (row) => <Line row={row} />,
-    width: 100,
+    width: 92,
   },
   {
     key: "wait",
@@ -75,7 +75,7 @@ const SHOWN: readonly Column<Row>[] = [
     value: (row) => row.query.oldest_wait,
     show: (row) => duration(row.query.oldest_wait),
     right: true,
-    width: 76,
+    width: 72,
     downFirst: true,
   },
   {
@@ -85,7 +85,7 @@ const SHOWN: readonly Column<Row>[] = [
     value: (row) => row.query.waiting,
     show: (row) => count(row.query.waiting),
     right: true,
-    width: 64,
+    width: 62,
     downFirst: true,
   },
   {
@@ -95,7 +95,7 @@ const SHOWN: readonly Column<Row>[] = [
     value: (row) => row.query.rate,
     show: (row) => rate(row.query.rate),
     right: true,
-    width: 68,
+    width: 66,
     downFirst: true,
   },
   {
@@ -105,7 +105,7 @@ const SHOWN: readonly Column<Row>[] = [
     value: (row) => row.query.dead_letters,
     show: (row) => <Dead row={row} />,
     right: true,
-    width: 48,
+    width: 46,
     downFirst: true,
   },
 ];
@@ -116,7 +116,7 @@ export function columnsFor(steers: boolean): readonly Column<Row>[] {
   return [
     { key: "select", title: <SelectAll />, show: (row) => <SelectBox name={row.name} />, width: 30 },
     ...SHOWN,
-    { key: "act", title: "", show: (row) => <RowAction row={row} />, width: 70 },
+    { key: "act", title: "", show: (row) => <RowAction row={row} />, width: 64 },
   ];
 }
 

@@ -1,58 +1,56 @@
-/** Asking who would gain and who would lose, while a slider moves: one question at a time, and always about the newest value. */
+/** Who would gain and who would lose by another priority, while a slider moves. */
 
-import { useEffect, useState } from "preact/hooks";
-import { Problem, post } from "../../../api/client";
-import type { Preview } from "../../../api/types";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Problem } from "../../../api/client";
+import type { Preview } from "../../../api/deciding_types";
+import { previewed } from "../../../lib/replays";
 
-const CALM = 350; // milliseconds without a movement before something is asked
-const BUSY = 2000; // milliseconds until it is asked again when the server is busy
-const LAST = 60; // seconds of the record
+const CALM = 250; // milliseconds without a movement before something is asked
 
-export interface Previewed {
-  value: number | null; // the priority that `answer` is about
-  answer: Preview | null;
+export interface SliderPreview {
+  value: number | null; // the priority that `answer` or `problem` is about
+  answer: Preview | null; // it stays until the next one has come
   problem: Problem | null;
-  asking: boolean;
-  busy: boolean; // the server answers somebody else's question; it will be asked again
+  busy: boolean; // the server answers another question first
 }
 
-const NOTHING: Previewed = { value: null, answer: null, problem: null, asking: false, busy: false };
+const NOTHING: SliderPreview = { value: null, answer: null, problem: null, busy: false };
 
-/** What another priority of a class would lead to; nothing is asked while `value` is null. */
-export function usePreview(name: string, value: number | null): Previewed {
-  const [now, setNow] = useState<Previewed>(NOTHING);
+/**
+ * What another priority of a class would lead to; nothing is asked while `value` is null. There is one question at a
+ * time, since the server answers only one, and the next one is always about the newest value.
+ */
+export function useSliderPreview(name: string, value: number | null): SliderPreview {
+  const [now, setNow] = useState<SliderPreview>(NOTHING);
+  const wanted = useRef<number | null>(value);
+  const asking = useRef<AbortController | null>(null);
+  wanted.current = value;
+
+  const ask = async () => {
+    const abort = new AbortController();
+    asking.current = abort;
+    const about = wanted.current!;
+    const told: SliderPreview = { ...NOTHING, value: about };
+    try {
+      const onBusy = () => setNow((before) => ({ ...before, busy: true }));
+      told.answer = await previewed({ priorities: { [name]: about } }, abort.signal, onBusy);
+    } catch (error) {
+      told.problem = error instanceof Problem ? error : new Problem(0, String(error));
+    }
+    if (abort.signal.aborted) return;
+    asking.current = null;
+    setNow(wanted.current === null ? NOTHING : told);
+    if (wanted.current !== null && wanted.current !== about) void ask();
+  };
+
   useEffect(() => {
     if (value === null) {
       setNow(NOTHING);
       return;
     }
-    const abort = new AbortController();
-    let timer = 0;
-    const ask = async () => {
-      setNow((before) => ({ ...before, asking: true, problem: null }));
-      try {
-        const answer = await post<Preview>(
-          "/v1/policy/preview",
-          { priorities: { [name]: value }, last: LAST },
-          { signal: abort.signal },
-        );
-        if (!abort.signal.aborted) setNow({ value, answer, problem: null, asking: false, busy: false });
-      } catch (error) {
-        if (abort.signal.aborted) return;
-        const problem = error instanceof Problem ? error : new Problem(0, String(error));
-        if (problem.status === 429) {
-          setNow((before) => ({ ...before, busy: true }));
-          timer = window.setTimeout(ask, BUSY);
-        } else {
-          setNow({ value, answer: null, problem, asking: false, busy: false });
-        }
-      }
-    };
-    timer = window.setTimeout(ask, CALM);
-    return () => {
-      abort.abort();
-      window.clearTimeout(timer);
-    };
+    const timer = window.setTimeout(() => !asking.current && void ask(), CALM);
+    return () => window.clearTimeout(timer);
   }, [name, value]);
+  useEffect(() => () => asking.current?.abort(), [name]);
   return now;
 }

@@ -2,16 +2,16 @@
 
 import { useState } from "preact/hooks";
 import { patch, pathOf } from "../../../api/client";
-import type { ClassChange, QueryDetails } from "../../../api/types";
+import type { QueryDetails } from "../../../api/types";
 import { classRanks } from "../../../lib/colours";
-import { count, duration, percent, plural } from "../../../lib/format";
+import { count, plural } from "../../../lib/format";
 import { status } from "../../../live/connection";
 import { Action } from "../../../ui/action";
-import { type Column, DataTable } from "../../../ui/data_table";
 import { ClassMark } from "../../../ui/marks";
 import { Panel } from "../../../ui/panel";
+import { PreviewTable } from "../../../ui/preview";
 import { ProblemBox } from "../../../ui/problem_box";
-import { type Previewed, usePreview } from "./preview";
+import { type SliderPreview, useSliderPreview } from "./preview";
 
 export function PriorityTab({ query }: { query: QueryDetails }) {
   const classes = status.value?.classes ?? {};
@@ -20,7 +20,7 @@ export function PriorityTab({ query }: { query: QueryDetails }) {
   const now = own?.priority ?? query.priority;
   const value = wanted ?? now;
   const changed = value !== now;
-  const preview = usePreview(query.class, changed ? value : null);
+  const preview = useSliderPreview(query.class, changed ? value : null);
   const top = Math.max(100, ...Object.values(classes).map((one) => one.priority * 1.5));
   const apply = async () => {
     await patch(pathOf("classes", query.class), { priority: value });
@@ -68,80 +68,28 @@ export function PriorityTab({ query }: { query: QueryDetails }) {
 
 const Idle = () => <p class="quiet-text">Move the slider to see who would gain and who would lose by it.</p>;
 
-function Outcome({ preview, wanted }: { preview: Previewed; wanted: number }) {
+function Outcome({ preview, wanted }: { preview: SliderPreview; wanted: number }) {
   const old = preview.value !== wanted;
   return (
     <div class="stack">
       {preview.busy && (
         <p class="notice">The server is answering another question of this kind; this one is asked again by itself.</p>
       )}
-      <ProblemBox problem={preview.problem} />
-      {preview.problem?.detail.includes("too short") && (
+      {!old && <ProblemBox problem={preview.problem} />}
+      {!old && preview.problem?.detail.includes("too short") && (
         <p class="quiet-text">You can apply the change all the same, without knowing what it would lead to.</p>
       )}
-      {!preview.answer && !preview.problem && !preview.busy && (
-        <p class="quiet-text">Replaying the last minute with priority {count(wanted)} …</p>
-      )}
-      {preview.answer && (
+      {preview.answer ? (
         <section class={old ? "outdated" : ""} aria-busy={old}>
           <h3>
-            With priority {count(preview.value)}, by the last minute{old && " (computing anew …)"}
+            With priority {count(preview.value)}
+            {old && `; ${count(wanted)} is being computed …`}
           </h3>
-          <DataTable
-            label="Who would gain and who would lose"
-            columns={COLUMNS}
-            rows={rowsOf(preview.answer.classes)}
-            id={(row) => row.name}
-          />
+          <PreviewTable preview={preview.answer} />
         </section>
+      ) : (
+        old && !preview.busy && <p class="quiet-text">Replaying the last minute with priority {count(wanted)} …</p>
       )}
     </div>
   );
 }
-
-interface Row extends ClassChange {
-  name: string;
-}
-
-function rowsOf(classes: Record<string, ClassChange>): Row[] {
-  const rank = (name: string) => classRanks.value.get(name) ?? Number.MAX_SAFE_INTEGER;
-  return Object.entries(classes)
-    .map(([name, change]) => ({ ...change, name }))
-    .sort((a, b) => rank(a.name) - rank(b.name));
-}
-
-const COLUMNS: readonly Column<Row>[] = [
-  { key: "name", title: "Class", show: (row) => <ClassMark name={row.name} /> },
-  { key: "effect", title: "Effect", show: (row) => <Effect row={row} /> },
-  {
-    key: "change",
-    title: "Mean",
-    help: "By how much the mean response time would change",
-    show: (row) => signed(row.change),
-    right: true,
-  },
-  { key: "mean", title: "Mean, now → then", show: (row) => pair(row.now?.mean, row.then?.mean), right: true },
-  { key: "p95", title: "p95, now → then", show: (row) => pair(row.now?.p95, row.then?.p95), right: true },
-  {
-    key: "error",
-    title: "Error",
-    help: "How far the replay of what was recorded is off: a smaller change means nothing",
-    show: (row) => (row.error === null || row.error === undefined ? "–" : `± ${percent(row.error)}`),
-    right: true,
-  },
-];
-
-const EFFECTS: Record<string, [string, string]> = {
-  gains: ["good", "▼ gains"],
-  loses: ["bad", "▲ loses"],
-};
-
-function Effect({ row }: { row: Row }) {
-  const [kind, text] = EFFECTS[row.effect] ?? ["", row.effect];
-  return <span class={`badge ${kind}`}>{text}</span>;
-}
-
-const signed = (change: number | null | undefined): string =>
-  change === null || change === undefined ? "–" : `${change > 0 ? "+" : ""}${percent(change)}`;
-
-const pair = (now: number | undefined, then: number | undefined): string => `${duration(now)} → ${duration(then)}`;
