@@ -148,6 +148,17 @@ def test_from_now_and_from_a_cursor(http: Http) -> None:
         assert ids(rows_until(later, 4)) == [3, 4, 5, 6]
 
 
+def test_from_the_last_rows(http: Http) -> None:
+    name = "r_last"
+    prepare(http, name)
+    push(http, name, 0, 5)
+    committed(http, name, 5)
+    for begin, expected in (("-2", [3, 4]), ("-5", [0, 1, 2, 3, 4]), ("-9", [0, 1, 2, 3, 4])):
+        with http.events(f"/v1/queries/{name}/results/stream?from={begin}") as events:
+            next(events)
+            assert ids(rows_until(events, len(expected))) == expected
+
+
 def test_many_listeners_get_the_same(http: Http) -> None:
     name, count, total = "r_many", 50, 40
     prepare(http, name)

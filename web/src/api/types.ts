@@ -289,3 +289,61 @@ export interface Network {
     runs: number;
   }[];
 }
+
+/** A run that was in the way of a result; its times are seconds since the engine began. */
+export interface Delay {
+  seconds: number;
+  cause: string;
+  run: number | null;
+  decision: number | null;
+  worker: number | null;
+  unit: string;
+  class: string;
+  queries: string[];
+  tuples: number;
+  began: number;
+  evaluated: number | null;
+  ended: number | null;
+  numbers: Numbers | null;
+  own_numbers: Numbers | null;
+  reason: string;
+}
+
+export interface TimeShares {
+  results: number;
+  seconds: number;
+  parts: Record<Part, number>;
+}
+
+/** What a result waited for; its times are seconds since the engine began. */
+export interface Why {
+  query: string;
+  class: string;
+  sentence: string;
+  seconds: number;
+  cause: string;
+  parts: Record<Part, number>;
+  causes: Record<string, number>;
+  delays: Delay[];
+  means: TimeShares | null;
+  waits_still: boolean;
+  moments: Record<string, number | null>;
+  run: { run: number | null; tuples: number; unit: string; began: number; ended: number | null } | null;
+}
+
+export interface DeadLetter {
+  reason: string;
+  arrival: number;
+  query?: string;
+  offsets?: [string, number][];
+  offset?: number;
+  row?: unknown;
+  text?: string;
+  values?: unknown;
+}
+
+export interface Replayed {
+  taken: number;
+  dead_again: Record<string, number>;
+  left: Record<string, number>;
+}

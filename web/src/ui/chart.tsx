@@ -13,6 +13,7 @@ export interface Line {
   colour: string; // a CSS variable, as var(--accent)
   dashed?: boolean;
   filled?: boolean;
+  told?: readonly (number | null)[]; // the values that the legend tells, if they are not those that are drawn
 }
 
 interface ChartProps {
@@ -23,14 +24,18 @@ interface ChartProps {
   format?: (value: number | null) => string; // of the values; durations if not given
   onPick?: (at: number) => void; // a click on a moment
   log?: boolean; // a logarithmic axis; values must be above 0
+  mark?: number | null; // a moment that is marked by a line
 }
 
 /** A chart whose lines share one axis of time; `values` of every line are as many as `at`. */
-export function Chart({ label, at, lines, height = 220, format = duration, onPick, log = false }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const { label, at, lines, height = 220, format = duration, onPick, log = false, mark = null } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const picked = useRef(onPick);
   picked.current = onPick;
+  const newest = useRef<Newest>({ lines, mark });
+  newest.current = { lines, mark };
   const dark = isDark();
   const shape = JSON.stringify([
     lines.map((line) => [line.name, line.colour, line.dashed, line.filled]),
@@ -41,7 +46,7 @@ export function Chart({ label, at, lines, height = 220, format = duration, onPic
 
   useEffect(() => {
     const host = box.current!;
-    const made = new uPlot(options(host.clientWidth, height, lines, format, log), data(at, lines), host);
+    const made = new uPlot(options(host.clientWidth, height, newest, format, log), data(at, lines), host);
     plot.current = made;
     made.over.addEventListener("click", () => {
       const place = made.cursor.idx;
@@ -61,7 +66,14 @@ export function Chart({ label, at, lines, height = 220, format = duration, onPic
     plot.current?.setData(data(at, lines));
   }, [at, lines]);
 
-  return <div ref={box} class="chart" role="img" aria-label={label} />;
+  useEffect(() => plot.current?.redraw(false), [mark]);
+
+  return <div ref={box} class={`chart ${onPick ? "pickable" : ""}`} role="img" aria-label={label} />;
+}
+
+interface Newest {
+  lines: readonly Line[];
+  mark: number | null;
 }
 
 const data = (at: readonly number[], lines: readonly Line[]): uPlot.AlignedData =>
@@ -70,36 +82,57 @@ const data = (at: readonly number[], lines: readonly Line[]): uPlot.AlignedData 
 function options(
   width: number,
   height: number,
-  lines: readonly Line[],
+  newest: { current: Newest },
   format: NonNullable<ChartProps["format"]>,
   log: boolean,
 ): uPlot.Options {
+  const { lines } = newest.current;
   const axis = { stroke: resolved("--text-2"), grid: { stroke: resolved("--line"), width: 1 }, ticks: { show: false } };
   return {
     width: Math.max(120, width),
     height,
+    hooks: { draw: [(plot) => drawMark(plot, newest.current.mark)] },
     cursor: { y: false, points: { size: 6 } },
     scales: { y: log ? { distr: 3 } : { range: (_, __, top) => [0, Math.max(top * 1.05, 1e-6)] } },
     axes: [
-      { ...axis, space: 70, values: (_, moments) => moments.map((moment) => clock(moment)) },
+      { ...axis, space: 70, size: 30, values: (_, moments) => moments.map((moment) => clock(moment)) },
       { ...axis, size: 76, values: (_, values) => values.map((value) => (value === null ? "" : format(value))) },
     ],
     series: [
       { label: "time", value: (_, moment) => (moment === null ? "–" : clock(moment)) },
       ...lines.map(
-        (line): uPlot.Series => ({
+        (line, number): uPlot.Series => ({
           label: line.name,
           stroke: resolved(line.colour),
           width: 1.6,
           spanGaps: false,
           points: { size: 4 },
-          value: (_, value) => format(value),
+          value: (_, value, __, place) => {
+            const told = newest.current.lines[number]?.told;
+            return format(told && place !== null && place !== undefined ? (told[place] ?? null) : value);
+          },
           ...(line.dashed && { dash: [5, 4] }),
-          ...(line.filled && { fill: `color-mix(in srgb, ${resolved(line.colour)} 70%, transparent)` }),
+          ...(line.filled && { fill: `color-mix(in srgb, ${resolved(line.colour)} 75%, ${resolved("--surface")})` }),
         }),
       ),
     ],
   };
+}
+
+function drawMark(plot: uPlot, moment: number | null): void {
+  const { min, max } = plot.scales.x!;
+  if (moment === null || moment < (min ?? moment) || moment > (max ?? moment)) return;
+  const { ctx, bbox } = plot;
+  const x = Math.round(plot.valToPos(moment, "x", true));
+  ctx.save();
+  ctx.strokeStyle = resolved("--text");
+  ctx.lineWidth = window.devicePixelRatio;
+  ctx.setLineDash([2, 3]);
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.restore();
 }
 
 /** Bands on top of each other: each line's values become its own plus those before it; draw them last one first. */
@@ -108,6 +141,7 @@ export function stacked(lines: readonly Line[]): Line[] {
   const made = lines.map((line) => ({
     ...line,
     filled: true,
+    told: line.values,
     values: line.values.map((value, place) => {
       if (value === null) return null;
       below[place] = (below[place] ?? 0) + value;

@@ -95,7 +95,8 @@ export function Waiting({ since, busy, leave }: { since: number; busy: boolean; 
   );
 }
 
-function PreviewTable({ preview }: { preview: Preview }) {
+/** The classes, what becomes of them, and how far to believe it. */
+export function PreviewTable({ preview }: { preview: Preview }) {
   const targets = preview.targets && preview.targets_now;
   return (
     <>

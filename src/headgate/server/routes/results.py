@@ -74,11 +74,16 @@ async def stream(
     name: str,
     request: Request,
     begin: Annotated[
-        str, Query(alias="from", max_length=2000, description="`now`, `start`, a cursor, or a row's number from 0")
+        str,
+        Query(
+            alias="from",
+            max_length=2000,
+            description="`now`, `start`, a cursor, a row's number from 0, or as `-200` the last rows",
+        ),
     ] = "now",
     last_event_id: Annotated[str | None, Header(max_length=2000, description="the `id` of the last event")] = None,
 ) -> EventStream:
-    """Results as they are committed (server-sent events): from now on, from the start, or from a row on.
+    """Results as they are committed (server-sent events): from now on, the start or a row, or with the last rows.
 
     * `event: begin` says where it begins, so that one who gets no rows can resume there, too.
     * `event: rows` has `{"rows": […], "next": cursor}`; its `id` is that cursor. Sent back as `Last-Event-ID`, it

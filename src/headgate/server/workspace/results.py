@@ -20,6 +20,7 @@ ENDED = ("done", "stopped")  # states after which no results come
 
 
 _NUMBER = re.compile(r"[0-9]{1,15}")  # a cursor never looks like this
+_LAST = re.compile(r"-[0-9]{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,12 @@ class Results:
         return cursor(self._kind, row)
 
     def row(self, text: str) -> int:
-        """The row that a cursor is before, or whose number is given; refused if the query never had so many rows."""
+        """The row that a cursor is before, or whose number is given; refused if the query never had so many rows.
+
+        A number below 0 counts back from the newest row, and is the first row if there are fewer.
+        """
+        if _LAST.fullmatch(text):
+            return max(0, self.count() + int(text))
         row = int(text) if _NUMBER.fullmatch(text) else row_position(text, self._kind)
         if row > (there := self.count()):
             raise HeadgateError(

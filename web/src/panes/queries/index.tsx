@@ -1,10 +1,10 @@
-import { Empty, PageHead } from "../../ui/panel";
+/** Queries: all of them, or the page of one. */
 
-export default function Pane() {
-  return (
-    <>
-      <PageHead title="queries" />
-      <Empty title="Not built yet" />
-    </>
-  );
+import type { PaneProps } from "../../panes";
+import { QueryList } from "./list";
+import { QueryPage } from "./query";
+import "./queries.css";
+
+export default function Queries({ name }: PaneProps) {
+  return name ? <QueryPage name={name} /> : <QueryList />;
 }
