@@ -1,1 +1,0 @@
-import{d as e,i as t,n,t as r}from"./panel-_RRN5lVu.js";function i(){return t(e,{children:[t(n,{title:`inversions`}),t(r,{title:`Not built yet`})]})}export{i as default};
