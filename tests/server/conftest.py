@@ -44,10 +44,11 @@ def serving(
     resources: Resources = EVERYTHING,
     tls: TLS | None = None,
     hosts: Sequence[str] = (),
+    port: int = 0,
 ) -> Iterator[Http]:
-    """Run a server in a thread of this process, at a port that is free."""
+    """Run a server in a thread of this process, at a port that is free if none is given."""
     app = create_app(host, access, quotas, resources)
-    server = Server(app, Address("127.0.0.1", 0), limits, tls, hosts)
+    server = Server(app, Address("127.0.0.1", port), limits, tls, hosts)
     over = threading.Event()
     thread = threading.Thread(target=server.run, args=(over.is_set,), daemon=True)
     thread.start()
@@ -81,6 +82,7 @@ class Serve:
         quotas: Quotas | None = None,
         resources: Resources = EVERYTHING,
         hosts: list[EngineHost] | None = None,  # gets the host of the engine
+        port: int = 0,
         **settings: Any,
     ) -> AbstractContextManager[Http]:
         """A server that runs as long as its context."""
@@ -89,7 +91,7 @@ class Serve:
         if hosts is not None:
             hosts.append(host)
         access, limits = access or OpenAccess(), limits or Limits()
-        return serving(host, access, limits, quotas=quotas, resources=resources)
+        return serving(host, access, limits, quotas=quotas, resources=resources, port=port)
 
 
 @pytest.fixture(scope="module")
