@@ -12,6 +12,7 @@ import pytest
 from tests.server.conftest import Serve
 from tests.server.http_client import Http, Reply
 
+from headgate import Client
 from headgate.cli.history_source import read_source
 from headgate.server.access.roles import LOCAL, Principal, Role
 
@@ -135,6 +136,8 @@ def test_latencies_over_time_answer(filled: Http) -> None:
         parts = [part[place] for part in told["parts"].values()]
         assert sum(parts) == pytest.approx(told["mean"][place]) if count else parts == [None] * 5
     assert filled.get("/v1/queries/nothing/latency").status == 404
+    with Client(f"http://127.0.0.1:{filled.port}") as client:
+        assert sum(client.queries["high"].latency(over="10 min", step=600).results) == 5 * (ROUNDS - 1)
 
 
 def test_latencies_of_all_answer_and_go_on(filled: Http) -> None:

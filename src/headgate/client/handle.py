@@ -222,6 +222,17 @@ class Handle:
         which = {"at": moment, "last": True if last else None}
         return Record(self._connection.get(self._path("why"), which))
 
+    def latency(self, over: float | str = 600.0, step: float | str = 5.0) -> Record:
+        """How long its results took lately, step by step, and where that time went.
+
+        * `over`: of how many seconds, or text with a unit; ten minutes are kept.
+        * `step`: the length of a step.
+
+        Returns an object with lists of one length: `at`, `results`, `p50`, `p95`, `max`, `mean`, and `parts` by name.
+        """
+        asked = {"over": arguments.span(over, "over"), "step": arguments.span(step, "step")}
+        return Record(self._connection.get(self._path("latency"), asked))
+
     def _path(self, *parts: str) -> str:
         return path_of("queries", self.name, *parts)
 

@@ -25,6 +25,7 @@ from headgate.model import HeadgateError
 FOLDER = "history"
 SETTING = b'{"setting"'
 _RUNS = (b'{"run"', b'{"start"')
+_DELIVERY, _QUERY = b'{"delivery"', b'"query":"'
 _NAME = re.compile(r"\d{8,}\.jsonl")
 
 
@@ -35,17 +36,32 @@ class _Part:
     settings: list[Setting] = field(default_factory=list)
     runs: list[RunRecord] = field(default_factory=list)
     arrivals: list[Arrivals] = field(default_factory=list)
-    deliveries: dict[str, list[Delivery]] = field(default_factory=dict)
     lines: int = 0  # others than settings
     has_runs: bool = False  # or starts of runs
+    _delivered: dict[str, list[Delivery]] = field(default_factory=dict)
+    _lines: dict[bytes, list[bytes]] = field(default_factory=dict)  # of deliveries, by query: decoded when asked for
 
     def add(self, record: Record) -> None:
         if isinstance(record, RunRecord):
             self.runs.append(record)
         elif isinstance(record, Arrivals):
             self.arrivals.append(record)
-        elif isinstance(record, Delivery):
-            self.deliveries.setdefault(record.query, []).append(record)
+
+    def add_delivery(self, line: bytes) -> None:
+        """Take the line of a delivery. There are more of them than of all others, and few are asked for."""
+        begin = line.find(_QUERY) + len(_QUERY)
+        self._lines.setdefault(line[begin : line.find(b'"', begin)], []).append(line)
+
+    def deliveries(self, query: str) -> list[Delivery]:
+        """What a query's sink has taken."""
+        lines = self._lines.pop(query.encode(errors="backslashreplace"), ())
+        if lines:
+            self._delivered.setdefault(query, []).extend(_deliveries(lines))
+        return self._delivered.get(query, [])
+
+    def queries(self) -> set[str]:
+        """The queries whose sinks have taken something."""
+        return {*self._delivered, *(name.decode(errors="replace") for name in self._lines)}
 
 
 @dataclass(slots=True)
@@ -72,7 +88,7 @@ class EngineStart:
 
     def deliveries(self, query: str) -> list[Delivery]:
         """What a query's sink has taken."""
-        return [one for part in self._parts.values() for one in part.deliveries.get(query, ())]
+        return [one for part in self._parts.values() for one in part.deliveries(query)]
 
     @property
     def is_empty(self) -> bool:
@@ -94,9 +110,16 @@ class EngineStart:
         part = self._part(path)
         part.lines += len(lines)
         part.has_runs = part.has_runs or any(line.startswith(_RUNS) for line in lines)
-        if self.version == VERSION:
-            for record in self._lines.read(lines, path):
-                part.add(record)
+        if self.version != VERSION:
+            return
+        others: list[bytes] = []
+        for line in lines:
+            if line.startswith(_DELIVERY):
+                part.add_delivery(line)
+            else:
+                others.append(line)
+        for record in self._lines.read(others, path):
+            part.add(record)
 
     def forget(self, path: Path) -> None:
         """A file is gone, and with it what was in it."""
@@ -109,8 +132,9 @@ class EngineStart:
         for part in self._parts.values():
             for arrivals in part.arrivals:
                 history.arrivals.setdefault(arrivals.stream, []).extend(arrivals.chunks)
-            for query, made in part.deliveries.items():
-                history.deliveries.setdefault(query, []).extend(made)
+            for query in sorted(part.queries()):
+                if made := part.deliveries(query):
+                    history.deliveries.setdefault(query, []).extend(made)
         return history.in_order()
 
     def _part(self, path: Path) -> _Part:
@@ -256,6 +280,15 @@ def setting_of_line(line: bytes) -> Setting | None:
         record = from_line(line)
         return record if isinstance(record, Setting) else None
     return None
+
+
+def _deliveries(lines: Sequence[bytes]) -> Iterator[Delivery]:
+    """The deliveries of lines; those that are damaged are left out."""
+    for line in lines:
+        with suppress(HeadgateError):
+            record = from_line(line)
+            if isinstance(record, Delivery):
+                yield record
 
 
 def _number(path: Path) -> int:
