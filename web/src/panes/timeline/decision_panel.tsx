@@ -37,7 +37,7 @@ export function DecisionPanel({ id, bar, now, onClose }: DecisionPanelProps) {
   return (
     <Panel
       title="Why did it run?"
-      note={bar && <>run {count(id)}</>}
+      note={bar && <>run {id}</>}
       actions={
         <button type="button" class="button" onClick={onClose}>
           Close

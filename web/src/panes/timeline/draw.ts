@@ -161,7 +161,7 @@ function drawRun(pen: Pen, picture: Picture, bar: Bar): void {
   if (run.began >= view.to) return;
   const band = runBand(bar, store.lanesOf(run.worker));
   const x = xOf(run.began, view, width);
-  const end = xOf(run.ended === undefined ? store.at : bar.freed, view, width);
+  const end = run.ended === undefined ? openEnd(picture) : xOf(bar.freed, view, width);
   const wide = Math.max(0.4, end - x - (end - x > 3 ? 0.75 : 0)); // a gap shows where one ends and the next begins
   const colour = colourOf(palette, run.class);
   if (run.ended !== undefined && run.ended > bar.freed) {
@@ -177,6 +177,9 @@ function drawRun(pen: Pen, picture: Picture, bar: Bar): void {
   if (run.state === "running") drawOpenEnd(pen, palette, x, wide, band);
   if (wide > 12 && band.height > 10) drawText(pen, palette, run, x, wide, band);
 }
+
+/** Where a run that is under way ends in the picture, so that its open end is seen. */
+const openEnd = ({ store, view, width }: Picture): number => Math.min(width - 1, xOf(store.at, view, width));
 
 /** A run that did not end well: hatched in the colour of its class; a failed one is framed and crossed as well. */
 function drawBroken(pen: Pen, palette: Palette, run: Run, x: number, wide: number, band: Band): void {
@@ -255,7 +258,7 @@ const fits = (pen: Pen, text: string, room: number): boolean =>
 function outline(pen: Pen, picture: Picture, bar: Bar): void {
   const { view, width, palette, store, rows } = picture;
   const began = xOf(bar.run.began, view, width);
-  const end = xOf(bar.run.ended === undefined ? store.at : bar.freed, view, width);
+  const end = bar.run.ended === undefined ? openEnd(picture) : xOf(bar.freed, view, width);
   const band = runBand(bar, store.lanesOf(bar.run.worker));
   const isChosen = bar === picture.chosen;
   pen.strokeStyle = isChosen ? palette.text : palette.strong;

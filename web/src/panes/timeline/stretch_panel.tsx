@@ -67,9 +67,10 @@ interface StretchPanelProps {
   onChoose: (bar: Bar) => void;
 }
 
-export function StretchPanel({ store, view, id, onChoose }: StretchPanelProps) {
+export function StretchPanel({ store, view: shown, id, onChoose }: StretchPanelProps) {
   const [open, setOpen] = useState(false);
-  const time = spanOf(view) * Math.max(1, store.workers);
+  const view = { from: Math.min(shown.to, Math.max(shown.from, store.keptFrom)), to: shown.to };
+  const time = Math.max(1e-9, spanOf(view)) * Math.max(1, store.workers);
   const ranks = classRanks.value;
   const lines = summarised(store.bars, view)
     .map((line) => ({ ...line, share: line.busy / time }))
