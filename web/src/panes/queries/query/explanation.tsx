@@ -7,7 +7,7 @@ import { type Column, DataTable } from "../../../ui/data_table";
 import { ClassMark, cssVariables, QueryLink } from "../../../ui/marks";
 import { Meter } from "../../../ui/meter";
 import { Empty } from "../../../ui/panel";
-import { partColour } from "./curve";
+import { partColour } from "./curve_numbers";
 import { PartsInWords } from "./time_panel";
 
 export function Explanation({ why, origin }: { why: Why; origin: number | null }) {
@@ -96,7 +96,7 @@ interface Row extends Delay {
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { key: "at", title: "Began", value: (row) => row.began, show: (row) => clock(row.at) },
+  { key: "at", title: "Began", value: (row) => row.began, show: (row) => <Began row={row} /> },
   {
     key: "seconds",
     title: "Delayed it by",
@@ -136,6 +136,17 @@ function Delays({ delays, origin }: { delays: readonly Delay[]; origin: number |
   );
   if (!rows.length) return <Empty title="No run was in its way" />;
   return <DataTable label="Runs that were in the way" columns={COLUMNS} rows={rows} id={(row) => row.id} />;
+}
+
+/** When a run began, which leads to it on the timeline. */
+function Began({ row }: { row: Row }) {
+  if (!row.run || row.at === null) return <span class="number">{clock(row.at)}</span>;
+  const end = (row.at + 5).toFixed(2);
+  return (
+    <a class="number" href={`/timeline?run=${row.run}&at=${end}&span=10`} title="Show it on the timeline">
+      {clock(row.at)}
+    </a>
+  );
 }
 
 function Unit({ row }: { row: Row }) {
