@@ -115,7 +115,12 @@ const COLUMNS: readonly Column<Row>[] = [
     right: true,
     downFirst: true,
   },
-  { key: "cause", title: "Cause", value: (row) => row.cause, show: (row) => row.cause },
+  {
+    key: "cause",
+    title: "Cause",
+    value: (row) => row.cause,
+    show: (row) => <span class="cause-name">{row.cause}</span>,
+  },
   {
     key: "numbers",
     title: "Its numbers, and ours then",
