@@ -7,7 +7,7 @@ import { filtered, isTroubled, rowsOf, sortingOf, TROUBLED } from "../src/panes/
 import { meanParts, slowest } from "../src/panes/queries/query/curve_numbers";
 import { slowestInput } from "../src/panes/queries/query/inputs";
 import { joined } from "../src/panes/queries/query/journal_lines";
-import { replayedText } from "../src/panes/queries/query/letters";
+import { contentOf, placeOf, replayedText } from "../src/panes/queries/query/letters";
 import { KEPT, withNewer } from "../src/panes/queries/query/tail";
 
 const query = (more: Partial<QueryStatus> = {}): QueryStatus =>
@@ -139,4 +139,15 @@ test("a replay is told with what was taken, died again or was left", () => {
   expect(replayedText({ taken: 0, dead_again: { "no number": 1 }, left: { "by zero": 3 } })).toBe(
     "0 taken, 1 dead again (no number), 3 left, since they are in the stream already",
   );
+});
+
+test("a letter is told by its text, its row or its values, and by its place if it has one", () => {
+  const letter = { reason: "late", arrival: 1 };
+  expect(contentOf({ ...letter, text: "a,b", row: null })).toBe("a,b");
+  expect(contentOf({ ...letter, text: null, row: { k: 1 } })).toBe('{"k":1}');
+  expect(contentOf({ ...letter, text: null, row: null, values: '{"k":0}' })).toBe('{"k":0}');
+  expect(contentOf(letter)).toBe("–");
+  expect(placeOf({ ...letter, offset: 0 })).toBe("0");
+  expect(placeOf({ ...letter, offset: null, offsets: [["a", 3]] })).toBe("a 3");
+  expect(placeOf(letter)).toBe("–");
 });

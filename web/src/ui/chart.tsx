@@ -102,7 +102,11 @@ function options(
           stroke: resolved(line.colour),
           width: 1.6,
           spanGaps: false,
-          points: { size: 4, filter: (plot, at, all) => (all ? null : isolated(plot.data[at]!)) },
+          points: {
+            size: 5,
+            fill: resolved(line.colour),
+            filter: (plot, at, all) => (all ? null : isolated(plot.data[at]!)),
+          },
           value: (_, value, __, place) => {
             const told = newest.current.lines[number]?.told;
             return format(told && place !== null && place !== undefined ? (told[place] ?? null) : value);

@@ -64,7 +64,7 @@ function OwnLetters({ query, stream }: { query: QueryDetails; stream: string }) 
 /** Rows that a stream did not take, so that no query has seen them. */
 function RefusedRows({ stream }: { stream: string }) {
   const letters = useLetters(stream, null, status.value?.streams?.[stream]?.dead_letters ?? 0);
-  const items = (letters.data?.items ?? []).filter((letter) => letter.query === undefined);
+  const items = (letters.data?.items ?? []).filter((letter) => !letter.query);
   return (
     <Panel
       title={`Rows that ${stream} refused`}

@@ -123,7 +123,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     key: "numbers",
-    title: "Its numbers, and ours then",
+    title: "Its numbers vs those of this query",
     help: "What the policy compared when it chose that run instead of this query",
     show: (row) => <Compared row={row} />,
   },
@@ -163,7 +163,7 @@ function Compared({ row: { numbers, own_numbers: own, reason } }: { row: Row }) 
   const names = Object.keys(numbers ?? {}).filter((name) => name !== "class_priority");
   return (
     <span class="quiet-text compared" title={titleOf(numbers, own)}>
-      {names.map((name) => `${name} ${shown(numbers?.[name])}${own ? ` : ${shown(own[name])}` : ""}`).join(", ")}
+      {names.map((name) => `${name}: ${shown(numbers?.[name])}${own ? ` vs ${shown(own[name])}` : ""}`).join(", ")}
       {reason && `${names.length ? "; " : ""}${reason}`}
     </span>
   );

@@ -19,13 +19,16 @@ export const reasonsOf = (letters: readonly DeadLetter[]): string[] => [
 
 /** Where in its stream, or streams, a letter is. */
 export function placeOf({ offset, offsets }: DeadLetter): string {
-  if (offset !== undefined) return count(offset);
+  if (offset !== undefined && offset !== null) return count(offset);
   return (offsets ?? []).map(([stream, place]) => `${stream} ${count(place)}`).join(", ") || "–";
 }
 
 /** What a letter has of its row. */
 export function contentOf({ text, row, values }: DeadLetter): string {
-  if (text !== undefined) return text;
-  const content = row ?? values;
-  return content === undefined ? "–" : typeof content === "string" ? content : JSON.stringify(content);
+  const content = text ?? row ?? values;
+  return content === undefined || content === null
+    ? "–"
+    : typeof content === "string"
+      ? content
+      : JSON.stringify(content);
 }
