@@ -9,7 +9,8 @@ if [ "${found:-0}" -lt 20 ]; then
     exit 0
 fi
 if [ ! -e node_modules/.ready ] || [ package-lock.json -nt node_modules/.ready ]; then
-    npm ci --silent --no-audit --no-fund
+    # not npm ci: it refuses a lock file without the programs that biome and vite have for other systems
+    npm install --no-save --silent --no-audit --no-fund
     touch node_modules/.ready
 fi
 npx --no-install tsc --noEmit

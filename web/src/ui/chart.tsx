@@ -88,6 +88,7 @@ function options(
     width: Math.max(120, width),
     height,
     hooks: { draw: [(plot) => drawMark(plot, newest.current.mark)] },
+    padding: [null, 28, null, null], // for the last moment beside the axis
     cursor: { y: false, points: { size: 6 } },
     scales: { y: log ? { distr: 3 } : { range: (_, __, top) => [0, Math.max(top * 1.05, 1e-6)] } },
     axes: [

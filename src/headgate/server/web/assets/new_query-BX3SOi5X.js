@@ -1,1 +1,0 @@
-import{n as e,t,u as n,x as r}from"./index-DP4g_Y_h.js";function i(){return n(r,{children:[n(e,{title:`new_query`}),n(t,{title:`Not built yet`})]})}export{i as default};
