@@ -334,11 +334,11 @@ export interface Why {
 export interface DeadLetter {
   reason: string;
   arrival: number;
-  query?: string;
-  offsets?: [string, number][];
-  offset?: number;
+  query?: string | null;
+  offsets?: [string, number][] | null;
+  offset?: number | null;
   row?: unknown;
-  text?: string;
+  text?: string | null;
   values?: unknown;
 }
 

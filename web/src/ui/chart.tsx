@@ -6,15 +6,9 @@ import "uplot/dist/uPlot.min.css";
 import { resolved } from "../lib/colours";
 import { clock, duration } from "../lib/format";
 import { isDark } from "../lib/theme";
+import { isolated, type Line } from "./chart_lines";
 
-export interface Line {
-  name: string;
-  values: readonly (number | null)[];
-  colour: string; // a CSS variable, as var(--accent)
-  dashed?: boolean;
-  filled?: boolean;
-  told?: readonly (number | null)[]; // the values that the legend tells, if they are not those that are drawn
-}
+export { type Line, stacked } from "./chart_lines";
 
 interface ChartProps {
   label: string; // what it shows, for those who cannot see it
@@ -38,7 +32,7 @@ export function Chart(props: ChartProps) {
   newest.current = { lines, mark };
   const dark = isDark();
   const shape = JSON.stringify([
-    lines.map((line) => [line.name, line.colour, line.dashed, line.filled]),
+    lines.map((line) => [line.name, line.colour, line.dashed, line.filled, line.stepped]),
     height,
     dark,
     log,
@@ -76,6 +70,8 @@ interface Newest {
   mark: number | null;
 }
 
+const STEPS = uPlot.paths.bars!({ size: [1, Number.POSITIVE_INFINITY], align: -1 });
+
 const data = (at: readonly number[], lines: readonly Line[]): uPlot.AlignedData =>
   [at as number[], ...lines.map((line) => line.values as (number | null)[])] as uPlot.AlignedData;
 
@@ -107,12 +103,17 @@ function options(
           stroke: resolved(line.colour),
           width: 1.6,
           spanGaps: false,
-          points: { size: 4 },
+          points: {
+            size: 5,
+            fill: resolved(line.colour),
+            filter: (plot, at, all) => (all ? null : isolated(plot.data[at]!)),
+          },
           value: (_, value, __, place) => {
             const told = newest.current.lines[number]?.told;
             return format(told && place !== null && place !== undefined ? (told[place] ?? null) : value);
           },
           ...(line.dashed && { dash: [5, 4] }),
+          ...(line.stepped && { width: 0, points: { show: false }, paths: STEPS }),
           ...(line.filled && { fill: `color-mix(in srgb, ${resolved(line.colour)} 75%, ${resolved("--surface")})` }),
         }),
       ),
@@ -134,20 +135,4 @@ function drawMark(plot: uPlot, moment: number | null): void {
   ctx.lineTo(x, bbox.top + bbox.height);
   ctx.stroke();
   ctx.restore();
-}
-
-/** Bands on top of each other: each line's values become its own plus those before it; draw them last one first. */
-export function stacked(lines: readonly Line[]): Line[] {
-  const below: number[] = [];
-  const made = lines.map((line) => ({
-    ...line,
-    filled: true,
-    told: line.values,
-    values: line.values.map((value, place) => {
-      if (value === null) return null;
-      below[place] = (below[place] ?? 0) + value;
-      return below[place];
-    }),
-  }));
-  return made.reverse();
 }

@@ -1,10 +1,22 @@
 import type { TargetStatus } from "../../api/types";
 import { duration, percent } from "../../lib/format";
 
+interface TargetMarkProps {
+  target: TargetStatus | null | undefined;
+  short?: boolean; // a sign instead of a word
+}
+
 /** A target and whether it is met. */
-export function TargetMark({ target }: { target: TargetStatus | null | undefined }) {
+export function TargetMark({ target, short = false }: TargetMarkProps) {
   if (!target) return <span class="quiet-text">none</span>;
-  const [kind, word] = verdict(target);
+  const { kind, word, sign } = verdict(target);
+  if (short) {
+    return (
+      <span class={`badge ${kind}`} title={`${word}: ${explained(target)}`}>
+        <span aria-hidden="true">{sign}</span> {target.target} <span class="hidden-text">{word}</span>
+      </span>
+    );
+  }
   return (
     <span class="target-mark" title={explained(target)}>
       {target.target} <span class={`badge ${kind}`}>{word}</span>
@@ -12,11 +24,11 @@ export function TargetMark({ target }: { target: TargetStatus | null | undefined
   );
 }
 
-function verdict(target: TargetStatus): [string, string] {
-  if (target.state === "missed") return ["bad", "missed"];
-  if (target.overdue) return ["bad", "overdue"];
-  if (target.state === "met") return ["good", "met"];
-  return ["", target.state];
+function verdict(target: TargetStatus): { kind: string; word: string; sign: string } {
+  if (target.state === "missed") return { kind: "bad", word: "missed", sign: "✗" };
+  if (target.overdue) return { kind: "bad", word: "overdue", sign: "✗" };
+  if (target.state === "met") return { kind: "good", word: "met", sign: "✓" };
+  return { kind: "", word: target.state, sign: "–" };
 }
 
 /** What is known of a target, in words. */

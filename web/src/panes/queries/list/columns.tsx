@@ -23,23 +23,23 @@ const SHOWN: readonly Column<Row>[] = [
         {row.name}
       </a>
     ),
-    width: 140,
+    width: 136,
   },
   {
     key: "class",
     title: "Class",
     value: (row) => row.query.class,
     show: (row) => <ClassMark name={row.query.class} />,
-    width: 108,
+    width: 114,
   },
-  { key: "state", title: "State", value: (row) => row.query.state, show: (row) => <State row={row} />, width: 82 },
+  { key: "state", title: "State", value: (row) => row.query.state, show: (row) => <State row={row} />, width: 80 },
   {
     key: "target",
     title: "Target",
     help: "How soon results are wanted, and whether they come so soon",
     value: (row) => row.query.target?.seconds,
-    show: (row) => <TargetMark target={row.query.target} />,
-    width: 112,
+    show: (row) => <TargetMark target={row.query.target} short />,
+    width: 120,
   },
   {
     key: "p50",
@@ -48,7 +48,7 @@ const SHOWN: readonly Column<Row>[] = [
     value: (row) => recent(row).p50,
     show: (row) => duration(recent(row).p50),
     right: true,
-    width: 68,
+    width: 72,
     downFirst: true,
   },
   {
@@ -58,7 +58,7 @@ const SHOWN: readonly Column<Row>[] = [
     value: (row) => recent(row).p95,
     show: (row) => duration(recent(row).p95),
     right: true,
-    width: 68,
+    width: 72,
     downFirst: true,
   },
   {
@@ -116,7 +116,7 @@ export function columnsFor(steers: boolean): readonly Column<Row>[] {
   return [
     { key: "select", title: <SelectAll />, show: (row) => <SelectBox name={row.name} />, width: 30 },
     ...SHOWN,
-    { key: "act", title: "", show: (row) => <RowAction row={row} />, width: 64 },
+    { key: "act", title: "", show: (row) => <RowAction row={row} />, width: 42 },
   ];
 }
 
@@ -156,27 +156,29 @@ function Dead({ row }: { row: Row }) {
 }
 
 function RowAction({ row: { name, query } }: { row: Row }) {
-  if (canPause(query.state)) return <Quick label="Pause" name={name} run={pause} done="paused" />;
-  if (canResume(query.state)) return <Quick label="Resume" name={name} run={resume} done="resumed" />;
+  if (canPause(query.state)) return <Quick label="Pause" sign="❚❚" name={name} run={pause} done="paused" />;
+  if (canResume(query.state)) return <Quick label="Resume" sign="▶" name={name} run={resume} done="resumed" />;
   return null;
 }
 
 interface QuickProps {
   label: string;
+  sign: string;
   name: string;
   run: (name: string) => Promise<unknown>;
   done: string;
 }
 
-function Quick({ label, name, run, done }: QuickProps) {
+function Quick({ label, sign, name, run, done }: QuickProps) {
   return (
     <button
       type="button"
       class="button quiet small"
       aria-label={`${label} ${name}`}
+      title={label}
       onClick={() => run(name).then(() => tell(`${name} ${done}`), tellError)}
     >
-      {label}
+      <span aria-hidden="true">{sign}</span>
     </button>
   );
 }

@@ -11,14 +11,6 @@ export const wantedNow = (): Wanted => {
   return { class: query.get("class") ?? "", state: query.get("state") ?? "", text: query.get("q") ?? "" };
 };
 
-const BY_NAME: Sorting = { key: "name", down: false };
-
-/** The sorting of the address, as `sort=-p95` for the largest first. */
-export function sortingOf(text: string | null): Sorting {
-  if (!text) return BY_NAME;
-  return text.startsWith("-") ? { key: text.slice(1), down: true } : { key: text, down: false };
-}
-
 export function keepSorting({ key, down }: Sorting): void {
   const text = `${down ? "-" : ""}${key}`;
   choose({ sort: text === "name" ? null : text });

@@ -9,9 +9,9 @@ import { DataTable } from "../../../ui/data_table";
 import { Empty, PageHead, Panel } from "../../../ui/panel";
 import { Loading } from "../../../ui/problem_box";
 import { columnsFor } from "./columns";
-import { clearFilters, Filters, keepSorting, sortingOf, wantedNow } from "./filters";
+import { clearFilters, Filters, keepSorting, wantedNow } from "./filters";
 import { useLatencyLines } from "./latency_lines";
-import { filtered, type Row, rowsOf } from "./rows";
+import { filtered, type Row, rowsOf, sortingOf } from "./rows";
 import { SelectionBar, shown } from "./selection";
 
 const NONE: Readonly<Record<string, QueryStatus>> = {};

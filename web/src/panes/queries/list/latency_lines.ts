@@ -49,12 +49,14 @@ export function useLatencyLines(): ReadonlyMap<string, Values> {
 
 /** Lines with newer values at their ends; queries that the answer does not have are gone. */
 export function extended(before: Lines, more: Pick<Latencies, "at" | "queries">): Lines {
-  if (!more.at.length) return before;
-  const at = [...before.at, ...more.at].slice(-KEPT);
+  const last = before.at.at(-1) ?? Number.NEGATIVE_INFINITY;
+  const found = more.at.findIndex((moment) => moment > last);
+  if (found < 0) return before;
+  const at = [...before.at, ...more.at.slice(found)].slice(-KEPT);
   const unknown = before.at.map(() => null);
   const queries = new Map<string, Values>();
   for (const [name, values] of Object.entries(more.queries)) {
-    queries.set(name, [...(before.queries.get(name) ?? unknown), ...values].slice(-KEPT));
+    queries.set(name, [...(before.queries.get(name) ?? unknown), ...values.slice(found)].slice(-KEPT));
   }
   return { at, queries };
 }

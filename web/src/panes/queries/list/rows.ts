@@ -1,6 +1,7 @@
 /** Which rows the list of queries shows; a row is the same object as long as nothing of it has changed. */
 
 import type { QueryStatus } from "../../../api/types";
+import type { Sorting } from "../../../ui/data_table";
 
 export type Values = readonly (number | null)[];
 
@@ -56,4 +57,12 @@ export function isTroubled(query: QueryStatus): boolean {
     query.target?.state === "missed" ||
     Boolean(query.target?.overdue)
   );
+}
+
+const BY_NAME: Sorting = { key: "name", down: false };
+
+/** The sorting of the address, as `sort=-p95` for the largest first. */
+export function sortingOf(text: string | null): Sorting {
+  if (!text) return BY_NAME;
+  return text.startsWith("-") ? { key: text.slice(1), down: true } : { key: text, down: false };
 }

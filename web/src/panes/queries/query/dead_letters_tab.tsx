@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { pathOf, post, withQuery } from "../../../api/client";
 import type { DeadLetter, Page, QueryDetails, Replayed } from "../../../api/types";
-import { clock, count, plural } from "../../../lib/format";
+import { clock, plural } from "../../../lib/format";
 import { useAnswer } from "../../../lib/polling";
 import { status } from "../../../live/connection";
 import { may } from "../../../live/me";
@@ -13,6 +13,7 @@ import { StreamLink } from "../../../ui/marks";
 import { Empty, Panel } from "../../../ui/panel";
 import { Loading, ProblemBox } from "../../../ui/problem_box";
 import { tell } from "../../../ui/toasts";
+import { contentOf, placeOf, reasonsOf, replayedText } from "./letters";
 
 const SHOWN = 100;
 
@@ -63,7 +64,7 @@ function OwnLetters({ query, stream }: { query: QueryDetails; stream: string }) 
 /** Rows that a stream did not take, so that no query has seen them. */
 function RefusedRows({ stream }: { stream: string }) {
   const letters = useLetters(stream, null, status.value?.streams?.[stream]?.dead_letters ?? 0);
-  const items = (letters.data?.items ?? []).filter((letter) => letter.query === undefined);
+  const items = (letters.data?.items ?? []).filter((letter) => !letter.query);
   return (
     <Panel
       title={`Rows that ${stream} refused`}
@@ -128,26 +129,4 @@ function Replay({ stream, reasons, done }: { stream: string; reasons: readonly s
       ))}
     </div>
   );
-}
-
-/** What became of letters that were replayed, as `2 taken, 1 dead again, 3 left as they are`. */
-export function replayedText({ taken, dead_again: again, left }: Replayed): string {
-  const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, one) => all + one, 0);
-  const told = [`${count(taken)} taken`];
-  if (sum(again)) told.push(`${count(sum(again))} dead again (${Object.keys(again)[0]})`);
-  if (sum(left)) told.push(`${count(sum(left))} left, since they are in the stream already`);
-  return told.join(", ");
-}
-
-const reasonsOf = (letters: readonly DeadLetter[]): string[] => [...new Set(letters.map((letter) => letter.reason))];
-
-function placeOf({ offset, offsets }: DeadLetter): string {
-  if (offset !== undefined) return count(offset);
-  return (offsets ?? []).map(([stream, place]) => `${stream} ${count(place)}`).join(", ") || "–";
-}
-
-function contentOf({ text, row, values }: DeadLetter): string {
-  if (text !== undefined) return text;
-  const content = row ?? values;
-  return content === undefined ? "–" : typeof content === "string" ? content : JSON.stringify(content);
 }

@@ -7,7 +7,7 @@ import { type Column, DataTable } from "../../../ui/data_table";
 import { ClassMark, cssVariables, QueryLink } from "../../../ui/marks";
 import { Meter } from "../../../ui/meter";
 import { Empty } from "../../../ui/panel";
-import { partColour } from "./curve";
+import { partColour } from "./curve_numbers";
 import { PartsInWords } from "./time_panel";
 
 export function Explanation({ why, origin }: { why: Why; origin: number | null }) {
@@ -96,7 +96,7 @@ interface Row extends Delay {
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { key: "at", title: "Began", value: (row) => row.began, show: (row) => clock(row.at) },
+  { key: "at", title: "Began", value: (row) => row.began, show: (row) => <Began row={row} /> },
   {
     key: "seconds",
     title: "Delayed it by",
@@ -115,10 +115,15 @@ const COLUMNS: readonly Column<Row>[] = [
     right: true,
     downFirst: true,
   },
-  { key: "cause", title: "Cause", value: (row) => row.cause, show: (row) => row.cause },
+  {
+    key: "cause",
+    title: "Cause",
+    value: (row) => row.cause,
+    show: (row) => <span class="cause-name">{row.cause}</span>,
+  },
   {
     key: "numbers",
-    title: "Its numbers, and ours then",
+    title: "Its numbers vs those of this query",
     help: "What the policy compared when it chose that run instead of this query",
     show: (row) => <Compared row={row} />,
   },
@@ -138,6 +143,17 @@ function Delays({ delays, origin }: { delays: readonly Delay[]; origin: number |
   return <DataTable label="Runs that were in the way" columns={COLUMNS} rows={rows} id={(row) => row.id} />;
 }
 
+/** When a run began, which leads to it on the timeline. */
+function Began({ row }: { row: Row }) {
+  if (!row.run || row.at === null) return <span class="number">{clock(row.at)}</span>;
+  const end = (row.at + 5).toFixed(2);
+  return (
+    <a class="number" href={`/timeline?run=${row.run}&at=${end}&span=10`} title="Show it on the timeline">
+      {clock(row.at)}
+    </a>
+  );
+}
+
 function Unit({ row }: { row: Row }) {
   if (row.queries.length === 1) return <QueryLink name={row.queries[0]!} />;
   return <span title={row.queries.join(", ")}>{row.unit || "other work"}</span>;
@@ -147,7 +163,7 @@ function Compared({ row: { numbers, own_numbers: own, reason } }: { row: Row }) 
   const names = Object.keys(numbers ?? {}).filter((name) => name !== "class_priority");
   return (
     <span class="quiet-text compared" title={titleOf(numbers, own)}>
-      {names.map((name) => `${name} ${shown(numbers?.[name])}${own ? ` : ${shown(own[name])}` : ""}`).join(", ")}
+      {names.map((name) => `${name}: ${shown(numbers?.[name])}${own ? ` vs ${shown(own[name])}` : ""}`).join(", ")}
       {reason && `${names.length ? "; " : ""}${reason}`}
     </span>
   );

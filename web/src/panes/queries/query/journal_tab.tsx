@@ -8,6 +8,7 @@ import { Action } from "../../../ui/action";
 import { type Column, DataTable } from "../../../ui/data_table";
 import { Empty, Panel } from "../../../ui/panel";
 import { Loading, ProblemBox } from "../../../ui/problem_box";
+import { joined, keyOf } from "./journal_lines";
 
 const PAGE = 100;
 
@@ -42,11 +43,4 @@ export function JournalTab({ name }: { name: string }) {
       {next && <Action run={more}>Show older lines</Action>}
     </Panel>
   );
-}
-
-const keyOf = (line: JournalEntry): string => `${line.at} ${line.from} ${line.to} ${line.reason}`;
-
-/** Lines without those that are there twice, the newest first. */
-export function joined(lines: readonly JournalEntry[]): JournalEntry[] {
-  return [...new Map(lines.map((line) => [keyOf(line), line])).values()].sort((a, b) => b.at - a.at);
 }

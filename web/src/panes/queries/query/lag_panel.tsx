@@ -3,7 +3,8 @@ import { count, duration, plural, rate } from "../../../lib/format";
 import { status } from "../../../live/connection";
 import { QueryLink, StreamLink } from "../../../ui/marks";
 import { Panel } from "../../../ui/panel";
-import { meanParts } from "./curve";
+import { meanParts } from "./curve_numbers";
+import { type Input, slowestInput } from "./inputs";
 
 /** How far behind a query is: by its own delay, and by the slowest of what it reads. */
 export function LagPanel({ query, curve }: { query: QueryDetails; curve: LatencyCurve | null }) {
@@ -53,21 +54,6 @@ export function LagPanel({ query, curve }: { query: QueryDetails; curve: Latency
       </ul>
     </Panel>
   );
-}
-
-interface Input {
-  stream: string;
-  lag: NonNullable<StreamStatus["lag"]>;
-}
-
-/** The stream whose slowest reader is furthest behind. */
-export function slowestInput(names: readonly string[], streams: Readonly<Record<string, StreamStatus>>): Input | null {
-  let found: Input | null = null;
-  for (const stream of names) {
-    const lag = streams[stream]?.lag;
-    if (lag && (!found || lag.oldest_wait > found.lag.oldest_wait)) found = { stream, lag };
-  }
-  return found;
 }
 
 function Slowest({ input: { stream, lag }, query }: { input: Input; query: string }) {

@@ -12,10 +12,11 @@ interface LatencyPanelProps {
   onPick: (at: number) => void;
   mark?: number | null;
   hint: string;
+  height?: number;
 }
 
 /** How long results took, over time, with the target. */
-export function LatencyPanel({ curve, query, onPick, mark = null, hint }: LatencyPanelProps) {
+export function LatencyPanel({ curve, query, onPick, mark = null, hint, height = 200 }: LatencyPanelProps) {
   const { data, error, loading, reload } = curve;
   const target = query.target_status?.seconds;
   const lines = useMemo(() => (data ? linesOf(data, target) : []), [data, target]);
@@ -34,6 +35,7 @@ export function LatencyPanel({ curve, query, onPick, mark = null, hint }: Latenc
           lines={lines}
           onPick={pick}
           mark={mark}
+          height={height}
         />
       )}
     </Panel>

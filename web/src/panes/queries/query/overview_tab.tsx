@@ -19,6 +19,7 @@ export function OverviewTab({ query, gone }: { query: QueryDetails; gone: boolea
           curve={curve}
           query={query}
           onPick={(at) => choose({ tab: "why", at: at.toFixed(1) })}
+          height={300}
           hint="Click a moment to see why it was slow then."
         />
         <TimePanel curve={curve} />

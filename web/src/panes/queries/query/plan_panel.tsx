@@ -20,7 +20,7 @@ export function PlanPanel({ query }: { query: QueryDetails }) {
           "Has jobs of its own."
         )}
         {plan.runs !== undefined && ` ${count(plan.runs)} runs`}
-        {plan.overhead !== undefined && `, each with ${duration(plan.overhead)} of overhead`}
+        {!!plan.overhead && `, each with ${duration(plan.overhead)} of overhead`}
         {plan.runs !== undefined && "."}
       </p>
     </Panel>

@@ -6,7 +6,7 @@ import { Chart, stacked } from "../../../ui/chart";
 import { cssVariables } from "../../../ui/marks";
 import { Empty, Panel } from "../../../ui/panel";
 import { Loading } from "../../../ui/problem_box";
-import { meanParts, PART_NAMES, PART_WORDS, partColour } from "./curve";
+import { meanParts, PART_NAMES, PART_WORDS, partColour } from "./curve_numbers";
 
 /** Where the time of results goes: as bands over time, and as means in words. */
 export function TimePanel({ curve: { data, loading } }: { curve: Answer<LatencyCurve> }) {

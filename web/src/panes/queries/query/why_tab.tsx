@@ -10,7 +10,8 @@ import { choose, place } from "../../../lib/router";
 import { status } from "../../../live/connection";
 import { Panel } from "../../../ui/panel";
 import { Loading, ProblemBox } from "../../../ui/problem_box";
-import { slowest, useCurve } from "./curve";
+import { useCurve } from "./curve";
+import { slowest } from "./curve_numbers";
 import { Explanation } from "./explanation";
 import { LatencyPanel } from "./latency_panel";
 
@@ -57,7 +58,7 @@ export function WhyTab({ query, gone }: { query: QueryDetails; gone: boolean }) 
           </Choice>
           {moments.map((moment) => (
             <Choice key={moment.at} on={at !== null && Math.abs(at - moment.at) < 0.1} pick={() => pick(moment.at)}>
-              {clock(moment.at)}: {duration(moment.p95)}
+              {clock(moment.at)}: {duration(moment.seconds)}
             </Choice>
           ))}
         </fieldset>
