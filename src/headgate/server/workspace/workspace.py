@@ -89,10 +89,10 @@ class Workspace:
     def insight(self) -> Insight:
         return Insight(self.session, self.names, self._histories)
 
-    def dry_run(self, new: NewQuery) -> dict[str, Any]:
-        """What starting a query would lead to; nothing is started."""
+    def dry_run(self, new: NewQuery, slows: bool = True) -> dict[str, Any]:
+        """What starting a query would lead to, and whom it would slow down; nothing is started."""
         with self.new_query(new.query_class, new.sink):
-            return DryRun(self.session, self.names, self.classes, self._replays).of(new)
+            return DryRun(self.session, self.names, self.classes, self._replays).of(new, slows)
 
     @cached_property
     def tables(self) -> Tables:
