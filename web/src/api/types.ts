@@ -288,3 +288,68 @@ export interface Network {
     runs: number;
   }[];
 }
+
+export interface TableDetails {
+  name: string;
+  schema: string;
+  path: string | null;
+  error: string | null;
+  queries: string[];
+}
+
+export interface NewQueryBody {
+  name: string;
+  sql: string;
+  class?: string;
+  sink?: string;
+  target?: string;
+  qos?: [number, number][];
+  since?: string;
+  once?: boolean;
+  start?: number | string;
+  end?: number | string;
+  lag?: string;
+}
+
+export interface ClassEffect {
+  without: number | null;
+  with: number | null;
+  change: number | null;
+  error: number | null;
+  within_error: boolean | null;
+}
+
+export interface DryRunAnswer {
+  name: string;
+  class: string;
+  columns: Column[];
+  plan: PlanNode;
+  form: string | null;
+  group: string[];
+  cost:
+    | { seconds_per_run: number; seconds_per_tuple: number; measured_of: string; runs: number; in_group: boolean }
+    | "unknown";
+  slows: {
+    queries: Record<string, { results: number; response_time: { mean: number | null; p95: number | null } }>;
+    classes: Record<string, ClassEffect>;
+    slower: string[];
+    text: string;
+  } | null;
+  slows_reason: string | null;
+}
+
+export interface DeadLetter {
+  reason: string;
+  arrival: number;
+  query?: string | null;
+  row?: Record<string, unknown> | null;
+  text?: string | null;
+  offset?: number | null;
+}
+
+export interface SampleRow {
+  offset: number;
+  arrival: number;
+  late: boolean;
+  row: Record<string, unknown>;
+}
