@@ -18,6 +18,7 @@ import { OutcomePanel } from "./outcome_panel";
 import { type Errors, NameAndClass, SettingsPanel } from "./settings_panel";
 import { SourcesPanel } from "./sources_panel";
 import { fieldOf } from "./words";
+import "../../ui/forms.css";
 import "./new_query.css";
 
 export default function NewQuery() {
