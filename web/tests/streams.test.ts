@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parseExact } from "../src/lib/exact_json";
 import { byReason, longestPart, withoutValues } from "../src/panes/streams/letters";
 import { kindOf, kindOfText, piecesOf } from "../src/panes/streams/pieces";
 import { readersOf } from "../src/panes/streams/readers";
@@ -119,10 +120,29 @@ describe("dead letters", () => {
       "column 'temp': 'it is not warm' is not a number",
       "27000 d ahead of its arrival, the stream allows 1 h",
       "column 'a b': 99 does not fit into 64 bits",
+      "late by 1 h 16 min",
       "anything",
     ]) {
       expect(reason).toContain(longestPart(withoutValues(reason)));
     }
+  });
+});
+
+describe("answers", () => {
+  it("keep the digits of long whole numbers", () => {
+    const text =
+      '{"id": 12345678901234567890, "more": [-9007199254740993, 9007199254740991], "s": ": 12345678901234567890 "}';
+    expect(parseExact(text)).toEqual({
+      id: "12345678901234567890",
+      more: ["-9007199254740993", 9007199254740991],
+      s: ": 12345678901234567890 ",
+    });
+    expect(parseExact('{"a": 0.12345678901234567890, "b": "\\"", "c": 12345678901234567890}')).toEqual({
+      a: 0.12345678901234568,
+      b: '"',
+      c: "12345678901234567890",
+    });
+    expect(parseExact('{"a": 1.5}')).toEqual({ a: 1.5 });
   });
 });
 

@@ -15,7 +15,8 @@ const GAP = "…";
 export function withoutValues(reason: string): string {
   return reason
     .replace(/^(column '[^']*': )(.*?)( (?:is not|does not|has|must|cannot|is)\b)/s, `$1${GAP}$3`)
-    .replace(/^[\d.,]+ ?\w+ (?=ahead of|behind)/, `${GAP} `)
+    .replace(/^[\d.,]+ .*?(?= ahead of)/, GAP)
+    .replace(/^late by [\d.,]+ .*$/, `late by ${GAP}`)
     .replace(/ at \d+$/, "");
 }
 

@@ -1,6 +1,6 @@
 /** Push rows into a stream: typed into a form, written as text, or from files. */
 
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Column, StreamDetails } from "../../api/types";
 import { bytes, count, plural } from "../../lib/format";
 import { choose, place } from "../../lib/router";
@@ -8,8 +8,9 @@ import { Panel } from "../../ui/panel";
 import { tell } from "../../ui/toasts";
 import { FileDrop } from "./file_drop";
 import { type Kind, kindOf, kindOfText } from "./pieces";
-import { type Progress, pushAll } from "./push";
+import type { Progress } from "./push";
 import { RowsForm } from "./rows_form";
+import { cancelUpload, isGoing, startUpload, uploads } from "./uploads";
 
 interface PushProps {
   stream: StreamDetails;
@@ -18,28 +19,11 @@ interface PushProps {
 }
 
 export function PushPanel({ stream, columns, done }: PushProps) {
-  const [uploads, setUploads] = useState<readonly Progress[]>([]);
-  const running = useRef(new Map<string, AbortController>());
   const how = place.value.query.get("how") === "text" ? "text" : "form";
-
-  /** Push something; true if all of it was accepted or is a dead letter now. */
   const push = async (name: string, blob: Blob, kind: Kind): Promise<boolean> => {
-    const id = `${name} ${Date.now()} ${running.current.size}`;
-    const abort = new AbortController();
-    running.current.set(id, abort);
-    let last: Progress | null = null;
-    const tellProgress = (progress: Progress) => {
-      last = progress;
-      setUploads((before) => {
-        const at = before.findIndex((one) => (one as Named).id === id);
-        const now = { ...progress, id };
-        return at < 0 ? [now, ...before].slice(0, 10) : before.map((one, place) => (place === at ? now : one));
-      });
-    };
-    await pushAll(stream.name, name, blob, kind, tellProgress, abort.signal);
-    running.current.delete(id);
+    const whole = await startUpload(stream.name, name, blob, kind);
     done();
-    return (last as Progress | null)?.state === "done";
+    return whole;
   };
   const pushFiles = async (files: readonly File[]) => {
     for (const file of files) {
@@ -61,7 +45,7 @@ export function PushPanel({ stream, columns, done }: PushProps) {
     <Panel title="Push rows" note={stream.source ? "beside those of its source" : ""}>
       <div class="stack">
         <FileDrop onFiles={pushFiles} />
-        <Uploads uploads={uploads} cancel={(id) => running.current.get(id)?.abort()} />
+        <Uploads stream={stream.name} />
         <div class="row">
           {(["form", "text"] as const).map((one) => (
             <button
@@ -85,8 +69,6 @@ export function PushPanel({ stream, columns, done }: PushProps) {
   );
 }
 
-type Named = Progress & { id: string };
-
 const STATES: Record<Progress["state"], [kind: string, text: string]> = {
   sending: ["", "sending"],
   waiting: ["warn", "waiting"],
@@ -95,20 +77,21 @@ const STATES: Record<Progress["state"], [kind: string, text: string]> = {
   cancelled: ["warn", "cancelled"],
 };
 
-function Uploads({ uploads, cancel }: { uploads: readonly Progress[]; cancel: (id: string) => void }) {
-  if (!uploads.length) return null;
+function Uploads({ stream }: { stream: string }) {
+  const own = uploads.value.filter((one) => one.stream === stream);
+  if (!own.length) return null;
   return (
     <ul class="uploads" aria-label="What was pushed">
-      {(uploads as readonly Named[]).map((one) => {
+      {own.map((one) => {
         const [kind, text] = STATES[one.state];
-        const going = one.state === "sending" || one.state === "waiting";
+        const going = isGoing(one);
         return (
           <li key={one.id}>
             <span class="row">
               <strong>{one.name}</strong> <span class={`badge ${kind}`}>{text}</span>
               {going && one.of > 0 && <progress value={one.sent} max={one.of} aria-label={`Progress of ${one.name}`} />}
               {going && (
-                <button type="button" class="button quiet" onClick={() => cancel(one.id)}>
+                <button type="button" class="button quiet" onClick={() => cancelUpload(one.id)}>
                   Cancel
                 </button>
               )}
