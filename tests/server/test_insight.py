@@ -73,6 +73,15 @@ def test_a_dry_run_tells_what_would_be_and_leaves_nothing(filled: Http) -> None:
     assert filled.get("/v1/queries/new").status == 404
 
 
+def test_a_dry_run_without_what_if_tells_the_rest(filled: Http) -> None:
+    new = {"name": "new", "sql": "SELECT id FROM readings WHERE v > 9"}
+    whole = filled.post("/v1/queries?dry_run=true", new).json
+    quick = filled.post("/v1/queries?dry_run=true&slows=false", new).json
+    assert (quick.pop("slows"), quick.pop("slows_reason")) == (None, "it was not asked for")
+    assert quick.keys() == whole.keys() - {"slows", "slows_reason"}
+    assert (quick["plan"], quick["group"], quick["columns"]) == (whole["plan"], whole["group"], whole["columns"])
+
+
 def test_a_dry_run_is_refused_as_the_query_would_be(filled: Http) -> None:
     for wrong in ({"sql": "SELECT nope FROM readings"}, {"class": "none"}, {"sink": "nowhere"}, {"name": "high"}):
         asked = {"name": "wrong", "sql": "SELECT id FROM readings", **wrong}

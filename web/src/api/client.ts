@@ -1,5 +1,7 @@
 /** Requests to the server: JSON in and out, and errors as the server words them. */
 
+import { parseExact } from "../lib/exact_json";
+
 /** What the server refused, and why (RFC 9457). */
 export class Problem extends Error {
   constructor(
@@ -46,7 +48,7 @@ export async function request<T>(method: string, path: string, options: Options 
     if (problem.status === 401) refused(problem);
     throw problem;
   }
-  return (text ? JSON.parse(text) : null) as T;
+  return (text ? parseExact(text) : null) as T;
 }
 
 export const get = <T>(path: string, signal?: AbortSignal): Promise<T> =>

@@ -331,13 +331,62 @@ export interface Why {
   run: { run: number | null; tuples: number; unit: string; began: number; ended: number | null } | null;
 }
 
+export interface TableDetails {
+  name: string;
+  schema: string;
+  path: string | null;
+  error: string | null;
+  queries: string[];
+}
+
+export interface NewQueryBody {
+  name: string;
+  sql: string;
+  class?: string;
+  sink?: string;
+  target?: string;
+  qos?: [number, number][];
+  since?: string;
+  once?: boolean;
+  start?: number | string;
+  end?: number | string;
+  lag?: string;
+}
+
+export interface ClassEffect {
+  without: number | null;
+  with: number | null;
+  change: number | null;
+  error: number | null;
+  within_error: boolean | null;
+}
+
+export interface DryRunAnswer {
+  name: string;
+  class: string;
+  columns: Column[];
+  plan: PlanNode;
+  form: string | null;
+  group: string[];
+  cost:
+    | { seconds_per_run: number; seconds_per_tuple: number; measured_of: string; runs: number; in_group: boolean }
+    | "unknown";
+  slows: {
+    queries: Record<string, { results: number; response_time: { mean: number | null; p95: number | null } }>;
+    classes: Record<string, ClassEffect>;
+    slower: string[];
+    text: string;
+  } | null;
+  slows_reason: string | null;
+}
+
 export interface DeadLetter {
   reason: string;
   arrival: number;
   query?: string | null;
   offsets?: [string, number][] | null;
   offset?: number | null;
-  row?: unknown;
+  row?: Record<string, unknown> | null;
   text?: string | null;
   values?: unknown;
 }
@@ -346,4 +395,11 @@ export interface Replayed {
   taken: number;
   dead_again: Record<string, number>;
   left: Record<string, number>;
+}
+
+export interface SampleRow {
+  offset: number;
+  arrival: number;
+  late: boolean;
+  row: Record<string, unknown>;
 }

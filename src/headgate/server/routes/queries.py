@@ -31,6 +31,7 @@ from headgate.server.workspace.queries import SORTS, Wanted
 
 routes = router("queries")
 DryRun = Annotated[bool, Query(description="start nothing, and say what starting it would lead to")]
+Slows = Annotated[bool, Query(description="in a dry run: also compute whom it would slow down, which takes seconds")]
 ORDERS = {"enum": [*SORTS, *(f"-{field}" for field in SORTS)]}
 
 
@@ -137,12 +138,12 @@ class DryRunAnswer(Answer):
     response_model=QueryAnswer,
     responses=TAGGED | {200: {"model": DryRunAnswer, "description": "Of a dry run: nothing was started"}},
 )
-def create(new: NewQuery, asked: Asked, response: Response, dry_run: DryRun = False) -> Any:
+def create(new: NewQuery, asked: Asked, response: Response, dry_run: DryRun = False, slows: Slows = True) -> Any:
     """Start a query. With `dry_run=true` nothing is started: 200, and what starting it would lead to."""
     query = submitted.NewQuery(**{name: getattr(new, name) for name in NewQuery.model_fields})
     with asked.new_query(new.query_class, new.sink):
         if dry_run:
-            return JSONResponse(jsonable_encoder(asked.dry_run(query)))
+            return JSONResponse(jsonable_encoder(asked.dry_run(query, slows)))
         asked.queries.create(query)
     asked.host.changed()
     return _described(asked, new.name, response)

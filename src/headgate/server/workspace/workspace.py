@@ -100,10 +100,10 @@ class Workspace:
         """How long results took in the last ten minutes, by class and query; only what was noted after a time."""
         return latencies_json(self.host.latencies.since(after), self.names)
 
-    def dry_run(self, new: NewQuery) -> dict[str, Any]:
-        """What starting a query would lead to; nothing is started."""
+    def dry_run(self, new: NewQuery, slows: bool = True) -> dict[str, Any]:
+        """What starting a query would lead to, and whom it would slow down; nothing is started."""
         with self.new_query(new.query_class, new.sink):
-            return DryRun(self.session, self.names, self.classes, self._replays).of(new)
+            return DryRun(self.session, self.names, self.classes, self._replays).of(new, slows)
 
     @cached_property
     def tables(self) -> Tables:

@@ -1,10 +1,11 @@
-import { Empty, PageHead } from "../../ui/panel";
+/** Streams and tables: what there is, and one stream in full. */
 
-export default function Pane() {
-  return (
-    <>
-      <PageHead title="streams" />
-      <Empty title="Not built yet" />
-    </>
-  );
+import type { PaneProps } from "../../panes";
+import { StreamList } from "./list";
+import { StreamPage } from "./stream_page";
+import "../../ui/forms.css";
+import "./streams.css";
+
+export default function Streams({ name }: PaneProps) {
+  return name ? <StreamPage name={name} /> : <StreamList />;
 }

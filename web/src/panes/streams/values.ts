@@ -1,0 +1,54 @@
+/** What is typed into a field, as JSON of a column's type. */
+
+import { isNumeric, isText, isTime, isWhole } from "../../lib/schema";
+
+export type Read = { json: string } | { error: string };
+
+/** The JSON of what is typed; an empty field is null. Numbers stay as they are typed, however long. */
+export function readValue(typed: string, type: string): Read {
+  const text = typed.trim();
+  if (text === "" && !(isText(type) && typed !== "")) return { json: "null" };
+  if (isWhole(type)) return /^[+-]?\d+$/.test(text) ? { json: plainNumber(text) } : { error: "is not a whole number" };
+  if (isNumeric(type)) {
+    return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
+      ? { json: plainNumber(text) }
+      : { error: "is not a number" };
+  }
+  if (/^bool/i.test(type)) {
+    return /^(true|false)$/i.test(text) ? { json: text.toLowerCase() } : { error: "is not true or false" };
+  }
+  if (/^(array|map|struct)\b/i.test(type)) {
+    try {
+      return { json: JSON.stringify(JSON.parse(text)) };
+    } catch {
+      return { error: `is not JSON, as ${/^array/i.test(type) ? "[1, 2]" : '{"a": 1}'}` };
+    }
+  }
+  return { json: JSON.stringify(isText(type) ? typed : isTime(type) ? timeText(text) : text) };
+}
+
+/** JSON knows neither a plus before a number nor zeros or a lonely point at its ends. */
+function plainNumber(text: string): string {
+  const [, sign = "", whole = "", rest = ""] = /^[+]?(-?)0*(\d*)(.*)$/.exec(text) ?? [];
+  const fraction = rest.replace(/^\.(?=\D|$)/, "");
+  return `${sign}${whole || "0"}${fraction}`;
+}
+
+/** A time of a browser's field is in the reader's zone; others are sent as they are. */
+function timeText(text: string): string {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(text)) return text;
+  const moment = new Date(text);
+  return Number.isNaN(moment.getTime()) ? text : moment.toISOString();
+}
+
+/** Now, as a browser's field for times has it. */
+export function localNow(now = new Date()): string {
+  const local = new Date(now.getTime() - now.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19);
+}
+
+/** A value of a row, as people read it. */
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
