@@ -99,17 +99,22 @@ function PreviewTable({ preview }: { preview: Preview }) {
   const targets = preview.targets && preview.targets_now;
   return (
     <>
-      <div class="table-box">
+      <section
+        class="table-box"
+        aria-label="Who would gain and who would lose"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        tabIndex={0}
+      >
         <table>
           <thead>
             <tr>
               <th scope="col">Class</th>
               <th scope="col">Change</th>
-              <th scope="col" class="right" title="Mean response time of the recorded results, replayed">
-                Now
-              </th>
-              <th scope="col" class="right" title="Mean response time with the change">
-                Then
+              <th
+                scope="col"
+                title="Mean response time of the recorded results: replayed as it was, and with the change"
+              >
+                Mean response
               </th>
               <th scope="col" class="right" title="How far the replay of what was recorded is off">
                 Error
@@ -125,14 +130,15 @@ function PreviewTable({ preview }: { preview: Preview }) {
                 <td class="effect">
                   <EffectBadge of={one} />
                 </td>
-                <td class="right">{duration(one.now?.mean)}</td>
-                <td class="right">{duration(one.then?.mean)}</td>
+                <td class="number">
+                  {duration(one.now?.mean)} → {duration(one.then?.mean)}
+                </td>
                 <td class="right quiet-text">± {percent(one.error)}</td>
               </tr>
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
       <p class="quiet-text">
         Mean response times, by a replay of the last {duration(PREVIEWED)}
         {targets && `; targets met: ${preview.targets!.met} of ${preview.targets!.of}, now ${preview.targets_now!.met}`}

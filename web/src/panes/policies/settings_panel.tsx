@@ -31,10 +31,14 @@ export function SettingsPanel({ policy, current, settings, reload }: SettingsPro
   return (
     <Panel title={may("operate", { shared: true }) ? "Use it" : "Settings"}>
       <div class="stack">
-        {own.length > 0 ? inputs(own) : <p class="quiet-text">Its rule has no settings of its own.</p>}
+        {own.length > 0 ? (
+          <div class="settings-grid">{inputs(own)}</div>
+        ) : (
+          <p class="quiet-text">Its rule has no settings of its own.</p>
+        )}
         <details open={common.some((setting) => settings[setting.name])}>
           <summary>How its runs are made: {common.map((setting) => setting.name).join(", ")}</summary>
-          <div class="stack">{inputs(common)}</div>
+          <div class="settings-grid">{inputs(common)}</div>
         </details>
         <div class="field">
           <span class="label">As it is written</span>
