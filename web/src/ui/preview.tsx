@@ -86,7 +86,7 @@ export function Waiting({ since, busy, leave }: { since: number; busy: boolean; 
       <progress aria-label="The record is being replayed" />
       <span class="number">
         {busy ? "Another question is being answered; this one is next" : "Replaying the record"},{" "}
-        {Math.max(0, Math.floor((now - since) / 1000))} s
+        <span aria-live="off">{Math.max(0, Math.floor((now - since) / 1000))} s</span>
       </span>
       <button type="button" class="button" onClick={leave}>
         Leave it
