@@ -23,6 +23,7 @@ export const PANES: readonly Pane[] = [
   { path: "policies", title: "Policies", inMenu: true, load: () => import("./panes/policies") },
   { path: "what-if", title: "What-if", inMenu: true, load: () => import("./panes/what_if") },
   { path: "inversions", title: "Inversions", inMenu: true, load: () => import("./panes/inversions") },
+  { path: "login", title: "Logged in", load: () => import("./panes/account") },
   { path: "new", title: "New query", load: () => import("./panes/new_query") },
 ];
 

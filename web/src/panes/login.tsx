@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Problem } from "../api/client";
+import { go, place } from "../lib/router";
 import { logIn } from "../live/me";
 import { Field } from "../ui/field";
 import { ProblemBox } from "../ui/problem_box";
@@ -17,6 +18,7 @@ export function LogIn({ why }: { why: string }) {
     setProblem(null);
     try {
       await logIn(token.trim());
+      if (place.value.path === "/login") go("/", { replace: true }); // elsewhere the pane of the address appears
     } catch (error) {
       setProblem(error instanceof Problem ? error : new Problem(0, String(error)));
       setBusy(false);

@@ -86,7 +86,7 @@ export function Waiting({ since, busy, leave }: { since: number; busy: boolean; 
       <progress aria-label="The record is being replayed" />
       <span class="number">
         {busy ? "Another question is being answered; this one is next" : "Replaying the record"},{" "}
-        {Math.max(0, Math.floor((now - since) / 1000))} s
+        <span aria-live="off">{Math.max(0, Math.floor((now - since) / 1000))} s</span>
       </span>
       <button type="button" class="button" onClick={leave}>
         Leave it
@@ -100,17 +100,22 @@ export function PreviewTable({ preview }: { preview: Preview }) {
   const targets = preview.targets && preview.targets_now;
   return (
     <>
-      <div class="table-box">
+      <section
+        class="table-box"
+        aria-label="Who would gain and who would lose"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        tabIndex={0}
+      >
         <table>
           <thead>
             <tr>
               <th scope="col">Class</th>
               <th scope="col">Change</th>
-              <th scope="col" class="right" title="Mean response time of the recorded results, replayed">
-                Now
-              </th>
-              <th scope="col" class="right" title="Mean response time with the change">
-                Then
+              <th
+                scope="col"
+                title="Mean response time of the recorded results: replayed as it was, and with the change"
+              >
+                Mean response
               </th>
               <th scope="col" class="right" title="How far the replay of what was recorded is off">
                 Error
@@ -126,14 +131,15 @@ export function PreviewTable({ preview }: { preview: Preview }) {
                 <td class="effect">
                   <EffectBadge of={one} />
                 </td>
-                <td class="right">{duration(one.now?.mean)}</td>
-                <td class="right">{duration(one.then?.mean)}</td>
+                <td class="number">
+                  {duration(one.now?.mean)} → {duration(one.then?.mean)}
+                </td>
                 <td class="right quiet-text">± {percent(one.error)}</td>
               </tr>
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
       <p class="quiet-text">
         Mean response times, by a replay of the last {duration(PREVIEWED)}
         {targets && `; targets met: ${preview.targets!.met} of ${preview.targets!.of}, now ${preview.targets_now!.met}`}

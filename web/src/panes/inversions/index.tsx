@@ -35,7 +35,11 @@ export default function Inversions() {
           />
         }
       />
-      <ProblemBox problem={answer.error} retry={answer.reload} />
+      {answer.error && !answer.data && !status.value?.runs ? (
+        <NothingYet />
+      ) : (
+        <ProblemBox problem={answer.error} retry={answer.reload} />
+      )}
       {answer.loading && <Loading what="Asking who delayed whom" />}
       {answer.data && <Found told={answer.data} />}
     </>
@@ -58,6 +62,16 @@ function Found({ told }: { told: Told }) {
       )}
       <StarvingPanel starving={told.starving} />
     </>
+  );
+}
+
+function NothingYet() {
+  return (
+    <Panel title="No inversion">
+      <Empty title="Nothing has run yet">
+        As soon as queries of two classes have results, it is told here whether the important ones come first.
+      </Empty>
+    </Panel>
   );
 }
 

@@ -46,11 +46,22 @@ export const PolicyError = ({ text }: { text: string }) => (
 
 /** Which queries share jobs: what is, what could be, and switching. */
 function FusionPart({ current, reload }: { current: CurrentPolicy; reload: () => void }) {
-  const operator = may("operate", { shared: true });
+  if (!may("operate", { shared: true })) return <FusionNow fuse={current.fuse} />;
+  return <FusionSwitch current={current} reload={reload} />;
+}
+
+/** For those who may not change it. */
+const FusionNow = ({ fuse }: { fuse: Fusion }) => (
+  <p class="fusion-meaning">
+    Queries share jobs by <strong>{fuse}</strong>: {FUSION_MEANING[fuse]}
+  </p>
+);
+
+function FusionSwitch({ current, reload }: { current: CurrentPolicy; reload: () => void }) {
   const wanted = place.value.query.get("fuse") as Fusion | null;
   const chosen = wanted && FUSIONS.includes(wanted) ? wanted : current.fuse;
   const different = chosen !== current.fuse;
-  const preview = usePreview(different && operator ? { fuse: chosen } : null);
+  const preview = usePreview(different ? { fuse: chosen } : null);
   return (
     <div class="stack">
       <div class="row">
@@ -65,7 +76,7 @@ function FusionPart({ current, reload }: { current: CurrentPolicy; reload: () =>
       <p class="fusion-meaning">
         <strong>{chosen}</strong>: {FUSION_MEANING[chosen]}
       </p>
-      {different && operator && (
+      {different && (
         <>
           <div class="row">
             <button type="button" class="button" onClick={preview.ask} disabled={preview.state === "asking"}>

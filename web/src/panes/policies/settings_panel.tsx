@@ -31,10 +31,14 @@ export function SettingsPanel({ policy, current, settings, reload }: SettingsPro
   return (
     <Panel title={may("operate", { shared: true }) ? "Use it" : "Settings"}>
       <div class="stack">
-        {own.length > 0 ? inputs(own) : <p class="quiet-text">Its rule has no settings of its own.</p>}
+        {own.length > 0 ? (
+          <div class="settings-grid">{inputs(own)}</div>
+        ) : (
+          <p class="quiet-text">Its rule has no settings of its own.</p>
+        )}
         <details open={common.some((setting) => settings[setting.name])}>
           <summary>How its runs are made: {common.map((setting) => setting.name).join(", ")}</summary>
-          <div class="stack">{inputs(common)}</div>
+          <div class="settings-grid">{inputs(common)}</div>
         </details>
         <div class="field">
           <span class="label">As it is written</span>
@@ -101,10 +105,11 @@ interface SettingFieldProps {
 }
 
 function SettingField({ setting, value, onChange }: SettingFieldProps) {
-  const { name, type, choices, least, most } = setting;
+  const { name, type, choices } = setting;
   const usual = valueText(setting.default);
   const options = type === "true or false" ? ["true", "false"] : choices;
-  const hint = setting.meaning + limits(least, most);
+  const allowed = limits(setting);
+  const hint = allowed ? `${setting.meaning} (${allowed})` : setting.meaning;
   if (options.length > 0) {
     return (
       <Field label={name} hint={hint}>
@@ -135,17 +140,19 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
   );
 }
 
-function limits(least: number | null, most: number | null): string {
-  if (least !== null && most !== null) return ` (${least} to ${most})`;
-  if (least !== null) return ` (at least ${least})`;
-  return most !== null ? ` (at most ${most})` : "";
+/** Which numbers are allowed, as `at least 0`; "" if all are. */
+function limits({ least, most }: PolicySetting): string {
+  if (least !== null && most !== null) return `${least} to ${most}`;
+  if (least !== null) return `at least ${least}`;
+  return most !== null ? `at most ${most}` : "";
 }
 
 /** What is wrong with a value, as far as the page can tell; the server checks all of it. */
-function problemOf({ type, least, most }: PolicySetting, value: string): string {
+function problemOf(setting: PolicySetting, value: string): string {
+  const { type, least, most } = setting;
   if (type === "text" || value === "" || !/^[-+]?[\d.]+$/.test(value)) return ""; // words such as auto, and times with units
   const number = Number(value);
   if (type === "whole number" && !Number.isInteger(number)) return "must be a whole number";
-  if ((least !== null && number < least) || (most !== null && number > most)) return `must be${limits(least, most)}`;
+  if ((least !== null && number < least) || (most !== null && number > most)) return `must be ${limits(setting)}`;
   return "";
 }

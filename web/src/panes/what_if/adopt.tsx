@@ -1,5 +1,5 @@
 import { patch, pathOf, put } from "../../api/client";
-import type { WhatIfAnswer } from "../../api/deciding_types";
+import type { CurrentPolicy, WhatIfAnswer } from "../../api/deciding_types";
 import { duration } from "../../lib/format";
 import { changeText } from "../../lib/replays";
 import { status } from "../../live/connection";
@@ -10,17 +10,21 @@ interface AdoptProps {
   question: Question;
   policy: string;
   answer: WhatIfAnswer;
+  current: CurrentPolicy | null;
+  reload: () => void;
 }
 
 /** A button that makes a candidate real: its policy, fusion and priorities; rates, workers and queries stay. */
-export function Adopt({ question, policy, answer }: AdoptProps) {
-  const steps = stepsOf(question, policy);
+export function Adopt({ question, policy, answer, current, reload }: AdoptProps) {
+  const steps = current ? stepsOf(question, policy, current) : [];
+  if (!current) return null;
   if (!steps.length) return <span class="quiet-text">in force</span>;
   const left = leftOut(question);
   return (
     <Action
       run={async () => {
         for (const step of steps) await step.run();
+        reload();
       }}
       done={`Adopted: ${steps.map((step) => step.text).join("; ")}`}
       ask={{
@@ -61,22 +65,22 @@ interface Step {
 }
 
 /** What has to be changed for a candidate to be real. */
-function stepsOf(question: Question, policy: string): Step[] {
-  const now = status.value;
+function stepsOf(question: Question, policy: string, current: CurrentPolicy): Step[] {
+  const classes = status.value?.classes ?? {};
   const steps: Step[] = [];
-  if (policy !== now?.policy) {
+  if (policy !== current.policy) {
     const body = question.fuse ? { policy, fuse: question.fuse } : { policy };
     const with_ = question.fuse ? `, queries share jobs by ${question.fuse}` : "";
-    steps.push({ text: `${policy} decides instead of ${now?.policy}${with_}`, run: () => put("/v1/policy", body) });
-  } else if (question.fuse) {
+    steps.push({ text: `${policy} decides instead of ${current.policy}${with_}`, run: () => put("/v1/policy", body) });
+  } else if (question.fuse && question.fuse !== current.fuse) {
     const fuse = question.fuse;
     steps.push({ text: `queries share jobs by ${fuse}`, run: () => put("/v1/fusion", { fuse }) });
   }
   for (const [name, text] of Object.entries(question.priorities)) {
     const priority = Number(text);
-    if (!text.trim() || now?.classes?.[name]?.priority === priority) continue;
+    if (!text.trim() || classes[name]?.priority === priority) continue;
     steps.push({
-      text: `${name} gets priority ${text.trim()} instead of ${now?.classes?.[name]?.priority}`,
+      text: `${name} gets priority ${text.trim()} instead of ${classes[name]?.priority}`,
       run: () => patch(pathOf("classes", name), { priority }),
     });
   }

@@ -1,5 +1,7 @@
-import type { Judged, ReplayedClass, WhatIfAnswer } from "../../api/deciding_types";
+import type { ComponentChildren } from "preact";
+import type { CurrentPolicy, Judged, ReplayedClass, WhatIfAnswer } from "../../api/deciding_types";
 import { duration, percent } from "../../lib/format";
+import { useAnswer } from "../../lib/polling";
 import { changeText } from "../../lib/replays";
 import { ClassMark } from "../../ui/marks";
 import { Adopt } from "./adopt";
@@ -7,6 +9,7 @@ import type { Question } from "./question";
 
 /** What was recorded, its replay, and the candidates from the best on. */
 export function AnswerTable({ question, answer }: { question: Question; answer: WhatIfAnswer }) {
+  const current = useAnswer<CurrentPolicy>("/v1/policy", 5000);
   const classes = Object.keys(answer.recorded.classes);
   const targets = answer.recorded.targets !== undefined;
   return (
@@ -67,7 +70,15 @@ export function AnswerTable({ question, answer }: { question: Question; answer: 
               classes={classes}
               targets={targets}
               last={(_, told) => <ChangeMark of={told} />}
-              action={<Adopt question={question} policy={policy} answer={answer} />}
+              action={
+                <Adopt
+                  question={question}
+                  policy={policy}
+                  answer={answer}
+                  current={current.data}
+                  reload={current.reload}
+                />
+              }
             />
           ))}
         </tbody>
@@ -81,8 +92,8 @@ interface RowProps {
   of: Judged;
   classes: readonly string[];
   targets: boolean;
-  last?: (name: string, told: ReplayedClass | undefined) => preact.ComponentChildren;
-  action?: preact.ComponentChildren;
+  last?: (name: string, told: ReplayedClass | undefined) => ComponentChildren;
+  action?: ComponentChildren;
 }
 
 function Row({ label, of, classes, targets, last, action }: RowProps) {

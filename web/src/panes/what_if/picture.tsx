@@ -9,7 +9,8 @@ import { linearScale, logScale, type Scale } from "./scale";
 
 const ROW = 24;
 const AXIS = 22;
-const LABEL = 150;
+const LABEL = 250; // at most
+const LETTER = 7.2;
 const SURE = 0.05; // changes below this say nothing, however small the error is
 
 interface PictureRow {
@@ -89,7 +90,8 @@ interface ClassPictureProps {
 }
 
 function ClassPicture({ name, rows, answer, scale, width }: ClassPictureProps) {
-  const label = Math.min(LABEL, width * 0.36);
+  const longest = Math.max(...rows.map((row) => row.label.length)) * LETTER + 8;
+  const label = Math.min(LABEL, longest, width * 0.36);
   const x = (value: number) => label + 8 + scale.place(value) * (width - label - 20);
   const height = rows.length * ROW;
   const base = answer.replayed.classes[name]?.response_time.mean;
@@ -152,7 +154,7 @@ function RowView({ row, name, x, y, label }: RowViewProps) {
         {row.label}: mean {duration(mean)}, p95 {duration(p95)}
       </title>
       <text x={label} y={y + 4} text-anchor="end">
-        {shortened(row.label, Math.floor(label / 7.2))}
+        {shortened(row.label, Math.floor(label / LETTER))}
       </text>
       {typeof mean === "number" && typeof p95 === "number" && (
         <line class="span" x1={x(mean)} x2={x(p95)} y1={y} y2={y} />

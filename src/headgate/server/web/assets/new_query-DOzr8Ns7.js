@@ -1,1 +1,0 @@
-import{f as e,i as t,n,t as r}from"./panel-_5MWZtiv.js";function i(){return t(e,{children:[t(n,{title:`new_query`}),t(r,{title:`Not built yet`})]})}export{i as default};
