@@ -20,7 +20,7 @@ from headgate.server.problems import NotFoundError
 from headgate.server.routes.common import router
 
 PANES = (
-    "classes", "inversions", "network", "new", "policies", "queries", "streams", "timeline", "what-if",
+    "classes", "inversions", "login", "network", "new", "policies", "queries", "streams", "timeline", "what-if",
 )  # fmt: skip
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}  # a file with other content has another name
 _ANEW = {"cache-control": "no-cache"}
