@@ -98,21 +98,11 @@ class _Kept:
         begins = self._at[: self._end].searchsorted([now - length for length in LENGTHS]).tolist()
         dropped = _dropped_places(view, now)
         percentile = None if view.target is None else view.target.target.percentile
-        same = came == 0 and begins == self._begins and dropped == self._dropped and percentile == self._percentile
-        if not same:
-            whole = came is None or bool(dropped) or bool(self._dropped) or percentile != self._percentile
-            self._begins, self._dropped, self._percentile = begins, dropped, percentile
-            self._times = self._compute(view, now, 0.0 if whole else tolerance, whole)
-        elif self._stale():
-            self._times = self._compute(view, now, tolerance, False)
+        whole = came is None or dropped != self._dropped or percentile != self._percentile
+        self._begins, self._dropped, self._percentile = begins, dropped, percentile
+        if whole or any(self._is_due(number, now, tolerance) for number in range(len(LENGTHS))):
+            self._times = self._compute(view, now, tolerance, whole)
         return self._times
-
-    def _stale(self) -> bool:
-        """Whether a window is not of the present results."""
-        return any(
-            (first, behind) != (begin, self._end)
-            for (first, behind, _), begin in zip(self._computed, self._begins, strict=True)
-        )
 
     def _follow(self, view: QueryView, now: float) -> int | None:
         """Take over results that are new; how many, or None if everything was taken anew."""
@@ -158,7 +148,7 @@ class _Kept:
         counts, totals, reach = former.counts.copy(), former.totals.copy(), former.reached
         for number, (name, length) in enumerate(WINDOWS.items()):
             begin, end = self._begins[number], self._end
-            if not whole and not self._is_due(number, begin, now, tolerance if number else 0.0):
+            if not whole and not self._is_due(number, now, tolerance):
                 latency[name] = former.latency[name]
                 continue
             dropped = [part for part in view.dropped if part.began >= now - length]
@@ -176,13 +166,13 @@ class _Kept:
             self._computed[number : number + 1] = [place]
         return ResponseTimes(latency, counts, totals, reach)
 
-    def _is_due(self, number: int, begin: int, now: float, tolerance: float) -> bool:
-        """Whether a window is different enough to be computed again."""
+    def _is_due(self, number: int, now: float, tolerance: float) -> bool:
+        """Whether a window is different enough to be computed again; the shortest one always is if it is different."""
         first, behind, when = self._computed[number]
-        changed = begin - first + self._end - behind
+        changed = self._begins[number] - first + self._end - behind
         if not changed:
             return False
-        return changed > tolerance * (behind - first) or now - when >= LENGTHS[number] / 30
+        return not number or changed > tolerance * (behind - first) or now - when >= LENGTHS[number] / 30
 
 
 def _dropped_places(view: QueryView, now: float) -> tuple[int, ...]:
