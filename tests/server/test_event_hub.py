@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from headgate.server.event_hub import RING, EventHub, TenantFeed
+from headgate.server.event_hub import RING, EventHub, TenantFeed, pace
 from headgate.server.hosting import EngineState, EngineStatus
 from headgate.server.live.snapshots import Snapshot
 from headgate.server.merge_patch import applied
@@ -21,7 +21,7 @@ class Host:
     def __init__(self) -> None:
         self.detail, self.looks = "starts Spark", 0
 
-    def look(self) -> tuple[EngineStatus, Snapshot | None]:
+    def look(self, fresh: bool = False) -> tuple[EngineStatus, Snapshot | None]:
         self.looks += 1
         return EngineStatus(EngineState.STARTING, self.detail, float(self.looks)), None
 
@@ -34,8 +34,8 @@ def parsed(data: bytes) -> tuple[str, Any]:
 def test_the_state_and_then_its_changes_while_the_engine_starts() -> None:
     async def test() -> None:
         host = Host()
-        hub = EventHub(host, each=0.01)  # type: ignore[arg-type]
-        events = hub.listen(Names())
+        hub = EventHub(host)  # type: ignore[arg-type]
+        events = hub.listen(Names(), each=0.01)
         kind, state = parsed(await anext(events))
         assert (kind, state["engine"]["detail"]) == ("state", "starts Spark")
         host.detail = "reads the data directory"
@@ -50,8 +50,8 @@ def test_the_state_and_then_its_changes_while_the_engine_starts() -> None:
 def test_nobody_looks_while_nobody_listens() -> None:
     async def test() -> None:
         host = Host()
-        hub = EventHub(host, each=0.005)  # type: ignore[arg-type]
-        events = hub.listen(Names())
+        hub = EventHub(host)  # type: ignore[arg-type]
+        events = hub.listen(Names(), each=0.005)
         await anext(events)
         await events.aclose()
         await asyncio.sleep(0)
@@ -65,8 +65,8 @@ def test_nobody_looks_while_nobody_listens() -> None:
 def test_all_listeners_of_a_tenant_get_the_same_bytes() -> None:
     async def test() -> None:
         host = Host()
-        hub = EventHub(host, each=0.01)  # type: ignore[arg-type]
-        listeners = [hub.listen(Names("acme")) for _ in range(5)]
+        hub = EventHub(host)  # type: ignore[arg-type]
+        listeners = [hub.listen(Names("acme"), each=0.01) for _ in range(5)]
         first = await asyncio.gather(*map(_next, listeners))
         assert len({id(data) for data in first}) == 1
         assert b"starts Spark" not in first[0]  # details are not for tenants
@@ -105,3 +105,54 @@ def test_lines_of_the_journal_are_events_with_cursors() -> None:
         assert message.data.startswith(f"id: {message.line}\n".encode())
 
     asyncio.run(test())
+
+
+def test_everybody_hears_at_the_pace_that_was_asked_for() -> None:
+    async def test() -> None:
+        host = Host()
+        hub = EventHub(host)  # type: ignore[arg-type]
+        slow, quick = hub.listen(Names(), each=60.0), hub.listen(Names(), each=0.01)
+        await anext(slow)
+        looks = host.looks
+        await anext(quick)  # a new pace is served at once, and not when the slow one is due
+        pending = asyncio.create_task(_next(slow))
+        for number in range(3):
+            host.detail = f"step {number}"
+            kind, patch = parsed(await anext(quick))
+            assert (kind, patch["engine"]["detail"]) == ("changes", f"step {number}")
+        assert not pending.done()
+        assert host.looks >= looks + 4
+        pending.cancel()
+        await asyncio.gather(pending, return_exceptions=True)
+        await quick.aclose()
+
+    asyncio.run(asyncio.wait_for(test(), 20))
+
+
+def test_lines_of_the_journal_wait_for_the_pace_of_each_listener() -> None:
+    async def test() -> None:
+        host = Host()
+        hub = EventHub(host)  # type: ignore[arg-type]
+        slow, quick = hub.listen(Names(), each=0.5), hub.listen(Names("acme"), each=0.01)
+        await anext(slow)
+        await anext(quick)
+        for query in ("acme..hot", "rival..hot"):
+            hub._hear(Entry(5.0, query, "running", "paused", "asked to"))
+        assert parsed_line(await anext(quick))["query"] == "hot"
+        assert [parsed_line(await anext(slow))["query"] for _ in range(2)] == ["acme..hot", "rival..hot"]
+        await slow.aclose()
+        await quick.aclose()
+
+    asyncio.run(asyncio.wait_for(test(), 20))
+
+
+def parsed_line(data: bytes) -> Any:
+    kind, line = parsed(data)
+    assert kind == "journal"
+    return line
+
+
+def test_listeners_of_about_the_same_pace_share_what_is_made() -> None:
+    paces = {pace(0.25 + number * 0.01) for number in range(5975)}
+    assert len(paces) <= 75
+    assert (min(paces), max(paces)) == (0.25, 60.0)

@@ -82,3 +82,19 @@ def test_streams_of_events_end_politely_with_the_server(serve: Serve, tmp_path_f
     assert {event.kind for event in events} <= {"changes", "journal"}
     listening.__exit__(None, None, None)
     results.__exit__(None, None, None)
+
+
+def test_changes_come_at_the_pace_that_was_asked_for(http: Http) -> None:
+    with http.events("/v1/events?each=0.5") as events:
+        assert next(events).kind == "state"
+        http.post("/v1/streams", {"name": "e_paced", "schema": "id bigint"})
+        changes = next(event for event in events if event.kind == "changes" and "streams" in event.data)
+        assert "e_paced" in changes.data["streams"]
+
+
+@pytest.mark.parametrize("each", ["0.1", "61", "often", "nan"])
+def test_a_pace_that_is_none_is_refused_in_one_line(http: Http, each: str) -> None:
+    refused = http.get(f"/v1/events?each={each}")
+    assert refused.status == 422
+    assert "query each" in refused.json["detail"]
+    assert "\n" not in refused.json["detail"]

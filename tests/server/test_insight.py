@@ -186,6 +186,8 @@ def test_what_if_answers_with_its_error_and_previews_say_who_gains(filled: Http)
     preview = filled.post("/v1/policy/preview", {"policy": "fcfs", "priorities": {"default": 5}})
     assert preview.status == 200, preview.body
     assert preview.json["classes"]["default"]["effect"] in ("gains", "loses", "within the error")
+    lately = filled.post("/v1/policy/preview", {"policy": "fcfs", "last": 600})
+    assert lately.json["classes"].keys() == preview.json["classes"].keys()
     assert filled.post("/v1/what-if", {}).status == 422
     assert filled.post("/v1/what-if", {"policies": ["./mine.py:Mine"]}).status == 422
 

@@ -14,7 +14,7 @@ from headgate.metrics.measures.latency import WINDOWS, Slice, latencies
 from headgate.metrics.measures.targets import TargetStatus, reached
 from headgate.model import Query, Select, Source, Target
 from headgate.server.live.numbers import inversions, starved
-from headgate.server.live.response_times import NONE, TimesCache, summed
+from headgate.server.live.response_times import NONE, SumsCache, TimesCache, summed
 from headgate.spark.machine.recent_results import Committed, RecentResults
 
 QUERY = Query(name="hot", query_class="only", plan=Select(inputs=(Source("s"),)))
@@ -39,7 +39,7 @@ def look(cache: TimesCache, view: View, now: float) -> Any:
 
 @given(STEPS, st.sampled_from([5, 1000]))
 def test_times_are_those_of_the_status(steps: list[tuple[float, list[float], bool]], kept: int) -> None:
-    results, cache, now = RecentResults(kept), TimesCache(), 1000.0
+    results, cache, now = RecentResults(kept), TimesCache(tolerance=0.0), 1000.0
     for pause, took, looks in steps:
         now += pause
         results.add(now, np.array(took))
@@ -55,6 +55,44 @@ def test_times_are_those_of_the_status(steps: list[tuple[float, list[float], boo
         recent = joined.took[joined.at >= now - WINDOWS["last_10_s"]]
         if recent.size:
             assert found.reached == pytest.approx(reached(recent, 95.0))
+
+
+@given(STEPS)
+def test_longer_windows_are_nearly_those_of_the_status_and_soon_exact(
+    steps: list[tuple[float, list[float], bool]],
+) -> None:
+    results, cache, now = RecentResults(), TimesCache(tolerance=0.2), 1000.0
+    for pause, took, _ in steps:
+        now += pause / 100
+        results.add(now, np.array(took))
+        look(cache, View(results.chunks(), ()), now)
+    joined = Committed.join(results.chunks())
+    exact = latencies(joined.at, joined.took, (), now)
+    found = look(cache, View(results.chunks(), ()), now).latency
+    assert found["last_10_s"]["count"] == exact["last_10_s"].count
+    for name in ("last_minute", "last_10_minutes"):
+        assert abs(found[name]["count"] - exact[name].count) <= 0.25 * max(1, exact[name].count)
+    now += 20.0
+    exact = latencies(joined.at, joined.took, (), now)
+    found = look(cache, View(results.chunks(), ()), now).latency
+    assert {name: times["count"] for name, times in found.items()} == {
+        name: times.count for name, times in exact.items()
+    }
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.floats(0.001, 20.0)), max_size=4), min_size=1, max_size=6))
+def test_sums_that_are_kept_are_those_of_all_queries(rounds: list[list[tuple[int, float]]]) -> None:
+    queries, sums, now = [RecentResults() for _ in range(4)], SumsCache(), 100.0
+    caches = [TimesCache() for _ in queries]
+    for changes in rounds:
+        now += 3.0
+        for number, took in changes:
+            queries[number].add(now, np.array([took]))
+        views = [View(results.chunks(), ()) for results in queries]
+        parts = [look(cache, view, now) for cache, view in zip(caches, views, strict=True)]
+        found, exact = sums.of("low", parts), summed(parts)
+        for name, times in exact.items():
+            assert found[name] == pytest.approx(times, abs=2e-6)
 
 
 def test_what_has_not_changed_is_not_computed_again() -> None:

@@ -50,3 +50,8 @@ def test_a_preview_of_nothing_and_of_too_short_a_history_are_refused(http: Http)
     assert http.post("/v1/policy/preview", {}).status == 422
     short = http.post("/v1/policy/preview", {"policy": "fcfs"})
     assert (short.status, "hint" in short.json) == (422, True)
+    for wrong in (0, -5, "soon"):
+        refused = http.post("/v1/policy/preview", {"policy": "fcfs", "last": wrong})
+        assert refused.status == 422
+        assert "body last" in refused.json["detail"]
+        assert "\n" not in refused.json["detail"]

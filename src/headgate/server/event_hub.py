@@ -1,8 +1,8 @@
 """Live events: the status once, then what changes in it, and the lines of the journal, for all who listen.
 
-The status is looked at every `EACH` seconds at most, and only while somebody listens. What has changed is encoded once
-for each tenant, and every listener sends the same bytes. Nothing is kept for a listener: the last messages are in a
-ring, and one who has fallen behind that gets the whole status again.
+The status is looked at as often as the most impatient listener wants, and only while somebody listens. What has changed
+is encoded once for each tenant and pace, and every listener of these sends the same bytes. Nothing is kept for a
+listener: the last messages are in a ring, and one who has fallen behind that gets the whole status again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -28,7 +29,8 @@ from headgate.server.workspace.status import only_clocks, status_json
 from headgate.spark.session import Session
 from headgate.spark.store.journal import Entry
 
-EACH = 0.25  # seconds between two looks
+EACH = 0.25  # seconds between two looks, if a listener does not say
+SLOWEST = 60.0
 RING = 400  # messages that a listener may be behind
 RING_BYTES = 4 << 20
 MISSED = 1000  # lines of the journal that one who comes back gets at most
@@ -48,9 +50,12 @@ class Message:
 
 @dataclass(slots=True)
 class TenantFeed:
-    """What the listeners of one tenant get."""
+    """What the listeners of one tenant get who want to hear of changes as often."""
 
     names: Names
+    each: float = EACH
+    due: float = 0.0  # when to look again; the first time at once
+    lines: deque[Entry] = field(default_factory=lambda: deque(maxlen=HEARD))  # of the journal, since the last look
     state: Json | None = None
     listeners: int = 0
     _encoded: bytes = b""
@@ -109,17 +114,21 @@ class TenantFeed:
 class EventHub:
     """Looks at the engine while somebody listens, and tells all who do. It lives in the event loop of the server."""
 
-    def __init__(self, host: EngineHost, each: float = EACH) -> None:
-        self._host, self._each = host, each
-        self._feeds: dict[str, TenantFeed] = {}
+    def __init__(self, host: EngineHost) -> None:
+        self._host = host
+        self._feeds: dict[tuple[str, float], TenantFeed] = {}  # by tenant and pace
+        self._new_feed = asyncio.Event()
         self._watching: asyncio.Task[None] | None = None
         self._heard: deque[Entry] = deque(maxlen=HEARD)  # filled by the thread that writes the journal
         self._session: Session | None = None
 
-    async def listen(self, names: Names, last_line: str | None = None) -> AsyncGenerator[bytes, None]:
-        """What one listener gets; `last_line` is the last line of the journal that it had before."""
-        feed = self._feeds.setdefault(names.tenant, TenantFeed(names))
+    async def listen(
+        self, names: Names, last_line: str | None = None, each: float = EACH
+    ) -> AsyncGenerator[bytes, None]:
+        """What one listener gets, every `each` seconds; `last_line` is the last line of the journal that it had."""
+        feed = self._feeds.setdefault((names.tenant, each), TenantFeed(names, each))
         feed.listeners += 1
+        self._new_feed.set()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch())
         try:
@@ -135,12 +144,12 @@ class EventHub:
                 if message.line not in had:
                     yield message.data
         finally:
-            self._left(names.tenant, feed)
+            self._left(feed)
 
-    def _left(self, tenant: str, feed: TenantFeed) -> None:
+    def _left(self, feed: TenantFeed) -> None:
         feed.listeners -= 1
         if not feed.listeners:
-            self._feeds.pop(tenant, None)
+            self._feeds.pop((feed.names.tenant, feed.each), None)
         if not self._feeds and self._watching is not None:
             self._watching.cancel()
             self._watching = None
@@ -155,27 +164,37 @@ class EventHub:
         loop = asyncio.get_running_loop()
         self._heard.clear()
         while True:
-            began = loop.time()
+            now = loop.time()
+            due = [feed for feed in self._feeds.values() if feed.due <= now]
+            for feed in due:  # at whole multiples, so that feeds of one pace share a look
+                feed.due = (now // feed.each + 1) * feed.each
             try:
-                await self._look()
+                await self._look(due)
             except Exception as error:  # the next look may succeed
                 _logger.error("events not told", error=f"{type(error).__name__}: {error}")
-            await asyncio.sleep(max(0.02, began + self._each - loop.time()))
+            next_due = min((feed.due for feed in self._feeds.values()), default=now)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._new_feed.wait(), max(0.02, next_due - loop.time()))
+            self._new_feed.clear()
 
-    async def _look(self) -> None:
-        feeds = list(self._feeds.values())
+    async def _look(self, feeds: list[TenantFeed]) -> None:
         found = await run_in_threadpool(self._changes, feeds)
-        lines = [self._heard.popleft() for _ in range(len(self._heard))]
+        for line in [self._heard.popleft() for _ in range(len(self._heard))]:
+            for feed in self._feeds.values():
+                if feed.names.has(line.query):
+                    feed.lines.append(line)
         for feed, state, patch in found:
             if feed.state is None:
                 feed.begin(state)
-            own = [line for line in lines if feed.names.has(line.query)]
+            own = [feed.lines.popleft() for _ in range(len(feed.lines))]
             if patch is not None or own:
                 feed.publish(state, patch, own)
 
     def _changes(self, feeds: list[TenantFeed]) -> list[tuple[TenantFeed, Json, bytes | None]]:
-        """For each tenant the present status and, if it has changed, the event that says so."""
-        engine, snapshot = self._host.look()
+        """For each feed the present status and, if it has changed, the event that says so."""
+        if not feeds:
+            return []
+        engine, snapshot = self._host.look(fresh=True)
         if snapshot is not None:
             self._follow_journal()
         states = [status_json(engine, snapshot, feed.names) for feed in feeds]
@@ -190,6 +209,16 @@ class EventHub:
     def _hear(self, line: Entry) -> None:
         if self._feeds:
             self._heard.append(line)
+
+
+def pace(each: float) -> float:
+    """As often as a listener wants to hear, in steps: who wants about the same shares what is made for it.
+
+    >>> pace(0.3), pace(1.0), pace(7.3)
+    (0.5, 1.0, 8.0)
+    """
+    step = EACH if each <= 5 else 1.0
+    return min(SLOWEST, max(EACH, ceil(each / step) * step))
 
 
 async def _messages(feed: TenantFeed, number: int) -> AsyncGenerator[Message, None]:

@@ -103,24 +103,27 @@ class EngineHost:
         """What the engine is doing now."""
         return self.look()[0]
 
-    def look(self) -> tuple[EngineStatus, Snapshot | None]:
-        """What the engine is doing now, and the newest snapshot of it if it is open; made anew if that is too old."""
+    def look(self, fresh: bool = False) -> tuple[EngineStatus, Snapshot | None]:
+        """What the engine is doing now, and the newest snapshot of it if it is open; made anew if that is too old.
+
+        Who wants a `fresh` one waits while it is made.
+        """
         state, detail, snapshot = self._state, self._detail, None
         if state is EngineState.READY:
             try:
-                snapshot = self.snapshot()
+                snapshot = self.snapshot(fresh)
                 detail = snapshot.overview.spark_error
                 state = EngineState.RESTARTING if detail else state
             except HeadgateError:  # it is being closed just now
                 state, detail = self._state, self._detail
         return EngineStatus(state, detail, time.monotonic() - self._since), snapshot
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self, fresh: bool = False) -> Snapshot:
         """The engine at this moment, or a moment ago; it has all that was commanded before."""
         session = self.session()
         session.engine.check_spark()
         assert self._snapshots is not None
-        return self._snapshots.current()
+        return self._snapshots.current(fresh)
 
     def changed(self) -> None:
         """Something was commanded: the next snapshot is a new one."""

@@ -18,6 +18,8 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     patch: dict[str, Any] = {name: None for name in before if name not in after}
     for name, value in after.items():
         former = before.get(name)
+        if former is value and value is not None:
+            continue  # what is made once and has not changed since is the same object
         if name in before and isinstance(value, dict) and isinstance(former, dict):
             if inner := difference(former, value):
                 patch[name] = inner

@@ -1,4 +1,6 @@
-"""The process that answers a what-if: a question as JSON on its input, the answer as JSON on its output.
+"""The process that answers what-ifs: a question in a line of JSON on its input, the answer in one on its output.
+
+It ends when its input does, also in the middle of an answer: then there is nobody who waits for it.
 
 {"directory": "out/plant", "policies": ["fcfs"], "fuse": "off", "priorities": {"critical": 80}, "workers": 4,
 "rate": 1.5, "added": {"sql": "SELECT …", "class": "normal", "name": "new"}, "last": 60.0, "by": "mean"}
@@ -6,8 +8,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
+import queue
 import sys
+import threading
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,13 +47,32 @@ def answered(question: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def main() -> None:
-    """Answer one question."""
+def told(question: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer, or why there is none."""
     try:
-        answer = answered(json.load(sys.stdin))
+        return answered(question)
     except HeadgateError as error:
-        answer = {"refused": error.message, "where": error.where, "hint": error.hint}
-    json.dump(answer, sys.stdout)
+        return {"refused": error.message, "where": error.where, "hint": error.hint}
+    except Exception as error:  # the next question may be a better one
+        traceback.print_exc()
+        return {"failed_with": f"{type(error).__name__}: {error}"}
+
+
+def _read(questions: queue.SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        questions.put(line)
+    os._exit(0)
+
+
+def main() -> None:
+    """Answer questions until there are no more."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # whatever is printed on the way is no answer
+    questions: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(questions,), daemon=True).start()
+    while True:
+        answers.write(json.dumps(told(json.loads(questions.get()))) + "\n")
+        answers.flush()
+        gc.collect()
 
 
 if __name__ == "__main__":

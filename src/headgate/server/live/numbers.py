@@ -11,7 +11,7 @@ from headgate.metrics.measures.inversion import pairs
 from headgate.metrics.measures.response import Distribution
 from headgate.metrics.measures.targets import TargetState, TargetStatus
 from headgate.model import QueryClass, streams
-from headgate.server.live.response_times import ResponseTimes, TimesCache, rounded, summed
+from headgate.server.live.response_times import ResponseTimes, TimesCache, rounded
 from headgate.spark.machine.views import QueryView
 from headgate.spark.status import ADDED, is_late, stalled, starved_classes
 
@@ -28,8 +28,10 @@ class QueryNumbers:
     target: TargetStatus | None
 
 
-def query_numbers(view: QueryView, cache: TimesCache, now: float, dead_letters: int) -> QueryNumbers:
-    """The numbers of one query."""
+def query_numbers(
+    view: QueryView, cache: TimesCache, now: float, dead_letters: int, former: QueryNumbers | None = None
+) -> QueryNumbers:
+    """The numbers of one query; if they are as before, the former JSON, so that nobody looks for differences in it."""
     times = cache.of(view, now)
     target = view.target
     json: Json = {
@@ -58,6 +60,8 @@ def query_numbers(view: QueryView, cache: TimesCache, now: float, dead_letters: 
         json["backfill"] = dict(zip(("read", "of"), view.backfill, strict=True))
     if target is not None:
         json["target"] = target_json(target, times.reached)
+    if former is not None and former.json == json:
+        json = former.json
     return QueryNumbers(view, times, json, target)
 
 
@@ -82,8 +86,8 @@ def _missed_deadline(view: QueryView, times: ResponseTimes) -> bool:
     return graph is not None and times.latency["last_10_s"].get("p99", 0.0) > graph.deadline
 
 
-def class_numbers(made: QueryClass, queries: Sequence[QueryNumbers]) -> Json:
-    """The numbers of a class: sums over some of its queries."""
+def class_numbers(made: QueryClass, queries: Sequence[QueryNumbers], latency: Json) -> Json:
+    """The numbers of a class: sums over some of its queries, whose `latency` was summed up before."""
     lines = [query.json for query in queries]
     json: Json = {
         "priority": made.priority,
@@ -91,7 +95,7 @@ def class_numbers(made: QueryClass, queries: Sequence[QueryNumbers]) -> Json:
         "oldest_wait": max((line["oldest_wait"] for line in lines), default=0.0),
         "rate": round(sum(line["rate"] for line in lines), 3),
         **{name: sum(line[name] for line in lines) for name in ADDED},
-        "latency": summed([query.times for query in queries]),
+        "latency": latency,
     }
     followed = [query.target for query in queries if query.target is not None]
     if followed:

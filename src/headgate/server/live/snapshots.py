@@ -15,7 +15,7 @@ from typing import Any
 
 from headgate.model import HeadgateError
 from headgate.server.live.numbers import QueryNumbers, query_numbers
-from headgate.server.live.response_times import TimesCache
+from headgate.server.live.response_times import SumsCache, TimesCache
 from headgate.spark.machine.views import Overview
 from headgate.spark.session import Session
 from headgate.spark.status import NO_DISK, letters_by_query
@@ -39,6 +39,7 @@ class Snapshot:
     queries: Mapping[str, QueryNumbers]  # by their whole names
     streams: Mapping[str, Mapping[str, Any]]
     disk: DiskStatus = NO_DISK
+    sums: SumsCache = field(default_factory=SumsCache)  # shared by all snapshots
     made: dict[str, Any] = field(default_factory=dict)  # what was made of it for tenants, by tenant
     pages: dict[Any, bytes] = field(default_factory=dict)  # answers that were made of it, by what was asked
 
@@ -59,7 +60,7 @@ class Snapshots:
         self._session = session
         self._began = session.engine.now()
         self._lock = threading.Lock()
-        self._cache = TimesCache()
+        self._cache, self._sums = TimesCache(), SumsCache()
         self._newest: Snapshot | None = None
         self._of = -1  # the change that the newest one has seen
         self._until = 0.0  # for how long it serves
@@ -70,10 +71,10 @@ class Snapshots:
         """Something was changed by a command: whoever asks from now on gets a snapshot that has it."""
         self._changes += 1
 
-    def current(self) -> Snapshot:
+    def current(self, fresh: bool = False) -> Snapshot:
         """The newest snapshot, or a new one if that is too old. Called in any thread but that of the event loop."""
         newest = self._newest
-        if newest is not None and self._serves(STALE):
+        if newest is not None and self._serves(0.0 if fresh else STALE):
             if not self._serves():
                 self._make_meanwhile()
             return newest
@@ -112,8 +113,9 @@ class Snapshots:
         engine = self._session.engine
         overview, now = engine.overview(), engine.now()
         letters = letters_by_query(engine)
+        former = {} if self._newest is None else self._newest.queries
         queries = {
-            view.query.name: query_numbers(view, self._cache, now, letters[view.query.name])
+            (name := view.query.name): query_numbers(view, self._cache, now, letters[name], former.get(name))
             for view in overview.queries
         }
         self._cache.keep(queries)
@@ -126,6 +128,7 @@ class Snapshots:
             queries,
             {name: numbers for name in sorted(engine.streams) if (numbers := self._stream(name, now)) is not None},
             engine.disk.look(),
+            self._sums,
         )
 
     def _stream(self, name: str, now: float) -> dict[str, Any] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Header, Request, Response
+from fastapi import Header, Query, Request, Response
 from pydantic import Field
 
 from headgate.server.access.roles import Role, allow
-from headgate.server.event_hub import EventHub
+from headgate.server.event_hub import EACH, SLOWEST, EventHub, pace
 from headgate.server.event_stream import EventStream
 from headgate.server.paging import listed
 from headgate.server.routes.common import EVENTS, Answer, Asked, Cursor, Limit, event_stream, router, workspace
@@ -42,13 +42,17 @@ def journal(asked: Asked, query: str | None = None, cursor: Cursor = None, limit
 
 
 @routes.get("/events", openapi_extra=allow(Role.VIEW), response_class=Response, responses=EVENTS)
-async def events(request: Request, last_event_id: Annotated[str | None, Header(max_length=2000)] = None) -> EventStream:
+async def events(
+    request: Request,
+    last_event_id: Annotated[str | None, Header(max_length=2000)] = None,
+    each: Annotated[float, Query(ge=EACH, le=SLOWEST, description="seconds between two changes at least")] = EACH,
+) -> EventStream:
     """Live events (server-sent): the status once, then its changes, and the lines of the journal.
 
     * `event: state` has the same JSON as `GET /v1/status`.
-    * `event: changes` is a JSON merge patch (RFC 7396) of it, at most 4 a second.
+    * `event: changes` is a JSON merge patch (RFC 7396) of it, every `each` seconds at most.
     * `event: journal` is a line of the journal; its `id`, sent back as `Last-Event-ID`, brings the lines after it.
     """
     hub: EventHub = request.app.state.events
     names = workspace(request).names
-    return event_stream(request, lambda: hub.listen(names, last_event_id))
+    return event_stream(request, lambda: hub.listen(names, last_event_id, pace(each)))

@@ -67,6 +67,7 @@ class Change(Body):
     policy: str | None = Field(None, max_length=2000)
     fuse: str | None = None
     priorities: dict[str, Number] = Field(default_factory=dict, description="by class")
+    last: Number | None = Field(None, description="seconds; all that was recorded if left out", examples=[60])
 
 
 class ClassChange(Answer):
@@ -134,4 +135,4 @@ def preview(change: Change, asked: Asked) -> dict[str, Any]:
 
     One such question at a time: 429 while another is being answered.
     """
-    return asked.deciding.preview(change.policy, change.fuse, change.priorities)
+    return asked.deciding.preview(change.policy, change.fuse, change.priorities, change.last)

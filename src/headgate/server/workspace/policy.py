@@ -74,14 +74,16 @@ class Deciding:
         scope = arguments.fusion(fuse)
         self.session.engine.set_policy(self.session.engine.overview().policy, scope)
 
-    def preview(self, policy: str | None, fuse: str | None, priorities: Mapping[str, float]) -> dict[str, Any]:
-        """Who would gain and who would lose by a change, for each class, by what was recorded lately."""
+    def preview(
+        self, policy: str | None, fuse: str | None, priorities: Mapping[str, float], last: float | None = None
+    ) -> dict[str, Any]:
+        """Who would gain and who would lose by a change, for each class, by what was recorded in the last seconds."""
         if policy is None and fuse is None and not priorities:
             raise HeadgateError("nothing is to be different", hint='give "policy", "fuse" or "priorities"')
         if fuse is not None:
             arguments.fusion(fuse)
         asked = check_registered(policy or self.session.engine.overview().policy)
-        question = {"policies": [asked], "fuse": fuse, "priorities": dict(priorities)}
+        question = {"policies": [asked], "fuse": fuse, "priorities": dict(priorities), "last": last}
         answer = self.replays.ask(self.session, question)
         if asked in answer["failed"]:
             raise HeadgateError(answer["failed"][asked], where=f"policy '{asked}'", hint="choose another one")

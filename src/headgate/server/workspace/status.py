@@ -5,11 +5,13 @@ It has no nulls: what is unknown is left out, so that merge patches of it are ex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from headgate.model import QueryClass
 from headgate.server.hosting import EngineStatus
-from headgate.server.live.numbers import Json, class_numbers, inversions, lags, starved
+from headgate.server.live.numbers import Json, QueryNumbers, class_numbers, inversions, lags, starved
 from headgate.server.live.snapshots import Snapshot
 from headgate.server.problems import own_words
 from headgate.server.workspace.names import Names
@@ -39,15 +41,11 @@ def engine_numbers(snapshot: Snapshot, names: Names) -> Json:
 
 
 def _numbers(snapshot: Snapshot, names: Names) -> Json:
-    load = snapshot.overview.load
     own = [query for name, query in snapshot.queries.items() if names.has(name)]
     used = {query.view.query.query_class for query in own}
     shown = [made for made in snapshot.overview.classes.values() if not names.tenant or made.name in used]
-    classes = {
-        made.name: class_numbers(made, [query for query in own if query.view.query.query_class == made.name])
-        | {"load": round(load.of_class(made.name, names.tenant or None), 2)}
-        for made in sorted(shown, key=lambda made: (-made.priority, made.name))
-    }
+    shown.sort(key=lambda made: (-made.priority, made.name))
+    classes = {made.name: _class(snapshot, names, made, own) for made in shown}
     hungry = starved(classes)
     slowest = lags(own)
     return {
@@ -57,7 +55,7 @@ def _numbers(snapshot: Snapshot, names: Names) -> Json:
         **(_tenants_share(snapshot, names) if names.tenant else _shared(snapshot)),
         "classes": classes,
         "queries": {
-            names.short(query.view.query.name): query.json | _error(query.view.error, names)
+            names.short(query.view.query.name): _with_error(query, names)
             for query in sorted(own, key=lambda query: query.view.query.name)
         },
         "streams": {
@@ -100,8 +98,17 @@ def _lag(slowest: tuple[QueryView, int, float] | None, names: Names) -> Json:
     return {"lag": {"query": names.short(view.query.name), "tuples": tuples, "oldest_wait": oldest}}
 
 
-def _error(text: str, names: Names) -> Json:
-    return {"error": own_words(text, names.tenant)} if text else {}
+def _class(snapshot: Snapshot, names: Names, made: QueryClass, own: Sequence[QueryNumbers]) -> Json:
+    """The numbers of a class, by the queries that a tenant may see."""
+    members = [query for query in own if query.view.query.query_class == made.name]
+    latency = snapshot.sums.of((names.tenant, made.name), [query.times for query in members])
+    load = snapshot.overview.load.of_class(made.name, names.tenant or None)
+    return class_numbers(made, members, latency) | {"load": round(load, 2)}
+
+
+def _with_error(query: QueryNumbers, names: Names) -> Json:
+    error = query.view.error
+    return query.json | {"error": own_words(error, names.tenant)} if error else query.json
 
 
 def _own(value: Any, names: Names) -> Any:
