@@ -56,9 +56,8 @@ function addressOf(node: NetworkNode): string | null {
 
 function numbers(node: NetworkNode, shared: boolean): string {
   if (node.kind === "table") return plural(node.queries.length, "query reads it", "queries read it");
-  if (node.kind === "stream") return `${rate(node.rate)} come, ${count(node.waiting)} wait`;
-  const out = node.kind === "query" ? `${rate(node.rate)} out` : rate(node.rate);
-  return `${count(node.waiting)} waiting, ${shared ? `shared by ${node.queries.length}` : out}`;
+  if (shared) return `${count(node.waiting)} wait, shared by ${node.queries.length}`;
+  return `${count(node.waiting)} waiting, ${rate(node.rate)}${node.kind === "query" ? " out" : ""}`;
 }
 
 const NAMED = 12;

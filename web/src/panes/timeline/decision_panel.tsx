@@ -8,7 +8,7 @@ import { type Column, DataTable } from "../../ui/data_table";
 import { ClassMark, QueryLink } from "../../ui/marks";
 import { Empty, Panel } from "../../ui/panel";
 import { Loading, ProblemBox } from "../../ui/problem_box";
-import { compared, figure, titleOf } from "./number_words";
+import { type Compared, compared, figure, titleOf } from "./number_words";
 import type { Bar } from "./run_store";
 import { ranFor, stateText } from "./tooltip";
 
@@ -102,39 +102,21 @@ function Numbers({ decision }: { decision: Decision }) {
       ) : (
         <p>Nothing else could have run.</p>
       )}
-      <div class="table-box">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="hidden-text">Number</span>
-              </th>
-              <th scope="col" class="right">
-                Winner
-              </th>
-              {decision.runner_up && (
-                <th scope="col" class="right">
-                  Runner-up
-                </th>
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {lines.map((line) => (
-              <tr key={line.key}>
-                <th scope="row" title={line.key}>
-                  {line.title}
-                </th>
-                <td class="right">{line.winner}</td>
-                {decision.runner_up && <td class="right">{line.runnerUp}</td>}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        label="Numbers of the winner and the runner-up"
+        columns={decision.runner_up ? NUMBERS : NUMBERS.slice(0, 2)}
+        rows={lines}
+        id={(line) => line.key}
+      />
     </div>
   );
 }
+
+const NUMBERS: readonly Column<Compared>[] = [
+  { key: "number", title: "Number", show: (line) => <span title={line.key}>{line.title}</span> },
+  { key: "winner", title: "Winner", show: (line) => line.winner, right: true },
+  { key: "second", title: "Runner-up", show: (line) => line.runnerUp, right: true },
+];
 
 type Waiting = NonNullable<Decision["waiting"]>[number];
 

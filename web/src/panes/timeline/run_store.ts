@@ -97,7 +97,7 @@ export class RunStore {
   /** Find when workers were free again: a worker has one run at a time, so at the latest when it began the next. */
   private follow(workers: number): void {
     const next = new Map<number, number>();
-    this.workers = workers;
+    this.workers = this.overlapping ? 1 : workers;
     for (let place = this.bars.length - 1; place >= 0; place -= 1) {
       const bar = this.bars[place]!;
       const { run } = bar;

@@ -60,6 +60,9 @@ const CLASSES: readonly Column<Line>[] = [
   },
 ];
 
+/** For those who see their own runs only: how many workers there are for them is not known. */
+const OWN = CLASSES.filter((column) => column.key !== "share");
+
 interface StretchPanelProps {
   store: RunStore;
   view: View;
@@ -88,7 +91,14 @@ export function StretchPanel({ store, view: shown, id, onChoose }: StretchPanelP
         )}
         .
       </p>
-      {lines.length > 0 && <DataTable label="Runs by class" columns={CLASSES} rows={lines} id={(row) => row.name} />}
+      {lines.length > 0 && (
+        <DataTable
+          label="Runs by class"
+          columns={store.overlapping ? OWN : CLASSES}
+          rows={lines}
+          id={(row) => row.name}
+        />
+      )}
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>The newest runs as a table</summary>
         {open && (
@@ -121,7 +131,7 @@ function columns(now: number, onChoose: (bar: Bar) => void): Column<Bar>[] {
     },
     {
       key: "why",
-      title: "",
+      title: "Decision",
       show: (bar) => (
         <button type="button" class="button quiet" onClick={() => onChoose(bar)}>
           Why?<span class="hidden-text"> Run {bar.run.id}</span>
