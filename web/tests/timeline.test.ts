@@ -31,7 +31,6 @@ const answer = (runs: Run[], running: Run[] = [], more: Partial<Runs> = {}): Run
   next: "cursor",
   at: 1000,
   from: 400,
-  started: 1,
   workers: 2,
   ...more,
 });
@@ -136,7 +135,7 @@ describe("the store of runs", () => {
 
   it("tells runs of an engine that started anew from those before", () => {
     const store = storeOf(run(1, 990, 991));
-    store.add(answer([run(1, 999, 999.5)], [], { started: 995 }));
+    store.add(answer([run(1, 990, 991), run(1, 999, 999.5)]));
     expect(ids(store)).toEqual([1, 1]);
     expect(store.numbered(1)!.run.began).toBe(999);
   });
@@ -146,7 +145,7 @@ describe("the store of runs", () => {
     expect(ids(store)).toEqual([1, 2]);
     store.add(answer([], [], { at: 1102 }));
     expect(ids(store)).toEqual([2]);
-    expect(store.find("1:1")).toBeUndefined();
+    expect(store.numbered(1)).toBeUndefined();
   });
 
   it("knows a worker to be free when it begins the next run", () => {

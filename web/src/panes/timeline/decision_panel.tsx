@@ -77,7 +77,9 @@ function Told({ decision, bar, now }: { decision: Decision; bar: Bar | undefined
           {waiting.length ? (
             <DataTable label="Who waited" columns={WAITING} rows={waiting} id={(row) => `${row.class} ${row.unit}`} />
           ) : (
-            <p class="quiet-text">Nothing else was ready.</p>
+            <p class="quiet-text">
+              {decision.decision === undefined ? "Nothing of yours." : "Nothing else was ready."}
+            </p>
           )}
         </div>
       </div>

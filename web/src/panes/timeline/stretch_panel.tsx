@@ -77,7 +77,7 @@ export function StretchPanel({ store, view: shown, id, onChoose }: StretchPanelP
   const ranks = classRanks.value;
   const lines = summarised(store.bars, view)
     .map((line) => ({ ...line, share: line.busy / time }))
-    .sort((a, b) => (ranks.get(a.name) ?? 99) - (ranks.get(b.name) ?? 99));
+    .sort((a, b) => (ranks.get(a.name) ?? 99) - (ranks.get(b.name) ?? 99) || a.name.localeCompare(b.name));
   const runs = lines.reduce((sum, line) => sum + line.runs, 0);
   const busy = lines.reduce((sum, line) => sum + line.share, 0);
   return (
