@@ -92,18 +92,10 @@ const ended = (bar: Bar): string => (bar.run.state === "cancelled" ? `was ${stat
 function Numbers({ decision }: { decision: Decision }) {
   const lines = compared(decision.numbers, decision.runner_up_numbers);
   if (!lines.length) return null;
-  const [first] = lines;
   return (
     <div>
       <h3>What decided</h3>
-      {decision.runner_up ? (
-        <p>
-          {decision.winner} was chosen before {decision.runner_up}: {first!.title.toLowerCase()} {first!.winner} against{" "}
-          {first!.runnerUp}.
-        </p>
-      ) : (
-        <p>Nothing else could have run.</p>
-      )}
+      <p>{decision.runner_up ? `Next would have been ${decision.runner_up}.` : "Nothing else could have run."}</p>
       <DataTable
         label="Numbers of the winner and the runner-up"
         columns={decision.runner_up ? NUMBERS : NUMBERS.slice(0, 2)}
