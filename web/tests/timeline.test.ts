@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Run, Runs } from "../src/api/types";
 import { Lanes } from "../src/panes/timeline/lanes";
+import { Moves, type Moving } from "../src/panes/timeline/moves";
 import { compared, figure, titleOf } from "../src/panes/timeline/number_words";
 import { barAt, runBand, waitBand } from "../src/panes/timeline/rows";
 import { RunStore, WAIT_LANES } from "../src/panes/timeline/run_store";
 import { aligned, COLUMN, crowded, shares } from "../src/panes/timeline/shares";
-import { settingsOf, shownOf } from "../src/panes/timeline/shown";
+import { type Shown, settingsOf, shownOf } from "../src/panes/timeline/shown";
 import { newestIn, summarised } from "../src/panes/timeline/summary";
 import { clamped, KEPT, LEAST_SPAN, momentAt, ticks, xOf, zoomed } from "../src/panes/timeline/time_scale";
 import { sinceFor } from "../src/panes/timeline/use_runs";
@@ -30,7 +31,6 @@ const answer = (runs: Run[], running: Run[] = [], more: Partial<Runs> = {}): Run
   next: "cursor",
   at: 1000,
   from: 400,
-  started: 1,
   workers: 2,
   ...more,
 });
@@ -135,7 +135,7 @@ describe("the store of runs", () => {
 
   it("tells runs of an engine that started anew from those before", () => {
     const store = storeOf(run(1, 990, 991));
-    store.add(answer([run(1, 999, 999.5)], [], { started: 995 }));
+    store.add(answer([run(1, 990, 991), run(1, 999, 999.5)]));
     expect(ids(store)).toEqual([1, 1]);
     expect(store.numbered(1)!.run.began).toBe(999);
   });
@@ -145,7 +145,7 @@ describe("the store of runs", () => {
     expect(ids(store)).toEqual([1, 2]);
     store.add(answer([], [], { at: 1102 }));
     expect(ids(store)).toEqual([2]);
-    expect(store.find("1:1")).toBeUndefined();
+    expect(store.numbered(1)).toBeUndefined();
   });
 
   it("knows a worker to be free when it begins the next run", () => {
@@ -166,6 +166,7 @@ describe("the store of runs", () => {
       [0, 994],
     ]);
     expect(store.lanesOf(0)).toBe(2);
+    expect(store.workers).toBe(1);
   });
 
   it("has a row for every worker that ran something", () => {
@@ -314,5 +315,64 @@ describe("numbers in words", () => {
     expect(titleOf("queue_weight")).toBe("Queue weight");
     expect(figure("queue_weight", 0.000123)).toBe("0.00012");
     expect(figure("queue_weight", 0)).toBe("0");
+  });
+});
+
+describe("moving", () => {
+  /** The timeline of runs 1 to 3 of worker 0 and run 4 of worker 1, as somebody moves in it. */
+  const moving = (shown: Shown, id?: number) => {
+    const store = storeOf(run(1, 950, 951), run(2, 980, 981), run(3, 990, 991), run(4, 985, 986, { worker: 1 }));
+    const state = { shown, chosen: id };
+    const at = (): Moving => ({
+      live: { store, version: 1, error: null, edge: () => 1000 },
+      shown: state.shown,
+      chosen: state.chosen === undefined ? undefined : store.numbered(state.chosen),
+      onShow: (next) => (state.shown = next),
+      onChoose: (bar) => (state.chosen = bar?.run.id),
+    });
+    return { state, press: (key: string, shifted = false) => new Moves(at()).press(key, shifted) };
+  };
+
+  it("stays live when it zooms, and holds when it pans", () => {
+    const { state, press } = moving({ end: null, span: 60 });
+    press("+");
+    expect(state.shown).toEqual({ end: null, span: 40 });
+    press("ArrowLeft");
+    expect(state.shown).toEqual({ end: 992, span: 40 });
+    press("End");
+    expect(state.shown.end).toBeNull();
+  });
+
+  it("does not go beyond the present", () => {
+    const { state, press } = moving({ end: 999, span: 20 });
+    press("ArrowRight");
+    expect(state.shown.end).toBe(1000);
+  });
+
+  it("goes from run to run when one is chosen, and holds them in sight", () => {
+    const { state, press } = moving({ end: null, span: 60 });
+    press("Enter");
+    expect(state).toEqual({ shown: { end: 1000, span: 60 }, chosen: 3 });
+    press("ArrowLeft");
+    expect(state.chosen).toBe(2);
+    press("ArrowDown");
+    expect(state.chosen).toBe(4);
+    press("ArrowUp");
+    expect(state.chosen).toBe(2);
+    press("ArrowLeft", true);
+    expect(state).toEqual({ shown: { end: 988, span: 60 }, chosen: 2 });
+    press("Escape");
+    expect(state.chosen).toBeUndefined();
+  });
+
+  it("shows a run that was out of sight", () => {
+    const { state, press } = moving({ end: 1000, span: 20 }, 2);
+    press("ArrowLeft");
+    expect(state).toEqual({ shown: { end: 960, span: 20 }, chosen: 1 });
+  });
+
+  it("leaves other keys to the page", () => {
+    const { press } = moving({ end: null, span: 60 });
+    expect([press("Tab"), press("a"), press("+")]).toEqual([false, false, true]);
   });
 });

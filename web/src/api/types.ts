@@ -147,7 +147,6 @@ export interface Runs {
   next: string;
   at: number;
   from: number;
-  started?: number; // numbers of runs begin again when the engine does
   workers: number;
 }
 

@@ -96,7 +96,7 @@ export function titleOf(groups: readonly Group[], name: string): string {
 
 function sharedText(group: Group): string {
   const shared = group.operators.filter((node) => node.queries.length > 1).length;
-  return shared ? `${plural(shared, "operator")} shared` : "nothing shared";
+  return shared ? `run together, ${plural(shared, "operator")} shared` : "run together";
 }
 
 const NAMED = 15;

@@ -7,7 +7,7 @@
 import type { Network, NetworkNode } from "../../api/types";
 import { type Block, compare, type Group } from "./blocks";
 
-export const NODE = { width: 170, height: 42 };
+export const NODE = { width: 162, height: 42 };
 export const ROW = 50;
 export const TOP = 28; // for the names of columns
 const FIRST_GAP = 72; // between streams and operators, where most lines bend

@@ -56,9 +56,8 @@ function addressOf(node: NetworkNode): string | null {
 
 function numbers(node: NetworkNode, shared: boolean): string {
   if (node.kind === "table") return plural(node.queries.length, "query reads it", "queries read it");
-  if (node.kind === "stream") return `${rate(node.rate)} come, ${count(node.waiting)} wait`;
-  const out = node.kind === "query" ? `${rate(node.rate)} out` : rate(node.rate);
-  return `${count(node.waiting)} waiting, ${shared ? `shared by ${node.queries.length}` : out}`;
+  if (shared) return `${count(node.waiting)} wait, shared by ${node.queries.length}`;
+  return `${count(node.waiting)} waiting, ${rate(node.rate)}`;
 }
 
 const NAMED = 12;
@@ -66,7 +65,9 @@ const NAMED = 12;
 /** All that is known of a node, for the pointer that rests on it. */
 export function describe(node: NetworkNode): string {
   const lines = [`${node.kind === "operator" ? (node.operator ?? "operator") : node.kind} ${node.text}`];
-  if (node.kind !== "table") lines.push(`${rate(node.rate)} tuples, ${count(node.waiting)} waiting`);
+  if (node.kind !== "table") {
+    lines.push(`${rate(node.rate)} ${node.kind === "query" ? "results" : "tuples"}, ${count(node.waiting)} waiting`);
+  }
   if (node.cost !== undefined) lines.push(`cost of a tuple: ${duration(node.cost)}`);
   if (node.selectivity !== undefined) lines.push(`rows out per tuple: ${percent(node.selectivity)}`);
   if (node.class) lines.push(`class ${node.class}`);

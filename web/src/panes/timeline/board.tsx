@@ -1,32 +1,22 @@
 /** The picture of the timeline: drag, wheel and keys move through time, a click chooses a run. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { classColour, classRanks, resolved } from "../../lib/colours";
+import { classRanks } from "../../lib/colours";
 import { isDark } from "../../lib/theme";
-import { status } from "../../live/connection";
 import { ClassMark } from "../../ui/marks";
-import { draw, type Palette } from "./draw";
+import { draw } from "./draw";
+import { Moves, type Moving, useWheel } from "./moves";
+import { palette, stillWaiting, usePainting } from "./painting";
 import { AXIS, barAt, HEADING, heightOf, type Rows, WAIT_ROW, WORKER_ROW } from "./rows";
 import type { Bar, RunStore } from "./run_store";
-import type { Shown } from "./shown";
-import { clamped, momentAt, spanOf, type View, zoomed } from "./time_scale";
+import { momentAt, spanOf, type View } from "./time_scale";
 import { Tooltip } from "./tooltip";
-import type { LiveRuns } from "./use_runs";
 
-interface BoardProps {
-  live: LiveRuns;
-  shown: Shown;
-  chosen: Bar | undefined;
+interface BoardProps extends Moving {
   describedBy: string;
-  onShow: (shown: Shown) => void;
-  onChoose: (bar: Bar | undefined) => void;
 }
 
 const DRAG = 4; // pixels that a pointer moves before it drags
-const SOONEST = 100; // milliseconds between two pictures while nothing but time changes
-const ZOOM = 1.5;
-const PAN = 0.2; // of the span
-const PANS: Record<string, number> = { ArrowLeft: -PAN, ArrowRight: PAN };
 
 export function Board({ live, shown, chosen, describedBy, onShow, onChoose }: BoardProps) {
   const { store } = live;
@@ -38,7 +28,7 @@ export function Board({ live, shown, chosen, describedBy, onShow, onChoose }: Bo
 
   const rows: Rows = { workers: Math.max(1, store.workers), classes: classesOf(store) };
   const height = heightOf(rows);
-  const viewNow = (): View => viewOf(shown, live.edge());
+  const moves = new Moves({ live, shown, chosen, onShow, onChoose });
 
   const paint = () => {
     const pen = canvas.current?.getContext("2d");
@@ -49,11 +39,10 @@ export function Board({ live, shown, chosen, describedBy, onShow, onChoose }: Bo
       canvas.current.height = Math.round(height * scale);
     }
     pen.setTransform(scale, 0, 0, scale, 0, 0);
-    const view = viewNow();
     draw(pen, {
       store,
       rows,
-      view,
+      view: moves.view,
       width,
       palette: palette(isDark(), rows.classes),
       chosen,
@@ -69,31 +58,17 @@ export function Board({ live, shown, chosen, describedBy, onShow, onChoose }: Bo
     return () => observer.disconnect();
   }, []);
 
-  const show = (view: View, follow = false) => {
-    const within = clamped(view, Math.min(store.keptFrom, live.edge()), live.edge());
-    onShow({ end: follow ? null : within.to, span: spanOf(within) });
-  };
-  const zoom = (factor: number, fixed?: number) => {
-    const view = viewNow();
-    const isLive = shown.end === null;
-    show(zoomed(view, factor, isLive ? view.to : (fixed ?? (view.from + view.to) / 2)), isLive);
-  };
-  const pan = (share: number) => {
-    const view = viewNow();
-    const by = spanOf(view) * share;
-    show({ from: view.from + by, to: view.to + by });
-  };
-
   useWheel(canvas, (event) => {
-    const view = viewNow();
     if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      pan(event.deltaX / width);
+      moves.pan(event.deltaX / width);
       return;
     }
-    zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 300))), momentAt(event.offsetX, view, width));
+    const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY / 300)));
+    moves.zoom(factor, momentAt(event.offsetX, moves.view, width));
   });
 
-  const found = (event: PointerEvent): Bar | null => barAt(store, rows, viewNow(), width, event.offsetX, event.offsetY);
+  const found = (event: PointerEvent): Bar | null =>
+    barAt(store, rows, moves.view, width, event.offsetX, event.offsetY);
 
   const moved = (event: PointerEvent) => {
     const from = drag.current;
@@ -107,44 +82,15 @@ export function Board({ live, shown, chosen, describedBy, onShow, onChoose }: Bo
     from.moved = true;
     setHovered(null);
     const seconds = (by / width) * spanOf(from.view);
-    show({ from: from.view.from - seconds, to: from.view.to - seconds });
+    moves.show({ from: from.view.from - seconds, to: from.view.to - seconds });
   };
   const released = (event: PointerEvent) => {
     if (drag.current && !drag.current.moved) {
       const bar = found(event);
-      if (bar && shown.end === null) show(viewNow()); // so that it does not run away
-      onChoose(bar ?? undefined);
+      if (bar) moves.choose(bar);
+      else onChoose(undefined);
     }
     drag.current = null;
-  };
-
-  const choose = (bar: Bar | undefined) => {
-    if (!bar) return;
-    const view = viewNow();
-    const span = spanOf(view);
-    if (bar.run.began < view.from || bar.run.began > view.to) {
-      show({ from: bar.run.began - span / 2, to: bar.run.began + span / 2 });
-    } else if (shown.end === null) show(view);
-    onChoose(bar);
-  };
-  const keys: Record<string, () => void> = {
-    ArrowLeft: () => (chosen ? choose(store.neighbour(chosen, -1)) : pan(-PAN)),
-    ArrowRight: () => (chosen ? choose(store.neighbour(chosen, 1)) : pan(PAN)),
-    ArrowUp: () => chosen && choose(store.onWorker(chosen.run.worker - 1, chosen.run.began)),
-    ArrowDown: () => chosen && choose(store.onWorker(chosen.run.worker + 1, chosen.run.began)),
-    Enter: () => choose(chosen ?? store.bars.findLast((bar) => bar.run.began <= viewNow().to)),
-    Escape: () => onChoose(undefined),
-    "+": () => zoom(1 / ZOOM, chosen?.run.began),
-    "=": () => zoom(1 / ZOOM, chosen?.run.began),
-    "-": () => zoom(ZOOM, chosen?.run.began),
-    End: () => onShow({ ...shown, end: null }),
-  };
-  const pressed = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const act = (event.shiftKey && PANS[event.key] ? () => pan(PANS[event.key]!) : null) ?? keys[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
   };
 
   return (
@@ -162,13 +108,16 @@ export function Board({ live, shown, chosen, describedBy, onShow, onChoose }: Bo
           onPointerDown={(event) => {
             if (event.button !== 0) return;
             event.currentTarget.setPointerCapture(event.pointerId);
-            drag.current = { x: event.offsetX, view: viewNow(), moved: false };
+            drag.current = { x: event.offsetX, view: moves.view, moved: false };
           }}
           onPointerMove={moved}
           onPointerUp={released}
           onPointerCancel={() => (drag.current = null)}
           onPointerLeave={() => setHovered(null)}
-          onKeyDown={pressed}
+          onKeyDown={(event) => {
+            if (event.ctrlKey || event.metaKey || event.altKey) return;
+            if (moves.press(event.key, event.shiftKey)) event.preventDefault();
+          }}
         />
         {hovered && <Tooltip bar={hovered.bar} x={hovered.x} y={hovered.y} width={width} now={store.at} />}
       </div>
@@ -181,9 +130,6 @@ function classesOf(store: RunStore): string[] {
   const known = [...classRanks.value.keys()];
   return known.length ? known : [...new Set(store.bars.map((bar) => bar.run.class))].sort();
 }
-
-/** The stretch of time that is shown now. */
-export const viewOf = ({ end, span }: Shown, edge: number): View => ({ from: (end ?? edge) - span, to: end ?? edge });
 
 function RowNames({ rows, overlapping }: { rows: Rows; overlapping: boolean }) {
   return (
@@ -202,81 +148,4 @@ function RowNames({ rows, overlapping }: { rows: Rows; overlapping: boolean }) {
       ))}
     </div>
   );
-}
-
-/** Draw after every change, and again whenever time has moved the picture by a pixel or so (`each`, milliseconds). */
-function usePainting(paint: () => void, each: number | null): void {
-  const newest = useRef(paint);
-  newest.current = paint;
-  useEffect(() => {
-    const frame = window.requestAnimationFrame(() => newest.current());
-    return () => window.cancelAnimationFrame(frame);
-  });
-  useEffect(() => {
-    if (each === null) return;
-    let frame = 0;
-    const timer = window.setInterval(
-      () => {
-        if (document.hidden) return;
-        window.cancelAnimationFrame(frame);
-        frame = window.requestAnimationFrame(() => newest.current());
-      },
-      Math.max(SOONEST, each),
-    );
-    return () => {
-      window.clearInterval(timer);
-      window.cancelAnimationFrame(frame);
-    };
-  }, [each]);
-}
-
-/** Wheels over an element, which then do not scroll the page. */
-function useWheel(element: { current: HTMLElement | null }, turned: (event: WheelEvent) => void): void {
-  const newest = useRef(turned);
-  newest.current = turned;
-  useEffect(() => {
-    const on = element.current;
-    const listen = (event: WheelEvent) => {
-      if (event.ctrlKey) return; // the browser's own zoom
-      event.preventDefault();
-      newest.current(event);
-    };
-    on?.addEventListener("wheel", listen, { passive: false });
-    return () => on?.removeEventListener("wheel", listen);
-  }, [element]);
-}
-
-/** Since when the oldest waiting tuple of each class waits. */
-function stillWaiting(): Map<string, number> {
-  const now = status.peek();
-  const at = now?.at ?? 0;
-  const classes = Object.entries(now?.classes ?? {});
-  return new Map(
-    classes.filter(([, line]) => line.waiting > 0).map(([name, line]) => [name, at - line.oldest_wait] as const),
-  );
-}
-
-let mixed: { by: string; palette: Palette } | null = null;
-
-/** The colours of the theme; looked up again only when they may be others. */
-function palette(dark: boolean, classes: readonly string[]): Palette {
-  const by = `${dark}|${classes.join("|")}`;
-  if (mixed?.by !== by) mixed = { by, palette: lookUp(classes) };
-  return mixed.palette;
-}
-
-function lookUp(classes: readonly string[]): Palette {
-  return {
-    text: resolved("--text"),
-    quiet: resolved("--text-2"),
-    line: resolved("--line"),
-    strong: resolved("--line-strong"),
-    surface: resolved("--surface"),
-    shade: resolved("--surface-2"),
-    bad: resolved("--bad"),
-    accent: resolved("--accent"),
-    classes: new Map(classes.map((name) => [name, resolved(classColour(name))])),
-    other: resolved("--class-other"),
-    font: `12px ${resolved("--sans")}`,
-  };
 }

@@ -8,7 +8,7 @@ import { type Column, DataTable } from "../../ui/data_table";
 import { ClassMark, QueryLink } from "../../ui/marks";
 import { Empty, Panel } from "../../ui/panel";
 import { Loading, ProblemBox } from "../../ui/problem_box";
-import { compared, figure, titleOf } from "./number_words";
+import { type Compared, compared, figure, titleOf } from "./number_words";
 import type { Bar } from "./run_store";
 import { ranFor, stateText } from "./tooltip";
 
@@ -77,7 +77,9 @@ function Told({ decision, bar, now }: { decision: Decision; bar: Bar | undefined
           {waiting.length ? (
             <DataTable label="Who waited" columns={WAITING} rows={waiting} id={(row) => `${row.class} ${row.unit}`} />
           ) : (
-            <p class="quiet-text">Nothing else was ready.</p>
+            <p class="quiet-text">
+              {decision.decision === undefined ? "Nothing of yours." : "Nothing else was ready."}
+            </p>
           )}
         </div>
       </div>
@@ -90,51 +92,25 @@ const ended = (bar: Bar): string => (bar.run.state === "cancelled" ? `was ${stat
 function Numbers({ decision }: { decision: Decision }) {
   const lines = compared(decision.numbers, decision.runner_up_numbers);
   if (!lines.length) return null;
-  const [first] = lines;
   return (
     <div>
       <h3>What decided</h3>
-      {decision.runner_up ? (
-        <p>
-          {decision.winner} was chosen before {decision.runner_up}: {first!.title.toLowerCase()} {first!.winner} against{" "}
-          {first!.runnerUp}.
-        </p>
-      ) : (
-        <p>Nothing else could have run.</p>
-      )}
-      <div class="table-box">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="hidden-text">Number</span>
-              </th>
-              <th scope="col" class="right">
-                Winner
-              </th>
-              {decision.runner_up && (
-                <th scope="col" class="right">
-                  Runner-up
-                </th>
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {lines.map((line) => (
-              <tr key={line.key}>
-                <th scope="row" title={line.key}>
-                  {line.title}
-                </th>
-                <td class="right">{line.winner}</td>
-                {decision.runner_up && <td class="right">{line.runnerUp}</td>}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <p>{decision.runner_up ? `Next would have been ${decision.runner_up}.` : "Nothing else could have run."}</p>
+      <DataTable
+        label="Numbers of the winner and the runner-up"
+        columns={decision.runner_up ? NUMBERS : NUMBERS.slice(0, 2)}
+        rows={lines}
+        id={(line) => line.key}
+      />
     </div>
   );
 }
+
+const NUMBERS: readonly Column<Compared>[] = [
+  { key: "number", title: "Number", show: (line) => <span title={line.key}>{line.title}</span> },
+  { key: "winner", title: "Winner", show: (line) => line.winner, right: true },
+  { key: "second", title: "Runner-up", show: (line) => line.runnerUp, right: true },
+];
 
 type Waiting = NonNullable<Decision["waiting"]>[number];
 

@@ -57,7 +57,7 @@ export function draw(pen: Pen, picture: Picture): void {
   const seen = store.bars.filter((bar) => bar.run.oldest < view.to && (bar.run.ended ?? view.to) >= view.from);
   for (const bar of seen) drawWait(pen, picture, bar);
   drawStillWaiting(pen, picture);
-  if (crowded(seen, picture.rows.workers, width)) drawShares(pen, picture, seen);
+  if (crowded(seen, rowsOfRuns(picture), width)) drawShares(pen, picture, seen);
   else for (const bar of seen) drawRun(pen, picture, bar);
   for (const bar of new Set([picture.hovered, picture.chosen])) if (bar) outline(pen, picture, bar);
 }
@@ -126,6 +126,9 @@ function drawStillWaiting(pen: Pen, { stillWaiting, rows, view, width, palette, 
   });
 }
 
+/** How many runs could be drawn under each other. */
+const rowsOfRuns = ({ store, rows }: Picture): number => (store.overlapping ? store.lanesOf(0) : rows.workers);
+
 /** Runs that could not be told apart: columns in which each class has as much of the height as it had of the time. */
 function drawShares(pen: Pen, picture: Picture, seen: readonly Bar[]): void {
   const { view, width, rows, palette, store } = picture;
@@ -136,7 +139,8 @@ function drawShares(pen: Pen, picture: Picture, seen: readonly Bar[]): void {
     const below = new Float32Array(Math.ceil(width / COLUMN) + 1);
     for (const name of [...classes.keys()].sort((a, b) => rank(rows, a) - rank(rows, b))) {
       pen.fillStyle = colourOf(palette, name);
-      classes.get(name)!.forEach((share, column) => {
+      classes.get(name)!.forEach((time, column) => {
+        const share = time / store.lanesOf(worker);
         const bottom = workerTop(worker) + 4 + height * (1 - Math.min(1, below[column]!));
         const tall = height * Math.min(share, 1 - Math.min(1, below[column]!));
         pen.fillRect(shift + column * COLUMN, bottom - tall, COLUMN, tall);
@@ -146,7 +150,7 @@ function drawShares(pen: Pen, picture: Picture, seen: readonly Bar[]): void {
   });
   for (const bar of seen) {
     if (bar.run.state !== "failed") continue;
-    failedMark(pen, palette, xOf(bar.run.began, view, width), runBand(bar, 1).top);
+    failedMark(pen, palette, xOf(bar.run.began, view, width), workerTop(bar.run.worker) + 4);
   }
 }
 

@@ -25,7 +25,6 @@ export class RunStore {
   loadedFrom = Number.POSITIVE_INFINITY; // the earliest moment that was asked for
   workers = 0;
   cursor: string | null = null;
-  private started = 0;
   private byKey = new Map<string, Bar>();
   private waits = new Map<string, Lanes>();
   private overlaps = new Map<number, Lanes>();
@@ -35,12 +34,11 @@ export class RunStore {
 
   /** Take in an answer; `since` is how many seconds back it was asked for, undefined if from the cursor on. */
   add(answer: Runs, since?: number): void {
-    if (answer.started !== undefined) this.started = answer.started;
     this.at = Math.max(this.at, answer.at);
     this.keptFrom = answer.from;
     this.cursor = answer.next;
     if (since !== undefined) this.loadedFrom = Math.min(this.loadedFrom, answer.at - since);
-    const running = new Set(answer.running.map((run) => this.keyOf(run)));
+    const running = new Set(answer.running.map(keyOf));
     for (const run of answer.runs) this.put(run);
     for (const run of answer.running) this.put(run);
     this.drop((bar) => bar.run.ended === undefined && !running.has(bar.key)); // lost, as by a restart
@@ -49,13 +47,9 @@ export class RunStore {
     this.follow(answer.workers);
   }
 
-  find(key: string): Bar | undefined {
-    return this.byKey.get(key);
-  }
-
   /** The newest run with a number. */
   numbered(id: number): Bar | undefined {
-    return this.byKey.get(`${this.started}:${id}`) ?? this.bars.findLast((bar) => bar.run.id === id);
+    return this.bars.findLast((bar) => bar.run.id === id);
   }
 
   /** The run of the same worker that began next after another one, or before it; undefined at the end. */
@@ -77,12 +71,8 @@ export class RunStore {
     return Math.max(1, this.overlaps.get(worker)?.count ?? 1);
   }
 
-  private keyOf(run: Run): string {
-    return `${this.started}:${run.id}`;
-  }
-
   private put(run: Run): void {
-    const key = this.keyOf(run);
+    const key = keyOf(run);
     const known = this.byKey.get(key);
     if (known) {
       known.run = run;
@@ -97,7 +87,7 @@ export class RunStore {
   /** Find when workers were free again: a worker has one run at a time, so at the latest when it began the next. */
   private follow(workers: number): void {
     const next = new Map<number, number>();
-    this.workers = workers;
+    this.workers = this.overlapping ? 1 : workers;
     for (let place = this.bars.length - 1; place >= 0; place -= 1) {
       const bar = this.bars[place]!;
       const { run } = bar;
@@ -130,6 +120,8 @@ export class RunStore {
     this.bars = this.bars.filter((bar) => this.byKey.has(bar.key));
   }
 }
+
+const keyOf = (run: Run): string => `${run.began}:${run.id}`;
 
 const endOf = (run: Run, now: number): number => run.ended ?? Math.max(now, run.began);
 

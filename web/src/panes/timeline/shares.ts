@@ -4,11 +4,11 @@ import type { Bar } from "./run_store";
 import { spanOf, type View, xOf } from "./time_scale";
 
 export const COLUMN = 3; // pixels
-const TOO_MANY = 0.5; // runs to a column of one worker, in the mean
+const TOO_MANY = 0.5; // runs to a column of a row, in the mean
 
-/** The workers of which more runs are seen than could be told apart. */
-export function crowded(bars: readonly Bar[], workers: number, width: number): boolean {
-  return bars.length > (TOO_MANY * workers * width) / COLUMN;
+/** Whether there are more runs in so many rows than could be told apart. */
+export function crowded(bars: readonly Bar[], rows: number, width: number): boolean {
+  return bars.length > (TOO_MANY * rows * width) / COLUMN;
 }
 
 /** The share of the time of each column that each class had, by worker: `shares[worker]` maps a class to columns. */

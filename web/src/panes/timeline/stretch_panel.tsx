@@ -60,6 +60,9 @@ const CLASSES: readonly Column<Line>[] = [
   },
 ];
 
+/** For those who see their own runs only: how many workers there are for them is not known. */
+const OWN = CLASSES.filter((column) => column.key !== "share");
+
 interface StretchPanelProps {
   store: RunStore;
   view: View;
@@ -74,7 +77,7 @@ export function StretchPanel({ store, view: shown, id, onChoose }: StretchPanelP
   const ranks = classRanks.value;
   const lines = summarised(store.bars, view)
     .map((line) => ({ ...line, share: line.busy / time }))
-    .sort((a, b) => (ranks.get(a.name) ?? 99) - (ranks.get(b.name) ?? 99));
+    .sort((a, b) => (ranks.get(a.name) ?? 99) - (ranks.get(b.name) ?? 99) || a.name.localeCompare(b.name));
   const runs = lines.reduce((sum, line) => sum + line.runs, 0);
   const busy = lines.reduce((sum, line) => sum + line.share, 0);
   return (
@@ -88,7 +91,14 @@ export function StretchPanel({ store, view: shown, id, onChoose }: StretchPanelP
         )}
         .
       </p>
-      {lines.length > 0 && <DataTable label="Runs by class" columns={CLASSES} rows={lines} id={(row) => row.name} />}
+      {lines.length > 0 && (
+        <DataTable
+          label="Runs by class"
+          columns={store.overlapping ? OWN : CLASSES}
+          rows={lines}
+          id={(row) => row.name}
+        />
+      )}
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>The newest runs as a table</summary>
         {open && (
@@ -121,7 +131,7 @@ function columns(now: number, onChoose: (bar: Bar) => void): Column<Bar>[] {
     },
     {
       key: "why",
-      title: "",
+      title: "Decision",
       show: (bar) => (
         <button type="button" class="button quiet" onClick={() => onChoose(bar)}>
           Why?<span class="hidden-text"> Run {bar.run.id}</span>
