@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Column, sortRows } from "../src/ui/data_table";
+import { type Column, inOrder, sortRows } from "../src/ui/data_table";
 
 interface Row {
   name: string;
@@ -25,4 +25,12 @@ test("rows are sorted by numbers as numbers, and those without a value come last
 test("rows are sorted by texts, and stay as they are without a column", () => {
   expect(names(sortRows(rows, columns, { key: "name", down: false }))).toBe("abc");
   expect(sortRows(rows, columns, null)).toBe(rows);
+});
+
+test("rows that are held keep their order, and new ones come last", () => {
+  const held = new Map([
+    ["c", 0],
+    ["b", 1],
+  ]);
+  expect(names(inOrder(rows, held, (row) => row.name))).toBe("cba");
 });

@@ -116,7 +116,12 @@ export function columnsFor(steers: boolean): readonly Column<Row>[] {
   return [
     { key: "select", title: <SelectAll />, show: (row) => <SelectBox name={row.name} />, width: 30 },
     ...SHOWN,
-    { key: "act", title: "", show: (row) => <RowAction row={row} />, width: 42 },
+    {
+      key: "act",
+      title: <span class="hidden-text">Pause or resume</span>,
+      show: (row) => <RowAction row={row} />,
+      width: 42,
+    },
   ];
 }
 

@@ -21,7 +21,9 @@ import { WhyTab } from "./why_tab";
 const EACH = 2500; // milliseconds
 
 export function QueryPage({ name }: { name: string }) {
-  const { data, error, loading, reload } = useAnswer<QueryDetails>(pathOf("queries", name), EACH);
+  // Asked again only while the status has it, and once more when that changes.
+  const known = status.value?.queries?.[name] !== undefined;
+  const { data, error, loading, reload } = useAnswer<QueryDetails>(pathOf("queries", name), known ? EACH : 0);
   const gone = error?.status === 404;
   if (loading) return <Loading what={`Asking for query ${name}`} />;
   if (!data) return gone ? <NoSuchQuery name={name} /> : <ProblemBox problem={error} retry={reload} />;

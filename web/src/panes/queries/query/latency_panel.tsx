@@ -24,7 +24,7 @@ export function LatencyPanel({ curve, query, onPick, mark = null, hint, height =
   return (
     <Panel title="Latency" note={hint} actions={<Ranges />}>
       {loading && <Loading />}
-      <ProblemBox problem={error} retry={reload} />
+      {error?.status !== 404 && <ProblemBox problem={error} retry={reload} />}
       {data && !hasResults(data) && (
         <Empty title="No results in this time">They appear here when the query gives some.</Empty>
       )}

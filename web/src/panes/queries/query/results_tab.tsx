@@ -62,12 +62,20 @@ function columnsOf(columns: QueryDetails["columns"]): Column<ResultRow>[] {
     title: name,
     help: type,
     show: (row) => <Value value={row.values[name]} />,
-    right: /int|double|float|decimal/.test(type),
+    right: isNumber(type),
+    width: isNumber(type) ? 120 : 220, // so that columns stay where they are when other values come
   }));
 }
+
+const isNumber = (type: string): boolean => /^(u?int|double|float|decimal)/.test(type);
 
 /** A value as text, whatever it is. */
 function Value({ value }: { value: unknown }) {
   if (value === null || value === undefined) return <span class="quiet-text">null</span>;
-  return <span class="value">{typeof value === "string" ? value : JSON.stringify(value)}</span>;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return (
+    <span class="value" title={text}>
+      {text}
+    </span>
+  );
 }

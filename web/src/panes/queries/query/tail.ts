@@ -34,52 +34,69 @@ export function useTail(name: string, held: boolean): Tail {
   }, [held]);
 
   useEffect(() => {
-    let timer = 0;
     let frame = 0;
-    let gone = false;
     newest.current = NOTHING;
-    const change = (tail: Partial<Tail>) => {
-      newest.current = { ...newest.current, ...tail };
+    const change = (told: Partial<Tail>) => {
+      newest.current = { ...newest.current, ...told };
       // Rows may come many times a second: they are drawn at most once for each picture.
       frame ||= window.requestAnimationFrame(() => {
         frame = 0;
-        if (!isHeld.current) setShown(newest.current);
-        else setShown((before) => ({ ...newest.current, rows: before.rows }));
+        if (isHeld.current) setShown((before) => ({ ...newest.current, rows: before.rows }));
+        else setShown(newest.current);
       });
     };
-    let source: EventSource;
-    const open = () => {
-      source = new EventSource(withQuery(pathOf("queries", name, "results", "stream"), { from: -KEPT }));
-      source.addEventListener("begin", () => change({ rows: [], came: 0, state: "live", problem: null }));
-      source.addEventListener("rows", (event) => {
-        const { rows } = JSON.parse(event.data) as { rows: Record<string, unknown>[] };
-        const { came, rows: before } = newest.current;
-        change({ rows: withNewer(before, rows, came), came: came + rows.length });
-      });
-      source.addEventListener("end", () => {
-        source.close();
-        change({ state: "ended" });
-      });
-      source.onerror = () => {
-        source.close();
-        if (gone) return;
-        change({ state: "connecting" });
-        void why(name).then((problem) => {
-          if (gone) return;
-          if (problem && !problem.passing) change({ state: "failed", problem });
-          else timer = window.setTimeout(open, RETRY);
-        });
-      };
-    };
-    open();
+    const stop = follow(name, change, () => newest.current);
     return () => {
-      gone = true;
-      source.close();
-      window.clearTimeout(timer);
+      stop();
       window.cancelAnimationFrame(frame);
     };
   }, [name, back]);
   return shown;
+}
+
+/** Tell what becomes of the results of a query until the returned function is called; a hidden page follows nothing. */
+function follow(name: string, change: (told: Partial<Tail>) => void, now: () => Tail): () => void {
+  let source: EventSource | null = null;
+  let timer = 0;
+  const close = () => {
+    window.clearTimeout(timer);
+    source?.close();
+    source = null;
+  };
+  const open = () => {
+    const opened = new EventSource(withQuery(pathOf("queries", name, "results", "stream"), { from: -KEPT }));
+    source = opened;
+    opened.addEventListener("begin", () => change({ rows: [], state: "live", problem: null }));
+    opened.addEventListener("rows", (event) => {
+      const { rows } = JSON.parse(event.data) as { rows: Record<string, unknown>[] };
+      const { came, rows: before } = now();
+      change({ rows: withNewer(before, rows, came), came: came + rows.length });
+    });
+    opened.addEventListener("end", () => {
+      close();
+      change({ state: "ended" });
+    });
+    opened.onerror = async () => {
+      close();
+      change({ state: "connecting" });
+      const problem = await why(name);
+      if (source || stopped) return;
+      if (problem && !problem.passing) change({ state: "failed", problem });
+      else timer = window.setTimeout(open, RETRY);
+    };
+  };
+  const seen = () => {
+    if (document.hidden) close();
+    else if (!source && now().state !== "ended" && now().state !== "failed") open();
+  };
+  let stopped = false;
+  document.addEventListener("visibilitychange", seen);
+  seen();
+  return () => {
+    stopped = true;
+    document.removeEventListener("visibilitychange", seen);
+    close();
+  };
 }
 
 /** The newest rows first, of which only the last are kept. */

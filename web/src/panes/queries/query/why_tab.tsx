@@ -1,7 +1,7 @@
 /** Why a result was slow: the slowest one, the newest one, or one at a moment picked on the curve. */
 
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { pathOf, withQuery } from "../../../api/client";
 import type { QueryDetails, Why } from "../../../api/types";
 import { clock, duration } from "../../../lib/format";
@@ -70,11 +70,15 @@ export function WhyTab({ query, gone }: { query: QueryDetails; gone: boolean }) 
   );
 }
 
-/** When the engine began: the server reckons in seconds since then. Found once, so that questions stay the same. */
+/** When the engine began: the server reckons in seconds since then. Kept as long as it is about the same. */
 function useOrigin(): number | null {
+  const kept = useRef<number | null>(null);
   const { at, seconds } = status.value ?? {};
-  const known = at !== undefined && seconds !== undefined ? Math.round(at - seconds) : null;
-  return useMemo(() => (at !== undefined && seconds !== undefined ? at - seconds : null), [known]);
+  if (at !== undefined && seconds !== undefined) {
+    const origin = at - seconds;
+    if (kept.current === null || Math.abs(kept.current - origin) > 1) kept.current = origin;
+  }
+  return kept.current;
 }
 
 function whyPath(name: string, which: Which, origin: number | null): string | null {
