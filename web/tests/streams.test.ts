@@ -3,7 +3,7 @@ import { parseExact } from "../src/lib/exact_json";
 import { byReason, longestPart, withoutValues } from "../src/panes/streams/letters";
 import { kindOf, kindOfText, piecesOf } from "../src/panes/streams/pieces";
 import { readersOf } from "../src/panes/streams/readers";
-import { localNow, readValue } from "../src/panes/streams/values";
+import { localNow, localTime, readValue } from "../src/panes/streams/values";
 
 async function cut(text: string | Uint8Array<ArrayBuffer>, kind: "csv" | "jsonl" | "arrow", size: number) {
   const found: { text: string; end: number }[] = [];
@@ -98,6 +98,16 @@ describe("typed values", () => {
   it("take the reader's zone from a browser's field", () => {
     const read = readValue(localNow(new Date("2026-01-05T12:00:01Z")), "timestamp");
     expect(read).toEqual({ json: '"2026-01-05T12:00:01.000Z"' });
+  });
+});
+
+describe("times of rows", () => {
+  it("are in the reader's zone, with all their digits", () => {
+    const local = localNow(new Date("2026-11-17T11:21:52Z")).replace("T", " ");
+    expect(localTime("2026-11-17T11:21:52.069986+00:00")).toBe(`${local}.069986`);
+    expect(localTime("2026-11-17T11:21:52Z")).toBe(local);
+    expect(localTime("yesterday")).toBe("yesterday");
+    expect(localTime("null")).toBe("null");
   });
 });
 
