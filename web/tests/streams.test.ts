@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import { parseExact } from "../src/lib/exact_json";
 import { byReason, longestPart, withoutValues } from "../src/panes/streams/letters";
 import { kindOf, kindOfText, piecesOf } from "../src/panes/streams/pieces";
+import { extended } from "../src/panes/streams/rates";
 import { readersOf } from "../src/panes/streams/readers";
-import { localNow, readValue } from "../src/panes/streams/values";
+import { fieldOf } from "../src/panes/streams/stream_fields";
+import { localNow, localTime, readValue } from "../src/panes/streams/values";
 
 async function cut(text: string | Uint8Array<ArrayBuffer>, kind: "csv" | "jsonl" | "arrow", size: number) {
   const found: { text: string; end: number }[] = [];
@@ -101,6 +103,16 @@ describe("typed values", () => {
   });
 });
 
+describe("times of rows", () => {
+  it("are in the reader's zone, with all their digits", () => {
+    const local = localNow(new Date("2026-11-17T11:21:52Z")).replace("T", " ");
+    expect(localTime("2026-11-17T11:21:52.069986+00:00")).toBe(`${local}.069986`);
+    expect(localTime("2026-11-17T11:21:52Z")).toBe(local);
+    expect(localTime("yesterday")).toBe("yesterday");
+    expect(localTime("null")).toBe("null");
+  });
+});
+
 describe("dead letters", () => {
   it("are counted by reason, without the values that differ", () => {
     const letter = (reason: string, arrival: number) => ({ reason, arrival });
@@ -156,5 +168,32 @@ describe("readers", () => {
     ];
     expect(readersOf("readings", queries)).toEqual(["a", "c"]);
     expect(readersOf("my stream", [{ name: "x", sql: "SELECT 1 FROM `my stream`" }])).toEqual(["x"]);
+  });
+});
+
+describe("refusals of a stream", () => {
+  it.each([
+    ["", "the name of a stream 'a b!' is not a name", "name"],
+    ["", "column 'x' of 'a' has no type 'foo'", "schema"],
+    ["", "event time 'x' of 'a' is integer; declare it as timestamp", "event_time"],
+    ["watermark", "watermark: it is not a duration", "watermark"],
+    ["", "the source 'socket' uses what belongs to the server", "source"],
+    ["", "the path '/x' is not one that the server may use over the network", "source"],
+    ["", "the engine is starting", ""],
+  ])("stand at their field: %s %s", (where, detail, field) => {
+    expect(fieldOf({ where, detail })).toBe(field);
+  });
+});
+
+describe("rates", () => {
+  it("have a gap where nothing came for long, and do not grow without end", () => {
+    let curve = extended({ at: [], rates: [] }, 100, 1);
+    curve = extended(curve, 102, 2);
+    expect(curve).toEqual({ at: [100, 102], rates: [1, 2] });
+    curve = extended(curve, 200, 3);
+    expect(curve.rates).toEqual([1, 2, null, 3]);
+    for (let at = 202; at < 3000; at += 2) curve = extended(curve, at, 1);
+    expect(curve.at.length).toBe(curve.rates.length);
+    expect(curve.at.length).toBeLessThan(500);
   });
 });

@@ -15,7 +15,7 @@ export class Problem extends Error {
 
   /** Whether the same request may succeed later. */
   get passing(): boolean {
-    return this.status === 0 || this.status === 429 || this.status === 503;
+    return [0, 429, 502, 503, 504].includes(this.status); // 502 and 504 are from something between
   }
 }
 

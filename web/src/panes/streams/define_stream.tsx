@@ -131,7 +131,7 @@ export function DefineStream({ close }: { close: () => void }) {
             </>
           )}
         </div>
-        {may("operate", { shared: true }) ? (
+        {may("submit", { shared: true }) ? (
           <SourceField source={source} columns={now} error={error("source").error} onChange={setSource} />
         ) : (
           <p class="quiet-text">Its rows are pushed: on its page, or by programs.</p>

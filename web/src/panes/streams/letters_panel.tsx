@@ -1,7 +1,7 @@
 /** What could not become a row of the stream, by reason; with replay. */
 
 import { useState } from "preact/hooks";
-import { pathOf, post, withQuery } from "../../api/client";
+import { get, pathOf, post, withQuery } from "../../api/client";
 import type { DeadLetter, Page } from "../../api/types";
 import { clock, count, plural } from "../../lib/format";
 import { useAnswer } from "../../lib/polling";
@@ -14,6 +14,7 @@ import { Loading, ProblemBox } from "../../ui/problem_box";
 import { byReason, content } from "./letters";
 
 const MOST = 1000; // that are asked for at once
+const PAGES = 20; // more, each time that older ones are asked for
 const SHOWN = 50;
 
 interface Replayed {
@@ -26,6 +27,7 @@ export function LettersPanel({ name, total }: { name: string; total: number }) {
   const reason = place.value.query.get("reason") ?? "";
   const path = pathOf("streams", name, "dead-letters");
   const all = useAnswer<Page<DeadLetter>>(`${path}?limit=${MOST}`);
+  const older = useOlder(path, all.data);
   const chosen = useAnswer<Page<DeadLetter>>(reason ? withQuery(path, { limit: MOST, reason }) : null);
   const [outcome, setOutcome] = useState<Replayed | null>(null);
   const shown = reason ? chosen : all;
@@ -38,7 +40,8 @@ export function LettersPanel({ name, total }: { name: string; total: number }) {
     reload();
   };
   const letters = shown.data?.items ?? [];
-  const more = all.data?.next ? ` Counted among the newest ${count(MOST)}.` : "";
+  const counted = [...(all.data?.items ?? []), ...older.letters];
+  const more = older.next ? ` Reasons are counted among the newest ${count(counted.length)}.` : "";
   return (
     <Panel
       title="Dead letters"
@@ -72,7 +75,14 @@ export function LettersPanel({ name, total }: { name: string; total: number }) {
         {all.data && !all.data.items.length && <Empty title="There are none">Every tuple could be processed.</Empty>}
         {all.data && all.data.items.length > 0 && (
           <>
-            <Reasons letters={all.data.items} chosen={reason} />
+            <Reasons letters={counted} chosen={reason} />
+            {older.next && (
+              <div class="row">
+                <Action run={older.load} kind="quiet">
+                  Count older ones, too
+                </Action>
+              </div>
+            )}
             <label class="field">
               <span class="label">Only those whose reason has</span>
               <input
@@ -89,6 +99,25 @@ export function LettersPanel({ name, total }: { name: string; total: number }) {
       </div>
     </Panel>
   );
+}
+
+/** Letters behind the first page, as far as somebody has asked for them. */
+function useOlder(path: string, first: Page<DeadLetter> | null) {
+  const [pages, setPages] = useState<{ of: typeof first; letters: readonly DeadLetter[]; next: string | null } | null>(
+    null,
+  );
+  const own = pages?.of === first ? pages : null; // of an earlier first page, they do not go on from this one
+  const load = async () => {
+    let letters = own?.letters ?? [];
+    let next = own ? own.next : (first?.next ?? null);
+    for (let page = 0; next && page < PAGES; page += 1) {
+      const found: Page<DeadLetter> = await get(withQuery(path, { limit: MOST, cursor: next }));
+      letters = [...letters, ...found.items];
+      next = found.next;
+      setPages({ of: first, letters, next });
+    }
+  };
+  return { letters: own?.letters ?? [], next: own ? own.next : (first?.next ?? null), load };
 }
 
 function Reasons({ letters, chosen }: { letters: readonly DeadLetter[]; chosen: string }) {

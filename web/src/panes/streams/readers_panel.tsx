@@ -9,6 +9,8 @@ interface Row extends QueryStatus {
   name: string;
 }
 
+const MOST = 10; // shown above all
+
 const COLUMNS: readonly Column<Row>[] = [
   { key: "name", title: "Query", value: (row) => row.name, show: (row) => <QueryLink name={row.name} /> },
   { key: "class", title: "Class", value: (row) => row.class, show: (row) => <ClassMark name={row.class} /> },
@@ -29,6 +31,26 @@ const COLUMNS: readonly Column<Row>[] = [
     show: (row) => <Backfill row={row} />,
   },
 ];
+
+/** Queries that are still reading what was kept; nothing if there are none. */
+export function BackfillPanel({ readers }: { readers: readonly string[] }) {
+  const queries = status.value?.queries ?? {};
+  const rows = readers.flatMap((name) => (queries[name]?.backfill ? [{ ...queries[name], name }] : []));
+  if (!rows.length) return null;
+  return (
+    <Panel title="Backfill" note="Queries that still read what was kept">
+      <ul class="backfills">
+        {rows.slice(0, MOST).map((row) => (
+          <li key={row.name} class="row">
+            <QueryLink name={row.name} />
+            <Backfill row={row} />
+          </li>
+        ))}
+      </ul>
+      {rows.length > MOST && <p class="quiet-text">and {count(rows.length - MOST)} more</p>}
+    </Panel>
+  );
+}
 
 /** Who reads the stream, and how far those are that read what was kept. */
 export function ReadersPanel({ stream, readers }: { stream: StreamDetails; readers: readonly string[] }) {

@@ -4,11 +4,12 @@ import type { Column, SampleRow } from "../../api/types";
 import { clock, count } from "../../lib/format";
 import { useAnswer } from "../../lib/polling";
 import { choose, place } from "../../lib/router";
+import { isTime } from "../../lib/schema";
 import { may } from "../../live/me";
 import { DataTable, type Column as TableColumn } from "../../ui/data_table";
 import { Empty, Panel } from "../../ui/panel";
 import { Loading, ProblemBox } from "../../ui/problem_box";
-import { valueText } from "./values";
+import { localTime, valueText } from "./values";
 
 const EACH = 2000; // milliseconds
 const SIZES = ["20", "50", "200"];
@@ -106,7 +107,7 @@ function tableColumns(columns: readonly Column[]): TableColumn<SampleRow>[] {
         title: column.name,
         help: column.type,
         value: (row) => sortable(row.row[column.name]),
-        show: (row) => <Value value={row.row[column.name]} />,
+        show: (row) => <Value value={row.row[column.name]} type={column.type} />,
         right: typeof column.type === "string" && /^(\w*int|double|float|decimal)/.test(column.type),
       }),
     ),
@@ -116,8 +117,8 @@ function tableColumns(columns: readonly Column[]): TableColumn<SampleRow>[] {
 const sortable = (value: unknown): string | number | null =>
   typeof value === "number" ? value : value === null || value === undefined ? null : valueText(value);
 
-function Value({ value }: { value: unknown }) {
-  const text = valueText(value);
+function Value({ value, type }: { value: unknown; type: string }) {
+  const text = isTime(type) ? localTime(valueText(value)) : valueText(value);
   if (value === null || value === undefined) return <span class="quiet-text">null</span>;
   return (
     <span class="cell" title={text.length > 60 ? text.slice(0, 2000) : undefined}>

@@ -1,7 +1,8 @@
-/** Where the rows of a new stream come from; only for those who may use what belongs to the server. */
+/** Where the rows of a new stream come from: what belongs to the server is offered to those who may use it. */
 
 import type { Column } from "../../api/types";
 import { isNumeric, isText } from "../../lib/schema";
+import { may } from "../../live/me";
 import { Field } from "../../ui/field";
 
 interface SourceProps {
@@ -15,6 +16,7 @@ interface Kind {
   title: string;
   text: (columns: readonly Column[]) => string;
   help: string;
+  ofServer?: boolean; // it uses what belongs to the server
 }
 
 const KINDS: readonly Kind[] = [
@@ -26,16 +28,19 @@ const KINDS: readonly Kind[] = [
   },
   {
     title: "Files of a folder",
+    ofServer: true,
     text: () => "directory, path=/data/incoming, pattern=*.csv",
     help: "Files are read as they appear: CSV with a header, JSON lines, Parquet. The server must have been started with --allow-path for the folder.",
   },
   {
     title: "A socket",
+    ofServer: true,
     text: () => "socket, port=9999",
     help: "JSON lines over TCP, on the server's own machine. The server must have been started with --allow-connect 127.0.0.1:9999.",
   },
   {
     title: "A file played at some rate",
+    ofServer: true,
     text: () => "constant, rate=100, file=/data/rows.csv",
     help: "The rows of a file, so many a second; with repeat=true without an end. The server must have been started with --allow-path for its folder.",
   },
@@ -59,17 +64,20 @@ export function SourceField({ source, columns, error, onChange }: SourceProps) {
     <fieldset class="plain stack">
       <legend class="label">Where rows come from</legend>
       <div class="row">
-        {KINDS.map((kind, at) => (
-          <button
-            key={kind.title}
-            type="button"
-            class={`button ${at === chosen ? "on" : ""}`}
-            aria-pressed={at === chosen}
-            onClick={() => onChange(kind.text(columns))}
-          >
-            {kind.title}
-          </button>
-        ))}
+        {KINDS.map(
+          (kind, at) =>
+            (!kind.ofServer || may("operate", { shared: true })) && (
+              <button
+                key={kind.title}
+                type="button"
+                class={`button ${at === chosen ? "on" : ""}`}
+                aria-pressed={at === chosen}
+                onClick={() => onChange(kind.text(columns))}
+              >
+                {kind.title}
+              </button>
+            ),
+        )}
       </div>
       {source === "" ? (
         <p class="quiet-text">{KINDS[0]!.help}</p>

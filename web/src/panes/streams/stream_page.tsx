@@ -19,13 +19,14 @@ import { SourceState } from "./list";
 import { PushPanel } from "./push_panel";
 import { curveOf } from "./rates";
 import { useReaders } from "./readers";
-import { ReadersPanel } from "./readers_panel";
+import { BackfillPanel, ReadersPanel } from "./readers_panel";
 import { SamplePanel } from "./sample_panel";
 
 const EACH = 5000; // milliseconds between two looks at what the live status has not
 
 const TABS = [
   ["rows", "Rows"],
+  ["readers", "Queries that read it"],
   ["push", "Push rows"],
   ["dead", "Dead letters"],
 ] as const;
@@ -81,7 +82,7 @@ export function StreamPage({ name }: { name: string }) {
         <Declared stream={stream} />
         <RatePanel name={name} now={live?.rate ?? stream.rate} />
       </div>
-      <ReadersPanel stream={stream} readers={readers} />
+      <BackfillPanel readers={readers} />
       <div class="tabs" role="tablist" aria-label="Of this stream">
         {tabs.map(([one, title]) => (
           <button
@@ -93,10 +94,12 @@ export function StreamPage({ name }: { name: string }) {
           >
             {title}
             {one === "dead" && dead > 0 && ` (${count(dead)})`}
+            {one === "readers" && readers.length > 0 && ` (${count(readers.length)})`}
           </button>
         ))}
       </div>
       {tab === "rows" && <SamplePanel name={name} columns={columns} kept={stream.tuples - stream.kept_from} />}
+      {tab === "readers" && <ReadersPanel stream={stream} readers={readers} />}
       {tab === "push" && <PushPanel stream={stream} columns={columns} done={details.reload} />}
       {tab === "dead" && <LettersPanel name={name} total={dead} />}
     </>
@@ -164,10 +167,8 @@ function Declared({ stream }: { stream: StreamDetails }) {
         <dd>
           {slowest ? (
             <>
-              <QueryLink name={slowest.query} />:{" "}
-              <span class="number">
-                {plural(slowest.tuples, "tuple")} behind, the oldest for {duration(slowest.oldest_wait)}
-              </span>
+              <QueryLink name={slowest.query} />: {plural(slowest.tuples, "tuple")} behind, the oldest for{" "}
+              {duration(slowest.oldest_wait)}
             </>
           ) : (
             "–"

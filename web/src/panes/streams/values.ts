@@ -52,3 +52,11 @@ export function valueText(value: unknown): string {
   if (value === null || value === undefined) return "null";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+
+/** A time of a row in the reader's zone, with all its digits; what is no time stays as it is. */
+export function localTime(text: string): string {
+  const [, fraction = ""] = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? [];
+  const moment = new Date(text);
+  if (!/^\d{4}-.*T.*(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(moment.getTime())) return text;
+  return `${localNow(moment).replace("T", " ")}${fraction}`;
+}
