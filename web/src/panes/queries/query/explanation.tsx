@@ -13,7 +13,9 @@ import { PartsInWords } from "./time_panel";
 export function Explanation({ why, origin }: { why: Why; origin: number | null }) {
   return (
     <div class="stack explanation">
-      <p class="sentence">{why.sentence}</p>
+      <p class="sentence">
+        <strong>{why.query}</strong> {why.sentence}
+      </p>
       <Moments why={why} origin={origin} />
       <Meter
         label="What its time went to"

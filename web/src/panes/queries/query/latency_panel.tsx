@@ -46,9 +46,9 @@ const hasResults = (data: LatencyCurve): boolean => data.results.some((there) =>
 
 function linesOf(data: LatencyCurve, target: number | undefined): Line[] {
   const lines: Line[] = [
-    { name: "p50", values: data.p50, colour: "var(--class-1)" },
-    { name: "p95", values: data.p95, colour: "var(--class-0)" },
     { name: "slowest", values: data.max, colour: "var(--class-other)" },
+    { name: "p95", values: data.p95, colour: "var(--class-0)" },
+    { name: "p50", values: data.p50, colour: "var(--class-1)" },
   ];
   if (target !== undefined)
     lines.push({ name: "target", values: data.at.map(() => target), colour: "var(--text)", dashed: true });
