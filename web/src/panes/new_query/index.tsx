@@ -141,7 +141,9 @@ function Submit({ run }: { run: DryRun }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const sent = useRef({ text: "", key: "" }); // the same query is sent again with the same key: it starts once
-  const missing = whatIsMissing(run);
+  // Whether the server has got it is not known after a lost answer: it may refuse the name only because it has.
+  const again = problem?.passing === true && sent.current.text === JSON.stringify(draft.value);
+  const missing = again ? "" : whatIsMissing(run);
   const submit = async () => {
     const body = toBody(draft.value);
     const text = JSON.stringify(draft.value);
@@ -163,13 +165,13 @@ function Submit({ run }: { run: DryRun }) {
   return (
     <div class="submit">
       <button type="button" class="button primary" disabled={busy || missing !== ""} onClick={submit}>
-        {busy ? "Starting…" : "Start the query"}
+        {busy ? "Starting…" : again ? "Send it again" : "Start the query"}
       </button>
       <span class="quiet-text" aria-live="polite">
         {missing}
       </span>
       {problem && <ProblemBox problem={problem} />}
-      {problem?.status === 0 && (
+      {again && (
         <p class="quiet-text">What you typed is kept. It can be sent again safely: the server starts it once.</p>
       )}
     </div>

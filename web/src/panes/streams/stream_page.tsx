@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { pathOf, post, remove } from "../../api/client";
 import type { StreamDetails } from "../../api/types";
-import { bytes, count, duration, plural, rate } from "../../lib/format";
+import { bytes, clock, count, duration, plural, rate } from "../../lib/format";
 import { useAnswer } from "../../lib/polling";
 import { choose, go, place } from "../../lib/router";
 import { parseSchema } from "../../lib/schema";
@@ -184,8 +184,12 @@ function RatePanel({ name, now }: { name: string; now: number }) {
   const lines = [{ name: "rate", values: curve.rates, colour: "var(--accent)", filled: false }];
   return (
     <Panel title="Rate" note={<span class="number">{rate(now)} now</span>}>
-      {curve.at.length < 2 ? (
-        <p class="quiet-text">It is drawn from when this page was opened: some seconds.</p>
+      {curve.at.length < 2 || !curve.rates.some((one) => one) ? (
+        <p class="quiet-text chart-place">
+          {curve.at.length < 2
+            ? "It is drawn from when this page was opened: some seconds."
+            : `No row has come since ${clock(curve.at[0])}, when this page was opened.`}
+        </p>
       ) : (
         <Chart
           label={`Tuples per second of ${name} since this page was opened`}
