@@ -50,7 +50,7 @@ function Side() {
   const wrong = graveCount.value;
   useEffect(() => setOpen(false), [place.value.path]);
   return (
-    <div class={`side ${open ? "open" : ""}`}>
+    <header class={`side ${open ? "open" : ""}`}>
       <a class="hidden-text" href="#main">
         Skip to the content
       </a>
@@ -82,7 +82,7 @@ function Side() {
         <div class="spread" />
         <Who />
       </div>
-    </div>
+    </header>
   );
 }
 

@@ -157,6 +157,11 @@ describe("the store of runs", () => {
     ]);
   });
 
+  it("knows a worker to be free while results are being committed", () => {
+    const store = storeOf(run(1, 990, 995, { evaluated: 991 }));
+    expect(store.numbered(1)!.freed).toBe(991);
+  });
+
   it("draws overlapping runs under each other where workers are not told", () => {
     const store = new RunStore(true);
     store.add(answer([run(1, 990, 992), run(2, 991, 993), run(3, 993, 994)]), 60);

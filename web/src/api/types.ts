@@ -137,7 +137,8 @@ export interface Run {
   tuples: number;
   oldest: number;
   began: number;
-  ended?: number;
+  evaluated?: number; // its worker was free then
+  ended?: number; // its results were committed then
   state: "done" | "running" | "cancelled" | "failed" | "unfinished";
 }
 

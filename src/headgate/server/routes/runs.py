@@ -28,6 +28,7 @@ class RunLine(Answer):
     tuples: int
     oldest: float = Field(description="when the oldest tuple that it took had arrived")
     began: float
+    evaluated: float | None = Field(None, description="when its worker was free for the next run")
     ended: float | None = Field(None, description="when it was committed; missing while it runs")
     state: str = Field(description="done, cancelled, failed, unfinished (its engine died) or running")
 

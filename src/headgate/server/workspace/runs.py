@@ -85,7 +85,7 @@ class Runs:
         }
         if isinstance(run, RunStart):
             return told | {"state": "running"}
-        return told | {"ended": round(run.ended, 6), "state": _state(run)}
+        return told | {"evaluated": round(run.evaluated, 6), "ended": round(run.ended, 6), "state": _state(run)}
 
     def _is_own(self, run: RunRecord | RunStart) -> bool:
         return not self.names.tenant or any(self.names.has(query) for query in run.queries)

@@ -10,7 +10,7 @@ export interface Bar {
   run: Run;
   waitLane: number; // among the waits of its class
   runLane: number; // among the runs of its worker; 0 unless they overlap
-  freed: number; // when its worker took the next run, though this one's results may not have been committed
+  freed: number; // when its worker was free for the next run, though results may not have been committed
 }
 
 export const WAIT_LANES = 8;
@@ -84,7 +84,7 @@ export class RunStore {
     this.bars.push(bar);
   }
 
-  /** Find when workers were free again: a worker has one run at a time, so at the latest when it began the next. */
+  /** Note when workers were free again: a worker has one run at a time, so at the latest when it began the next. */
   private follow(workers: number): void {
     const next = new Map<number, number>();
     this.workers = this.overlapping ? 1 : workers;
@@ -92,7 +92,7 @@ export class RunStore {
       const bar = this.bars[place]!;
       const { run } = bar;
       const busy = this.overlapping ? undefined : next.get(run.worker);
-      bar.freed = Math.min(endOf(run, this.at), busy ?? Number.POSITIVE_INFINITY);
+      bar.freed = Math.min(run.evaluated ?? endOf(run, this.at), busy ?? Number.POSITIVE_INFINITY);
       next.set(run.worker, run.began);
       this.workers = Math.max(this.workers, run.worker + 1);
     }
