@@ -85,7 +85,7 @@ def test_a_run_tells_what_the_timeline_draws(tmp_path: Path) -> None:
     told = asking(tmp_path).listed(60.0, None)
     assert told["runs"][0] == {
         "id": 7, "worker": 1, "class": "critical", "unit": "acme..a+acme..b", "members": 2, "tuples": 353,
-        "oldest": 989.25, "began": 990.0, "ended": 991.5, "state": "done",
+        "oldest": 989.25, "began": 990.0, "evaluated": 991.0, "ended": 991.5, "state": "done",
     }  # fmt: skip
     assert [one["state"] for one in told["runs"]] == ["done", "failed", "cancelled"]
     assert [(one["id"], one["state"], "ended" in one) for one in told["running"]] == [(10, "running", False)]
