@@ -12,6 +12,7 @@ from playwright.sync_api import Page
 
 FOLDER = "HEADGATE_PICTURES"  # an environment variable: where pictures go; without it, to a temporary folder
 COLOURS = 256  # a picture of all colours is three times as large, and looks the same
+RARE_ONES_TOO = Image.Quantize.MAXCOVERAGE  # the colour of a class may be in a few pixels only
 
 LOWEST = 420  # pixels: so high is a picture at least
 SETTLED = 400  # milliseconds in which charts take their new size
@@ -50,7 +51,7 @@ class Album:
         taken = page.screenshot(animations="disabled")
         page.evaluate(TOASTS, "visible")
         page.set_viewport_size(size)
-        picture = Image.open(io.BytesIO(taken)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        picture = Image.open(io.BytesIO(taken)).convert("RGB").quantize(COLOURS, RARE_ONES_TOO)
         picture.save(self.folder / f"{name}.png", optimize=True)
 
     def taken(self) -> list[str]:
