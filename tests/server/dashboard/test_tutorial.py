@@ -58,8 +58,8 @@ def define_a_stream(page: Page, album: Album) -> None:
     album.take(page, "02-define-a-stream", height=1000)
     page.get_by_label("Source", exact=True).press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("readings")
-    expect(page.get_by_role("main").get_by_role("cell", name="oven").first).to_be_visible(timeout=LONG)
     page.get_by_label("Live", exact=True).check()
+    expect(page.get_by_role("main").get_by_role("cell", name="oven").first).to_be_visible(timeout=LONG)
     expect(page.get_by_text("/s now")).to_have_text(re.compile(r"^[12]\d"), timeout=LONG)  # about twenty
     expect(page.locator("main canvas").first).to_be_visible(timeout=LONG)
     album.take(page, "03-stream", height=800)
