@@ -19,7 +19,7 @@ export function duration(seconds: number | null | undefined): string {
 export function count(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
-  if (size < 10_000) return Number.isInteger(value) ? grouped(value) : digits(value);
+  if (size < 10_000) return Number.isInteger(value) || size >= 999.5 ? grouped(Math.round(value)) : digits(value);
   if (size < 999_500) return `${digits(value / 1e3)} k`;
   if (size < 999_500_000) return `${digits(value / 1e6)} M`;
   return `${digits(value / 1e9)} G`;
