@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java browser web demo serve picture quick test long check format fuzz chaos kill serve-kill reopen soak versus isolation benchmark clean
+.PHONY: help setup java browser web demo serve picture pictures quick test long check format fuzz chaos kill serve-kill reopen soak versus isolation benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -43,6 +43,10 @@ picture: setup  ## Compare policies on a three-class sensor workload in the simu
 	@mkdir -p out
 	@$(BIN)/headgate simulate examples/sensors.toml --policy rr --policy fcfs --policy hnr --policy bsd \
 		--policy weighted-hr --plot out/sensors.png
+
+pictures: setup browser  ## Take the pictures of the tutorial and of the dashboard's page again, in a browser; best on a quiet machine
+	@HEADGATE_PICTURES=$(CURDIR)/docs/pictures $(BIN)/python -m pytest -q \
+		tests/server/dashboard/test_tutorial.py tests/server/dashboard/test_tour.py
 
 quick: $(STAMP)  ## The tests that need neither Spark nor Java nor many seconds, in a minute and a half; a test that starts Java fails
 	@JAVA_HOME=$(CURDIR)/tests/no_java HYPOTHESIS_PROFILE=quick \

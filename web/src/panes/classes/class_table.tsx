@@ -77,6 +77,7 @@ const None = () => <span class="quiet-text">none</span>;
 function Targets({ row }: { row: Row }) {
   const targets = row.live?.targets;
   if (!targets) return <None />;
+  if (!targets.met && !targets.missed) return <span class="quiet-text">no results</span>;
   return (
     <span class={targets.missed ? "bad-text" : "good-text"}>
       {targets.met} of {targets.met + targets.missed}

@@ -28,7 +28,7 @@ export function SettingsPanel({ draft, errors }: { draft: Draft; errors: Errors 
           <Moment label="End" none="never" value={draft.end} error={errors.end} onChange={(end) => change({ end })} />
           <SinkField draft={draft} error={errors.sink} />
           <LagField draft={draft} error={errors.lag} />
-          <div class="stack">
+          <div class="stack whole">
             <label class="check">
               <input
                 type="checkbox"

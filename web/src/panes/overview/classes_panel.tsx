@@ -94,6 +94,7 @@ function rowsOf(
 function Targets({ row }: { row: Row }) {
   if (!row.targets) return <span class="quiet-text">none</span>;
   const { met, missed } = row.targets;
+  if (!met && !missed) return <span class="quiet-text">no results</span>;
   return (
     <span class={missed ? "bad-text" : "good-text"}>
       {met} of {met + missed}

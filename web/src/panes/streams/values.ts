@@ -2,6 +2,8 @@
 
 import { isNumeric, isText, isTime, isWhole } from "../../lib/schema";
 
+export { localNow, localTime } from "../../lib/local_time";
+
 export type Read = { json: string } | { error: string };
 
 /** The JSON of what is typed; an empty field is null. Numbers stay as they are typed, however long. */
@@ -41,22 +43,8 @@ function timeText(text: string): string {
   return Number.isNaN(moment.getTime()) ? text : moment.toISOString();
 }
 
-/** Now, as a browser's field for times has it. */
-export function localNow(now = new Date()): string {
-  const local = new Date(now.getTime() - now.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 19);
-}
-
 /** A value of a row, as people read it. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return "null";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-/** A time of a row in the reader's zone, with all its digits; what is no time stays as it is. */
-export function localTime(text: string): string {
-  const [, fraction = ""] = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? [];
-  const moment = new Date(text);
-  if (!/^\d{4}-.*T.*(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(moment.getTime())) return text;
-  return `${localNow(moment).replace("T", " ")}${fraction}`;
 }

@@ -45,16 +45,25 @@ export function Explanation({ why, origin }: { why: Why; origin: number | null }
   );
 }
 
+type Moment = [what: string, at: number | null | undefined];
+
 function Moments({ why, origin }: { why: Why; origin: number | null }) {
   if (origin === null) return null;
   const { arrival, began, ended, delivered } = why.moments;
-  const told = [
-    arrival !== null && arrival !== undefined && `arrived ${clock(origin + arrival)}`,
-    began !== null && began !== undefined && `its run began ${clock(origin + began)}`,
-    ended !== null && ended !== undefined && `was committed ${clock(origin + ended)}`,
-    delivered !== null && delivered !== undefined && `delivered ${clock(origin + delivered)}`,
-    why.waits_still && "it waits still",
-  ].filter(Boolean);
+  const moments: Moment[] = [
+    ["arrived", arrival],
+    ...(why.waits_still
+      ? []
+      : ([
+          ["its run began", began],
+          ["was committed", ended],
+          ["delivered", delivered],
+        ] satisfies Moment[])),
+  ];
+  const told = moments.flatMap(([what, at]) =>
+    at === null || at === undefined ? [] : [`${what} ${clock(origin + at)}`],
+  );
+  if (why.waits_still) told.push("it waits still");
   return told.length ? <p class="quiet-text">Its tuple {told.join("; ")}.</p> : null;
 }
 

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { QueryDetails } from "../../../api/types";
 import { plural } from "../../../lib/format";
+import { localTime } from "../../../lib/local_time";
 import { type Column, DataTable } from "../../../ui/data_table";
 import { Empty, Panel } from "../../../ui/panel";
 import { ProblemBox } from "../../../ui/problem_box";
@@ -61,7 +62,7 @@ function columnsOf(columns: QueryDetails["columns"]): Column<ResultRow>[] {
     key: `${place} ${name}`,
     title: name,
     help: type,
-    show: (row) => <Value value={row.values[name]} />,
+    show: (row) => <Value value={row.values[name]} isTime={type.startsWith("timestamp")} />,
     right: isNumber(type),
     width: isNumber(type) ? 120 : 220, // so that columns stay where they are when other values come
   }));
@@ -69,10 +70,11 @@ function columnsOf(columns: QueryDetails["columns"]): Column<ResultRow>[] {
 
 const isNumber = (type: string): boolean => /^(u?int|double|float|decimal)/.test(type);
 
-/** A value as text, whatever it is. */
-function Value({ value }: { value: unknown }) {
+/** A value as text, whatever it is; a time is in the reader's zone. */
+function Value({ value, isTime }: { value: unknown; isTime: boolean }) {
   if (value === null || value === undefined) return <span class="quiet-text">null</span>;
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const written = typeof value === "string" ? value : JSON.stringify(value);
+  const text = isTime ? localTime(written) : written;
   return (
     <span class="value" title={text}>
       {text}
