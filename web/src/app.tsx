@@ -101,10 +101,10 @@ function Who() {
           <option value="dark">dark</option>
         </select>
       </label>
-      <span>
+      <a href="/login" title="What you may do">
         {me.name}: {me.role}
         {me.tenant && `, tenant ${me.tenant}`}
-      </span>
+      </a>
       {me.csrf && (
         <button type="button" class="button" onClick={() => logOut().then(() => go("/"), tellError)}>
           Log out

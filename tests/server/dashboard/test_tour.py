@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 from tests.server.conftest import Serve, no_engine, serving
-from tests.server.dashboard.album import Album
+from tests.server.dashboard.album import Album, for_the_documentation
 from tests.server.dashboard.conftest import NARROW, WIDE, OpenPage
 from tests.server.http_client import Http, until
 
@@ -117,7 +117,6 @@ PLACES: dict[str, tuple[str, Look, int]] = {
     "policies": ("/policies", says("express"), 860),
     "policy": ("/policies/hnr", says("What it does"), 860),
     "what-if": ("/what-if?policy=fcfs&policy=hnr", is_asked, 1560),
-    "inversions": ("/inversions", says("Inversions"), 900),
 }
 ALSO: dict[str, tuple[str, ...]] = {  # in the dark, and on narrow screens
     "dark": ("overview", "timeline", "query", "network"),
@@ -151,6 +150,16 @@ def show(page: Page, album: Album, name: str, size: ViewportSize, ending: str = 
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     look(page)
     album.take(page, name + ending, height=height)
+
+
+def test_inversions(served_plant: Http, open_page: OpenPage, album: Album) -> None:
+    """For the documentation, a policy that knows no classes decides until there is something to see."""
+    page = open_page(served_plant, "/inversions")
+    expect(page.get_by_role("heading", name="Starving queries")).to_be_visible(timeout=LONG)
+    if for_the_documentation():
+        assert page.request.put("/v1/policy", data={"policy": "hnr"}).ok
+        expect(page.get_by_role("main")).not_to_contain_text("No inversion", timeout=LONG)
+    album.take(page, "inversions", height=900)
 
 
 def test_the_login(open_page: OpenPage, album: Album, tmp_path: Path) -> None:
