@@ -1,7 +1,7 @@
 /** The page: the list of panes, what is wrong with the connection, and the pane of the address. */
 
-import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import type { ComponentChildren, ComponentType } from "preact";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Banners } from "./banners";
 import { zone } from "./lib/format";
 import { go, place } from "./lib/router";
@@ -157,5 +157,23 @@ function CurrentPane() {
     );
   }
   if (!loaded || loaded.path !== path) return <Loading />;
-  return <loaded.Pane key={place.value.path} name={found.name} />;
+  return (
+    <Guarded key={place.value.path}>
+      <loaded.Pane name={found.name} />
+    </Guarded>
+  );
+}
+
+/** A fault of a pane is told in its place, and leaves the rest of the page as it is. */
+function Guarded({ children }: { children: ComponentChildren }) {
+  const [error] = useErrorBoundary((fault) => console.error(fault));
+  if (!error) return <>{children}</>;
+  return (
+    <Empty title="This part of the page has failed">
+      <p>{String(error)}</p>
+      <button type="button" class="button" onClick={() => window.location.assign(place.value.path)}>
+        Load it again, without what was chosen in it
+      </button>
+    </Empty>
+  );
 }

@@ -55,6 +55,12 @@ describe("marks", () => {
     expect(text.slice(from, to)).toBe("nowhere");
   });
 
+  it("counts characters as the server does: an emoji is one", () => {
+    const text = "SELECT '🎉🎉ü', wrong FROM b";
+    const [from, to] = markedRange(text, { line: 1, column: 15 });
+    expect(text.slice(from, to)).toBe("wrong");
+  });
+
   it("stays within the text wherever the place is", () => {
     for (const text of ["", "a", "a\n", "SELECT a\n  FROM b"]) {
       for (const line of [0, 1, 2, 9]) {

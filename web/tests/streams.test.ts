@@ -77,13 +77,19 @@ describe("typed values", () => {
     expect(readValue("12345678901234567890", "bigint")).toEqual({ json: "12345678901234567890" });
     expect(readValue("+007", "int")).toEqual({ json: "7" });
     expect(readValue(".5", "double")).toEqual({ json: "0.5" });
-    expect(readValue("-1.50", "decimal(10, 2)")).toEqual({ json: "-1.50" });
+    expect(readValue("-1.50", "decimal(10, 2)")).toEqual({ json: '"-1.50"' });
     expect(readValue("3.", "double")).toEqual({ json: "3" });
     expect(readValue("TRUE", "boolean")).toEqual({ json: "true" });
-    expect(readValue("[1, 2]", "array<int>")).toEqual({ json: "[1,2]" });
+    expect(readValue("[1, 2]", "array<int>")).toEqual({ json: "[1, 2]" });
     expect(readValue(' "quoted" ', "string")).toEqual({ json: '" \\"quoted\\" "' });
     expect(readValue("2026-01-05T12:00:01Z", "timestamp")).toEqual({ json: '"2026-01-05T12:00:01Z"' });
     expect(readValue("", "string")).toEqual({ json: "null" });
+  });
+
+  it("keep all their digits", () => {
+    expect(readValue("123456789012345678.91", "decimal(20, 2)")).toEqual({ json: '"123456789012345678.91"' });
+    expect(readValue("[9007199254740993]", "array<bigint>")).toEqual({ json: "[9007199254740993]" });
+    expect(readValue('{"a":\n 9007199254740993}', "struct<a: bigint>")).toEqual({ json: '{"a": 9007199254740993}' });
   });
 
   it("are valid JSON, or refused", () => {

@@ -174,9 +174,22 @@ describe("the store of runs", () => {
     expect(store.workers).toBe(1);
   });
 
-  it("has a row for every worker that ran something", () => {
-    expect(storeOf(run(1, 990, 991, { worker: 4 })).workers).toBe(5);
+  it("has a row for each of the workers that there are, whatever the numbers of runs", () => {
+    expect(storeOf(run(1, 990, 991, { worker: 4 })).workers).toBe(2);
     expect(storeOf().workers).toBe(2);
+  });
+
+  it("puts a run on a worker that was free, also when that still committed another", () => {
+    const store = storeOf(
+      run(1, 990, 993, { evaluated: 991 }),
+      run(2, 990, 995, { worker: 1, evaluated: 994 }),
+      run(3, 991, 996, { worker: 2, evaluated: 995 }),
+      run(4, 994, 997, { worker: 0, evaluated: 996 }),
+    );
+    expect(store.bars.map((bar) => bar.run.worker)).toEqual([0, 1, 0, 1]);
+    store.add(answer([], [run(5, 995, undefined, { worker: 3 })]));
+    store.add(answer([run(5, 995, 999, { worker: 3, evaluated: 998 })]));
+    expect(store.bars.at(-1)!.run).toMatchObject({ id: 5, worker: 0, evaluated: 998 });
   });
 
   it("goes from run to run of a worker, and to other workers", () => {
@@ -303,6 +316,7 @@ describe("the address", () => {
 
   it("may say nonsense", () => {
     expect(shownOf(new URLSearchParams("at=never&span=-4"))).toEqual({ end: null, span: 60 });
+    expect(shownOf(new URLSearchParams("at=1e99"))).toEqual({ end: null, span: 60 });
     expect(shownOf(new URLSearchParams("span=1e99"))).toEqual({ end: null, span: KEPT });
   });
 });

@@ -49,6 +49,7 @@ class EngineHost:
     def __init__(self, open_session: Opened) -> None:
         self._open_session = open_session
         self._state, self._detail, self._since = EngineState.STARTING, "waits to begin", time.monotonic()
+        self._restarting: float | None = None  # since when, if Spark has died
         self._session: Session | None = None
         self._snapshots: Snapshots | None = None
         self._over = threading.Event()  # the session is open, or never will be
@@ -116,7 +117,17 @@ class EngineHost:
                 state = EngineState.RESTARTING if detail else state
             except HeadgateError:  # it is being closed just now
                 state, detail = self._state, self._detail
-        return EngineStatus(state, detail, time.monotonic() - self._since), snapshot
+        return EngineStatus(state, detail, time.monotonic() - self._began(state)), snapshot
+
+    def _began(self, state: EngineState) -> float:
+        """Since when the engine is in a state. That Spark has died is found by those who look, so they note when."""
+        if state is not EngineState.RESTARTING:
+            if self._restarting is not None:
+                self._restarting, self._since = None, time.monotonic()
+            return self._since
+        if self._restarting is None:
+            self._restarting = time.monotonic()
+        return self._restarting
 
     def snapshot(self, fresh: bool = False) -> Snapshot:
         """The engine at this moment, or a moment ago; it has all that was commanded before."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Annotated, Any, TypeVar
 
@@ -17,6 +18,7 @@ from headgate.workload.settings import bare
 DEEPEST_TYPE, LONGEST_TYPE = 20, 10_000  # types within each other; characters
 
 T = TypeVar("T")
+_COLUMN = re.compile(r"(`(?:[^`]|``)+`|\S+)\s+(.+)", re.DOTALL)  # a name, if need be in backquotes, and its type
 
 
 def read_seconds(value: Value) -> float:
@@ -104,17 +106,36 @@ def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
 
     >>> read_columns("id bigint, price decimal(10, 2)")
     (('id', 'bigint'), ('price', 'decimal(10, 2)'))
+    >>> read_columns("`unit price` decimal(10, 2), `größe` int")
+    (('unit price', 'decimal(10, 2)'), ('größe', 'int'))
     """
     hint = 'write for example "id bigint, temp double, ts timestamp"'
     if not isinstance(value, str):
         raise HeadgateError(f"must be text, found {as_text(value)}", hint=hint)
     columns = []
     for part in _outside_brackets(value):
-        name, _, kind = part.strip().partition(" ")
-        if not name or not kind.strip():
+        found = _COLUMN.fullmatch(part.strip())
+        if found is None:
             raise HeadgateError(f"'{part.strip()}' is not a column and its type", hint=hint)
-        columns.append((name, kind.strip()))
+        columns.append((_unquoted(found[1]), found[2]))
     return check_columns(columns)
+
+
+def columns_text(columns: Iterable[tuple[str, str]]) -> str:
+    """Columns as `read_columns` reads them: a name that is no plain word is in backquotes, as in SQL.
+
+    >>> columns_text([("id", "bigint"), ("unit price", "double")])
+    'id bigint, `unit price` double'
+    """
+    return ", ".join(f"{name if name.isidentifier() else _quoted(name)} {kind}" for name, kind in columns)
+
+
+def _quoted(name: str) -> str:
+    return "`{}`".format(name.replace("`", "``"))
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if len(name) > 2 and name[0] == name[-1] == "`" else name
 
 
 def check_columns(columns: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -147,10 +168,12 @@ def _depth(kind: str) -> int:
 
 
 def _outside_brackets(text: str) -> list[str]:
-    parts, depth = [""], 0
+    parts, depth, quoted = [""], 0, False
     for character in text:
-        depth += (character in "(<") - (character in ")>")
-        if character == "," and depth == 0:
+        quoted ^= character == "`"
+        if not quoted:
+            depth += (character in "(<") - (character in ")>")
+        if character == "," and depth == 0 and not quoted:
             parts.append("")
         else:
             parts[-1] += character

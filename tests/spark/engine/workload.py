@@ -138,4 +138,4 @@ def results_of(handle: Handle) -> Counter[Row]:
 def lasting(status: Status) -> tuple[str, list[StatusLine]]:
     """A status without what is measured over the last seconds: that changes while nothing happens."""
     lines = (*status.classes, *status.queries)
-    return status.policy, [replace(line, rate=0.0, recent=NO_RESULTS) for line in lines]
+    return status.policy, [replace(line, rate=0.0, load=0.0, recent=NO_RESULTS) for line in lines]

@@ -37,5 +37,6 @@ const unquoted = (name: string): string =>
 export const isNumeric = (type: string): boolean =>
   /^(tiny|small|big)?int\b|^(integer|long|short|byte|double|float|real|decimal|numeric)\b/i.test(type);
 export const isWhole = (type: string): boolean => /^(tiny|small|big)?int\b|^(integer|long|short|byte)\b/i.test(type);
+export const isDecimal = (type: string): boolean => /^(decimal|numeric|dec)\b/i.test(type);
 export const isTime = (type: string): boolean => /^timestamp/i.test(type);
 export const isText = (type: string): boolean => /^(string|varchar|char)\b/i.test(type);

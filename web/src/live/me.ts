@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { get, onUnauthorized, Problem, post, setCsrf } from "../api/client";
 import type { Me, Role } from "../api/types";
-import { connect, disconnect, status } from "./connection";
+import { connect, disconnect, onFailure, status } from "./connection";
 
 export type Login = { state: "asking" } | { state: "in"; me: Me } | { state: "out"; why: string };
 
@@ -20,10 +20,23 @@ export function may(role: Role, { shared = false } = {}): boolean {
 /** Find out who asks; then listen to what happens. */
 export async function begin(): Promise<void> {
   onUnauthorized(ended);
+  onFailure(() => void askAgain());
   try {
     entered(await get<Me>("/v1/me"));
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) window.setTimeout(begin, 1000);
+  }
+}
+
+/** Whether we are still logged in: a token may be revoked, and a server started anew may know us by something else. */
+async function askAgain(): Promise<void> {
+  try {
+    const me = await get<Me>("/v1/me");
+    if (login.value.state !== "in") return;
+    setCsrf(me.csrf);
+    login.value = { state: "in", me };
+  } catch {
+    // the server is away, and the connection is tried again; or it does not know us, which was told already
   }
 }
 

@@ -62,6 +62,7 @@ export function Questions() {
   }, [question]);
   if (!question) return null;
   const close = (sure: boolean) => {
+    dialog.current?.close(); // gives the focus back to where it was
     asked.value = null;
     question.answer(sure);
   };

@@ -112,7 +112,7 @@ function options(
             const told = newest.current.lines[number]?.told;
             return format(told && place !== null && place !== undefined ? (told[place] ?? null) : value);
           },
-          ...(line.dashed && { dash: [5, 4] }),
+          ...(line.dashed && { dash: [5, 4], points: { show: false } }),
           ...(line.stepped && { width: 0, points: { show: false }, paths: STEPS }),
           ...(line.filled && { fill: `color-mix(in srgb, ${resolved(line.colour)} 75%, ${resolved("--surface")})` }),
         }),

@@ -21,6 +21,7 @@ from headgate.spark.session import Session
 from headgate.spark.store.json_lines import line
 from headgate.spark.store.log.segments import HIDDEN
 from headgate.spark.store.log.stream_log import StreamLog
+from headgate.workload.fields import columns_text
 
 T = TypeVar("T")
 
@@ -83,7 +84,7 @@ class Streams:
         stream = self.declared(whole)
         return {
             "name": self.names.short(whole),
-            "schema": ", ".join(f"{column} {kind}" for column, kind in stream.schema),
+            "schema": columns_text(stream.schema),
             "event_time": stream.event_time,
             "watermark": stream.watermark,
             "ahead": stream.ahead if isfinite(stream.ahead) else None,

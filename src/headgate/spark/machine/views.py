@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from headgate.metrics.measures.latency import Slice
@@ -226,15 +227,15 @@ class Views:
             target=self._target_watch.status(life),
             classes=tuple(tally.classes),
             last_commit=tally.pace.last,
-            owes_since=self._owes_since(life),
+            owes_since=self._owes_since(life, waiting),
             usual_gap=tally.pace.usual,
             backfill=self._scheduling.backfill(life),
             by_stream=self._scheduling.waiting_by_stream(life),
         )
 
-    def _owes_since(self, life: Life) -> float | None:
+    def _owes_since(self, life: Life, waiting: int) -> float | None:
         """Since when a query could have committed something; nobody waits for one that does not run, nor for a hold."""
         if life.state is not QueryState.RUNNING or self._runs.held:
             return None
-        since = life.tally.pace.owes_since(self._scheduling.waiting_since(life))
+        since = life.tally.pace.owes_since(self._scheduling.waiting_since(life) if waiting else inf)
         return None if since is None else max(since, life.state_since)

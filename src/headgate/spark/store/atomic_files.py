@@ -61,6 +61,7 @@ def writing(path: Path) -> Iterator[None]:
 def disk_error(error: OSError, path: str | Path | None = None) -> HeadgateError:
     """An error of the operating system, with what to do about it.
 
+    >>> import errno
     >>> print(disk_error(OSError(errno.ENOSPC, "No space left on device"), "out/costs.json"))
     out/costs.json: cannot write: No space left on device; free space on the disk and start again
     """

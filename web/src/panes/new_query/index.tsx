@@ -140,24 +140,28 @@ function Examples({ examples }: { examples: ReturnType<typeof examplesFor> }) {
 function Submit({ run }: { run: DryRun }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const sent = useRef({ text: "", key: "" }); // the same query is sent again with the same key: it starts once
+  // The same query is sent again with the same key, so that it starts once. A key stands for one body: a start at a
+  // moment of the clock is told in seconds from now, which would be others then.
+  const sent = useRef({ text: "", key: "", body: toBody(EMPTY) });
   // Whether the server has got it is not known after a lost answer: it may refuse the name only because it has.
   const again = problem?.passing === true && sent.current.text === JSON.stringify(draft.value);
   const missing = again ? "" : whatIsMissing(run);
   const submit = async () => {
-    const body = toBody(draft.value);
     const text = JSON.stringify(draft.value);
-    if (sent.current.text !== text) sent.current = { text, key: newKey() };
+    if (sent.current.text !== text) sent.current = { text, key: newKey(), body: toBody(draft.value) };
+    const { body, key } = sent.current;
     setBusy(true);
     setProblem(null);
     try {
-      await post<QueryDetails>("/v1/queries", body, { headers: { "Idempotency-Key": sent.current.key } });
+      await post<QueryDetails>("/v1/queries", body, { headers: { "Idempotency-Key": key } });
       draft.value = EMPTY;
       earlier.value = null;
       tell(`${body.name} has started.`);
       go(queryPath(body.name));
     } catch (error) {
-      setProblem(error instanceof Problem ? error : new Problem(0, String(error)));
+      const told = error instanceof Problem ? error : new Problem(0, String(error));
+      if (!told.passing) sent.current.text = ""; // it was refused: the next one is another request
+      setProblem(told);
     } finally {
       setBusy(false);
     }

@@ -1,19 +1,23 @@
 /** What is typed into a field, as JSON of a column's type. */
 
-import { isNumeric, isText, isTime, isWhole } from "../../lib/schema";
+import { isDecimal, isNumeric, isText, isTime, isWhole } from "../../lib/schema";
 
 export { localNow, localTime } from "../../lib/local_time";
 
 export type Read = { json: string } | { error: string };
 
-/** The JSON of what is typed; an empty field is null. Numbers stay as they are typed, however long. */
+/**
+ * The JSON of what is typed; an empty field is null. Numbers stay as they are typed, however long: decimals are sent as
+ * text, since a number of JSON is read as a double, which holds 15 digits surely.
+ */
 export function readValue(typed: string, type: string): Read {
   const text = typed.trim();
   if (text === "" && !(isText(type) && typed !== "")) return { json: "null" };
   if (isWhole(type)) return /^[+-]?\d+$/.test(text) ? { json: plainNumber(text) } : { error: "is not a whole number" };
   if (isNumeric(type)) {
+    const json = isDecimal(type) ? (number: string) => `"${number}"` : (number: string) => number;
     return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
-      ? { json: plainNumber(text) }
+      ? { json: json(plainNumber(text)) }
       : { error: "is not a number" };
   }
   if (/^bool/i.test(type)) {
@@ -21,7 +25,8 @@ export function readValue(typed: string, type: string): Read {
   }
   if (/^(array|map|struct)\b/i.test(type)) {
     try {
-      return { json: JSON.stringify(JSON.parse(text)) };
+      JSON.parse(text); // only whether it can be read: written anew, long numbers would lose digits
+      return { json: text.replace(/\s*\n\s*/g, " ") };
     } catch {
       return { error: `is not JSON, as ${/^array/i.test(type) ? "[1, 2]" : '{"a": 1}'}` };
     }

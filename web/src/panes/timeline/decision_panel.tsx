@@ -61,8 +61,8 @@ function Told({ decision, bar, now }: { decision: Decision; bar: Bar | undefined
       <p class="said">{decision.sentence ?? `${decision.winner} ran`}.</p>
       <p>
         <strong>{decision.winner}</strong> <ClassMark name={decision.class} /> began at {clock(decision.at)}
-        {decision.worker !== undefined && <> on worker {decision.worker}</>} with {plural(decision.tuples, "tuple")}, of
-        which the oldest had waited {duration(decision.waited)}.{" "}
+        {decision.worker !== undefined && bar && <> on worker {bar.run.worker}</>} with{" "}
+        {plural(decision.tuples, "tuple")}, of which the oldest had waited {duration(decision.waited)}.{" "}
         {bar && bar.run.state === "running" && <>It is still running.</>}
         {bar && bar.run.state !== "running" && <>It took {duration(ranFor(bar, now))}.</>}{" "}
         {bar && stateText(bar) && bar.run.state !== "running" && <span class="bad-text">It {ended(bar)}.</span>}

@@ -10,11 +10,13 @@ export interface Bar {
   run: Run;
   waitLane: number; // among the waits of its class
   runLane: number; // among the runs of its worker; 0 unless they overlap
+  seated: boolean; // its worker is one of those that there are
   freed: number; // when its worker was free for the next run, though results may not have been committed
 }
 
 export const WAIT_LANES = 8;
 export const RUN_LANES = 4;
+const SAME = 0.005; // seconds: a run begins when another leaves its worker, and both times are rounded
 const SHORTEST_WAIT = 0.02; // shorter ones take as much room in a lane
 
 export class RunStore {
@@ -44,6 +46,7 @@ export class RunStore {
     this.drop((bar) => bar.run.ended === undefined && !running.has(bar.key)); // lost, as by a restart
     this.forget(this.at - KEPT);
     this.bars.sort((a, b) => a.run.began - b.run.began || a.run.id - b.run.id);
+    if (!this.overlapping) this.seat(answer.workers);
     this.follow(answer.workers);
   }
 
@@ -75,13 +78,29 @@ export class RunStore {
     const key = keyOf(run);
     const known = this.byKey.get(key);
     if (known) {
-      known.run = run;
+      known.run = known.seated ? { ...run, worker: known.run.worker } : run;
       if (this.overlapping) this.overlaps.get(run.worker)?.extend(known.runLane, run.began, endOf(run, this.at));
       return;
     }
-    const bar = { key, run, waitLane: this.waitLane(run), runLane: this.runLane(run), freed: 0 };
+    const bar = { key, run, waitLane: this.waitLane(run), runLane: this.runLane(run), freed: 0, seated: false };
     this.byKey.set(key, bar);
     this.bars.push(bar);
+  }
+
+  /**
+   * Give each new run one of the workers that there are. The server counts those that still commit as well, so its
+   * numbers go beyond: a run has the worker of its number if that was free when it began, else another that was.
+   */
+  private seat(workers: number): void {
+    const free = new Array<number>(Math.max(1, workers)).fill(Number.NEGATIVE_INFINITY);
+    for (const bar of this.bars) {
+      if (!bar.seated) {
+        bar.run = { ...bar.run, worker: freeWorker(free, bar.run) };
+        bar.seated = true;
+      }
+      const { run } = bar;
+      free[run.worker] = Math.max(free[run.worker] ?? 0, run.evaluated ?? endOf(run, this.at));
+    }
   }
 
   /** Note when workers were free again: a worker has one run at a time, so at the latest when it began the next. */
@@ -122,6 +141,14 @@ export class RunStore {
 }
 
 const keyOf = (run: Run): string => `${run.began}:${run.id}`;
+
+/** Which worker was free when a run began; if none was, the one that was free next. */
+function freeWorker(free: readonly number[], { worker, began }: Run): number {
+  const isFree = (at: number | undefined) => at !== undefined && at <= began + SAME;
+  if (isFree(free[worker])) return worker;
+  const found = free.findIndex(isFree);
+  return found >= 0 ? found : free.indexOf(Math.min(...free));
+}
 
 const endOf = (run: Run, now: number): number => run.ended ?? Math.max(now, run.began);
 

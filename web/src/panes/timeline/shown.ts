@@ -8,6 +8,7 @@ export interface Shown {
 }
 
 export const USUAL_SPAN = 60;
+const LATEST = 8.64e12; // the last moment, in seconds, that a Date can hold
 
 export const RANGES: readonly { span: number; title: string }[] = [
   { span: 10, title: "10 s" },
@@ -18,7 +19,8 @@ export const RANGES: readonly { span: number; title: string }[] = [
 /** What an address asks for; what makes no sense in it is as if it were not there. */
 export function shownOf(query: URLSearchParams): Shown {
   const span = positive(query.get("span"));
-  return { end: positive(query.get("at")), span: span === null ? USUAL_SPAN : clampSpan(span) };
+  const end = positive(query.get("at"));
+  return { end: end !== null && end > LATEST ? null : end, span: span === null ? USUAL_SPAN : clampSpan(span) };
 }
 
 /** The settings of an address that asks for it. */

@@ -25,9 +25,12 @@ export function markedRange(text: string, { line, column }: Pick<Diagnostic, "li
   const at = Math.min(Math.max(1, line), lines.length) - 1;
   const within = lines[at]!;
   const offset = lines.slice(0, at).reduce((sum, one) => sum + one.length + 1, 0);
-  const place = Math.min(Math.max(1, column) - 1, within.length);
+  const place = unitsOf(within, Math.max(1, column) - 1);
   const word = /^\w+|^`[^`]*`|^'[^']*'/.exec(within.slice(place))?.[0];
   if (word) return [offset + place, offset + place + word.length];
   if (place < within.length) return [offset + place, offset + place + 1];
   return [offset + Math.max(0, place - 1), offset + place]; // at the end of a line: what is before it
 }
+
+/** The server counts characters, as an emoji once; a text here has two units for some of them. */
+const unitsOf = (text: string, characters: number): number => [...text].slice(0, characters).join("").length;

@@ -14,6 +14,7 @@ import { QueryHead } from "./head";
 import { JournalTab } from "./journal_tab";
 import { OverviewTab } from "./overview_tab";
 import { PriorityTab } from "./priority_tab";
+import { replaceDraft } from "./replace_draft";
 import { ReplaceTab } from "./replace_tab";
 import { ResultsTab } from "./results_tab";
 import { WhyTab } from "./why_tab";
@@ -59,8 +60,13 @@ function tabsOf(query: QueryDetails, gone: boolean, changed: () => void): Tab[] 
   ];
   if (may("operate", { shared: true }))
     tabs.push({ key: "priority", title: "Priority", show: () => <PriorityTab query={query} /> });
-  if (may("submit") && !gone)
-    tabs.push({ key: "replace", title: "Replace", show: () => <ReplaceTab query={query} changed={changed} /> });
+  if (may("submit") && (!gone || replaceDraft(query.name) !== null)) {
+    tabs.push({
+      key: "replace",
+      title: "Replace",
+      show: () => <ReplaceTab query={query} gone={gone} changed={changed} />,
+    });
+  }
   return tabs;
 }
 

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Problem, pathOf, withQuery } from "../../../api/client";
+import { parseExact } from "../../../lib/exact_json";
 import { reconnections } from "../../../live/connection";
 
 export const KEPT = 200; // rows
@@ -68,7 +69,7 @@ function follow(name: string, change: (told: Partial<Tail>) => void, now: () => 
     source = opened;
     opened.addEventListener("begin", () => change({ rows: [], state: "live", problem: null }));
     opened.addEventListener("rows", (event) => {
-      const { rows } = JSON.parse(event.data) as { rows: Record<string, unknown>[] };
+      const { rows } = parseExact(event.data) as { rows: Record<string, unknown>[] };
       const { came, rows: before } = now();
       change({ rows: withNewer(before, rows, came), came: came + rows.length });
     });

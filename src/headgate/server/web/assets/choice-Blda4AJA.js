@@ -1,1 +1,0 @@
-/* empty css                */import{h as e}from"./panel-BK-188wR.js";function t({label:t,value:n,options:r,onChoose:i}){return e(`fieldset`,{class:`choice`,children:[e(`legend`,{class:`hidden-text`,children:t}),r.map(([t,r])=>e(`button`,{type:`button`,class:`button ${t===n?`on`:``}`,"aria-pressed":t===n,onClick:()=>i(t),children:r},t))]})}export{t};
