@@ -50,7 +50,7 @@ def view(name: str, query_class: str, out: int, error: str = "") -> QueryView:
     )
 
 
-LOAD = Load(0.75, 12.34, 3, {("acme", "low"): 0.25, ("rival", "low"): 0.375, ("", "high"): 0.1})
+LOAD = Load(0.75, 12.34, 3, {("acme", "low"): 0.25, ("rival", "low"): 0.375, ("", "high"): 0.1}, workers=2)
 DISK = DiskStatus(123_456_789, True, "/secret/rival: cannot write: No space left on device")
 
 

@@ -247,7 +247,7 @@ class Status:
             "runs": self.runs,
             "spark_jobs": self.spark_jobs,
             "cancelled": {"runs": self.cancelled_runs, "share_of_time": self.cancelled_share},
-            "load": self.load.to_json(len(self.doing)),
+            "load": self.load.to_json(),
             "disk": self.disk.to_json(),
             **({"starved": list(self.starved)} if self.starved else {}),
             "classes": {line.name: line.to_json() | {"load": round(line.load, 2)} for line in self.classes},

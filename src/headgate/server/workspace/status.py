@@ -78,7 +78,7 @@ def _shared(snapshot: Snapshot) -> Json:
         "spark_jobs": snapshot.jobs,
         "cancelled": {"runs": overview.cancelled_runs, "share_of_time": round(overview.cancelled_share, 4)},
         "workers": list(overview.doing),
-        "load": overview.load.to_json(len(overview.doing)),
+        "load": overview.load.to_json(),
         "disk": snapshot.disk.to_json(),
         **{name: text for name, text in errors.items() if text},
     }

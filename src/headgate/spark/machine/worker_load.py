@@ -21,6 +21,7 @@ class Load:
     decisions_per_second: float = 0.0
     queued: int = 0  # units that wait for a worker now
     shares: Mapping[Payer, float] = field(default_factory=dict)
+    workers: int = 1
 
     def of_class(self, query_class: str, space: str | None = None) -> float:
         """The share of a class, of all namespaces or of one."""
@@ -32,11 +33,11 @@ class Load:
         """The share of a namespace."""
         return sum(share for (owner, _), share in self.shares.items() if owner == space)
 
-    def to_json(self, workers: int) -> dict[str, float]:
+    def to_json(self) -> dict[str, float]:
         """As plain values."""
         running = round(self.running, 2)
         return {
-            "workers": workers,
+            "workers": self.workers,
             "running": running,
             "idle": round(1.0 - running, 2),
             "queued": self.queued,
@@ -98,7 +99,7 @@ class WorkerLoad:
         begin = max(self._bins[0].number * BIN, self._first or 0.0)
         span = now - begin
         if span <= 0:
-            return Load(queued=queued)
+            return Load(queued=queued, workers=self._workers)
         seconds: dict[Payer | None, float] = defaultdict(float)
         for part in self._bins:
             for payer, taken in part.seconds.items():
@@ -108,7 +109,7 @@ class WorkerLoad:
         whole = span * self._workers
         shares = {payer: min(1.0, taken / whole) for payer, taken in seconds.items() if payer is not None}
         decisions = sum(part.decisions for part in self._bins)
-        return Load(min(1.0, sum(seconds.values()) / whole), decisions / span, queued, shares)
+        return Load(min(1.0, sum(seconds.values()) / whole), decisions / span, queued, shares, self._workers)
 
     def _bin(self, now: float) -> _Bin:
         """The present bin; those before it follow one another without a gap, and old ones are forgotten."""
