@@ -1,6 +1,6 @@
 /** Tuples that a query could not process, and rows that its streams refused, which can be given to them again. */
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { pathOf, post, withQuery } from "../../../api/client";
 import type { DeadLetter, Page, QueryDetails, Replayed } from "../../../api/types";
 import { clock, plural } from "../../../lib/format";
@@ -16,6 +16,7 @@ import { tell } from "../../../ui/toasts";
 import { contentOf, placeOf, reasonsOf, replayedText } from "./letters";
 
 const SHOWN = 100;
+const EACH = 5000; // milliseconds
 
 export function DeadLettersTab({ query }: { query: QueryDetails }) {
   const streams = query.streams.filter((stream) => stream in (status.value?.streams ?? {}));
@@ -87,11 +88,25 @@ function RefusedRows({ stream }: { stream: string }) {
   );
 }
 
-/** The newest letters of a stream, read again when there are more. */
+/**
+ * The newest letters of a stream, read again when there are more; not at once, since asking anew ends the question before,
+ * and while letters come every second none would be answered.
+ */
 function useLetters(stream: string, query: string | null, known: number) {
   const path = pathOf("streams", stream, "dead-letters");
   const letters = useAnswer<Page<DeadLetter>>(withQuery(path, { query: query ?? undefined, limit: SHOWN }));
-  useEffect(() => letters.reload(), [known]);
+  const { reload } = letters;
+  const newest = useRef(known);
+  newest.current = known;
+  useEffect(() => {
+    let shown = newest.current;
+    const timer = window.setInterval(() => {
+      if (newest.current === shown) return;
+      shown = newest.current;
+      reload();
+    }, EACH);
+    return () => window.clearInterval(timer);
+  }, [reload]);
   return letters;
 }
 

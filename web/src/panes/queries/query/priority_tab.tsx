@@ -42,6 +42,7 @@ export function PriorityTab({ query }: { query: QueryDetails }) {
           step={1}
           value={value}
           onInput={(event) => setWanted(Number(event.currentTarget.value))}
+          onKeyDown={(event) => event.key === "Escape" && setWanted(null)}
         />
         <output class="number">
           {count(value)} {changed && <span class="quiet-text">instead of {count(now)}</span>}
