@@ -43,6 +43,7 @@ test.each([
   ["a dead Spark", status({ engine: { state: "restarting", detail: "Java has ended", seconds: 2 } }), "Java has ended"],
   ["a full disk", status({ disk: { free: 0, full: true } }), "rows are refused"],
   ["a stalled query", status({ queries: { q: query({ stalled: 70, waiting: 5 }) } }), "70 s"],
+  ["a query all of whose tuples fail", status({ queries: { q: query({ failing: 12 }) } }), "12 tuples failed"],
   ["a starved class", status({ starved: ["background"] }), "no turns"],
 ])("%s is told", (_, now, words) => {
   const found = findFaults(now);

@@ -76,3 +76,13 @@ def test_a_server_that_is_started_again_is_taken_up_where_it_was(
         expect(page.get_by_text("live", exact=True)).to_be_visible()
         page.get_by_role("link", name="hot", exact=True).click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("hot")
+
+
+def test_a_query_whose_tuples_fail_is_told_though_it_runs(http: Http, open_page: OpenPage) -> None:
+    assert http.post("/v1/streams", {"name": "orders", "schema": "id bigint, parts bigint"}).status == 201
+    asked = {"name": "share", "sql": "SELECT id, id % parts AS rest FROM orders"}
+    assert http.post("/v1/queries", asked).status == 201
+    page = open_page(http)
+    rows = '{"id": 1, "parts": 0}\n{"id": 2, "parts": 0}\n'
+    assert http.post("/v1/streams/orders/rows", rows, kind=plant.NDJSON).status == 200
+    expect(faults(page)).to_contain_text("share 2 tuples failed in the last minute")

@@ -182,3 +182,18 @@ def test_a_moment_that_python_lacks_spoils_its_row_only() -> None:
 def test_nothing_gives_an_empty_table() -> None:
     schema = pa.schema([("id", pa.int64())])
     assert rows_of([], schema) == (schema.empty_table(), [])
+
+
+def test_a_decimal_column_keeps_every_digit_that_was_written() -> None:
+    kind = pa.decimal128(20, 2)
+    schema = pa.schema([("d", kind), ("all", pa.list_(kind)), ("near", pa.float64())])
+    line = '{"d": 123456789012345678.91, "all": [123456789012345678.91, 0.1, 7], "near": 0.1}'
+    table, bad = rows_of([line, '{"d": 0.123}', '{"d": 1e400}'], schema)
+    assert table.to_pylist() == [
+        {
+            "d": Decimal("123456789012345678.91"),
+            "all": [Decimal("123456789012345678.91"), Decimal("0.10"), Decimal("7.00")],
+            "near": 0.1,
+        }
+    ]
+    assert len(bad) == 2  # a digit more than the column has, and far too large

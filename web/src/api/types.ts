@@ -75,6 +75,7 @@ export interface QueryStatus {
   error?: string;
   last_commit?: number;
   stalled?: number;
+  failing?: number; // tuples that became dead letters in the last minute
   backfill?: { read: number; of: number };
 }
 

@@ -58,6 +58,10 @@ function ofQuery(query: QueryStatus): Pick<Fault, "kind" | "grave" | "text"> | n
     const text = `stalled: nothing was committed for ${duration(stalled)}, and ${plural(query.waiting, "tuple")} wait`;
     return { kind: "stalled", grave: true, text };
   }
+  if (query.failing) {
+    const text = `${plural(query.failing, "tuple")} failed in the last minute: its dead letters say why`;
+    return { kind: "failing", grave: query.latency.last_minute.count === 0, text };
+  }
   if (target?.state === "missed" || target?.overdue) {
     const by = target.missed_by ? ` by ${duration(target.missed_by)}` : "";
     return { kind: "missed", grave: false, text: `misses its target of ${target.target}${by}` };

@@ -29,9 +29,18 @@ class QueryNumbers:
 
 
 def query_numbers(
-    view: QueryView, cache: TimesCache, now: float, dead_letters: int, former: QueryNumbers | None = None
+    view: QueryView,
+    cache: TimesCache,
+    now: float,
+    dead_letters: int,
+    *,
+    failing: int = 0,
+    former: QueryNumbers | None = None,
 ) -> QueryNumbers:
-    """The numbers of one query; if they are as before, the former JSON, so that nobody looks for differences in it."""
+    """The numbers of one query; if they are as before, the former JSON, so that nobody looks for differences in it.
+
+    `failing`: how many of its tuples became dead letters in the last minute.
+    """
     times = cache.of(view, now)
     target = view.target
     json: Json = {
@@ -54,6 +63,8 @@ def query_numbers(
     }
     if view.last_commit is not None:
         json["last_commit"] = round(view.last_commit, 3)
+    if failing:
+        json["failing"] = failing
     if (stuck := stalled(view, now)) is not None:
         json["stalled"] = int(stuck)  # each second is news enough
     if view.backfill is not None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headgate.model import HeadgateError
+from headgate.server.live.failing import FailingTuples
 from headgate.server.live.numbers import QueryNumbers, query_numbers
 from headgate.server.live.response_times import SumsCache, TimesCache
 from headgate.spark.machine.views import Overview
@@ -60,7 +61,7 @@ class Snapshots:
         self._session = session
         self._began = session.engine.now()
         self._lock = threading.Lock()
-        self._cache, self._sums = TimesCache(), SumsCache()
+        self._cache, self._sums, self._failing = TimesCache(), SumsCache(), FailingTuples()
         self._newest: Snapshot | None = None
         self._of = -1  # the change that the newest one has seen
         self._until = 0.0  # for how long it serves
@@ -113,10 +114,14 @@ class Snapshots:
         engine = self._session.engine
         overview, now = engine.overview(), engine.now()
         letters = letters_by_query(engine)
+        names = [view.query.name for view in overview.queries]
+        failing = self._failing.since_a_minute(now, {name: letters[name] for name in names})
         former = {} if self._newest is None else self._newest.queries
         queries = {
-            (name := view.query.name): query_numbers(view, self._cache, now, letters[name], former.get(name))
-            for view in overview.queries
+            name: query_numbers(
+                view, self._cache, now, letters[name], failing=failing.get(name, 0), former=former.get(name)
+            )
+            for name, view in zip(names, overview.queries, strict=True)
         }
         self._cache.keep(queries)
         return Snapshot(

@@ -49,7 +49,9 @@ class StatusAnswer(Answer):
     load: WorkersLoad | None = None
     disk: DiskAnswer | None = None
     classes: dict[str, Any] | None = Field(None, description="numbers by class")
-    queries: dict[str, Any] | None = Field(None, description="by query; with last_commit, stalled and backfill if so")
+    queries: dict[str, Any] | None = Field(
+        None, description="by query; with last_commit, stalled, failing and backfill if so"
+    )
     streams: dict[str, Any] | None = Field(None, description="by stream; with its lag if tuples wait")
 
 

@@ -173,11 +173,29 @@ def _date(value: Any) -> datetime.date:
     return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
 
 
+class WrittenFloat(float):
+    """A number with a fraction as it was written: a decimal column keeps all its digits.
+
+    >>> WrittenFloat("123456789012345678.91").text
+    '123456789012345678.91'
+    """
+
+    __slots__ = ("text",)
+
+    def __new__(cls, text: str) -> WrittenFloat:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    text: str
+
+
 def _exact(kind: Any) -> Cell:
     def read(value: Any) -> Decimal:
         if isinstance(value, bool) or "_" in str(value):  # Python takes 1_000 for a number
             raise _wrong(value, str(kind))
-        number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+        written = value.text if isinstance(value, WrittenFloat) else repr(value) if isinstance(value, float) else value
+        number = Decimal(written)
         exact: Decimal = pa.scalar(number, kind).as_py()
         return exact
 

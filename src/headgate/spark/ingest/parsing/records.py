@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from headgate.model import Stream
 from headgate.spark.compile.schemas import arrow_schema
-from headgate.spark.ingest.parsing.cells import Cell, CellError, cell, shown
+from headgate.spark.ingest.parsing.cells import Cell, CellError, WrittenFloat, cell, shown
 from headgate.spark.store import json_lines
 
 Bad = tuple[str, str]  # the text as it came, and why it is no row
@@ -97,7 +97,7 @@ def _value(name: str, read: Cell, value: Any) -> Any:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=WrittenFloat)
     except json.JSONDecodeError as error:
         raise CellError(f"broken JSON: {error.msg} at {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, a thousand brackets
