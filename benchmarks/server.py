@@ -262,10 +262,11 @@ def _stretch(client: Client, process: int, seconds: float = 20.0) -> tuple[float
 
 
 class Pushing:
-    """A client that pushes 500 rows every quarter of a second."""
+    """A client that pushes 500 rows into a stream every quarter of a second."""
 
-    def __init__(self, port: int, rows: int = 500, every: float = 0.25) -> None:
+    def __init__(self, port: int, rows: int = 500, every: float = 0.25, stream: str = "s") -> None:
         self._client, self._rows, self._every = Client(port), rows, every
+        self._path = f"/v1/streams/{stream}/rows"
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -273,7 +274,7 @@ class Pushing:
     def _run(self) -> None:
         first = 0
         while not self._over.wait(self._every):
-            self._client("POST", "/v1/streams/s/rows", lines(first, self._rows), "application/x-ndjson")
+            self._client("POST", self._path, lines(first, self._rows), "application/x-ndjson")
             first += self._rows
 
     def end(self) -> None:
