@@ -105,7 +105,7 @@ def serve(
         note(f"serving at {url}, data in {place}: Ctrl-C stops it")
         for line in door.lines:
             note(line)
-        note(f"try: headgate --server {url} status, or curl {url}/v1/status; Spark takes some seconds to start")
+        note(f"open {url} in a browser, or try: headgate --server {url} status; Spark takes some seconds to start")
         host.start()
         began = time.monotonic()
         watched = _Watched(host, began)
