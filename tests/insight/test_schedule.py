@@ -72,6 +72,21 @@ def test_a_query_that_was_paused_waited_for_that() -> None:
     assert sum(told.causes.values()) == pytest.approx(told.moments.total)
 
 
+@pytest.mark.parametrize(
+    ("policy", "late", "words"),
+    [
+        ("express", "report", "500 ms while the free worker was kept for more important classes"),
+        ("express", "fire", "500 ms although a worker was free of runs"),
+        ("fcfs", "report", "500 ms although a worker was free of runs"),
+        ("./mine.py:Mine", "report", "500 ms although a worker was free of runs"),
+    ],
+)
+def test_a_free_worker_may_have_been_kept_for_more_important_classes(policy: str, late: str, words: str) -> None:
+    records: list[Record] = [run(1, late, 0.5, 1.0, answers={late: (0.0,)}, query_class=OF[late])]
+    told = Explainer(history(OF, records, policy=policy)).pick(late, "worst")
+    assert words in told.sentence
+
+
 def test_losses_to_pauses_add_up_too() -> None:
     explainer = paused_and_fused_until(9.0)
     (pair,) = inverted_pairs(explainer, 0.0, 9.0)

@@ -54,6 +54,10 @@ class Classes:
         """Whether a class is less important than another."""
         return self.priority.get(one, 0.0) < self.priority.get(other, 0.0)
 
+    def has_above(self, query_class: str) -> bool:
+        """Whether a more important class has queries."""
+        return any(self.lower(query_class, other) for other in self.of.values())
+
     def lower_queries(self, queries: Iterable[str], query: str) -> list[str]:
         """Those queries whose class is less important than that of a query."""
         own = self.of.get(query, "")

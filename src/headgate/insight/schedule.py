@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cache
 from math import inf
 
 from headgate.history.records import Setting
 from headgate.insight.causes import Cause
+from headgate.model import HeadgateError
+from headgate.policies.registry import create
 
 Stretch = tuple[float, float]  # from, to
 
@@ -26,6 +29,7 @@ class Schedule:
         self._known = bool(settings)
         self._gaps: dict[str, list[Stretch]] = {}  # by query: between two settings that have it, or after the last one
         self._fused = [(setting.at, setting.header.get("fuse", "all") == "all") for setting in settings]
+        self._policies = [(setting.at, str(setting.header.get("policy", ""))) for setting in settings]
         for setting in settings:
             names = [query["name"] for query in setting.header.get("queries", ())]
             for gone in self.since.keys() - set(names):
@@ -52,3 +56,21 @@ class Schedule:
         place = max(0, bisect_right(self._fused, (moment, True)) - 1)
         fused = self._fused[place][1] if self._fused else True
         return Cause.FUSED if fused else Cause.SHARED
+
+    def keeps_workers(self, moment: float) -> bool:
+        """Whether the policy of a moment keeps workers for the most important class."""
+        place = max(0, bisect_right(self._policies, moment, key=lambda one: one[0]) - 1)
+        return bool(self._policies) and _keeps_workers(self._policies[place][1])
+
+
+@cache
+def _keeps_workers(policy: str) -> bool:
+    """Whether a policy does so by its settings; of one that is not registered nobody knows.
+
+    >>> _keeps_workers("express"), _keeps_workers("fcfs"), _keeps_workers("./mine.py:Mine")
+    (True, False, False)
+    """
+    try:
+        return create(policy).isolation.keep != 0
+    except HeadgateError:
+        return False

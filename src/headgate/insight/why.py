@@ -22,6 +22,7 @@ from headgate.model import HeadgateError, WaitingUnit, unknown
 from headgate.model.number_text import duration
 
 LEAST = 1e-6  # seconds: shorter delays are rounding
+KEPT = "while the free worker was kept for more important classes"
 SHOWN = 0.005  # of the whole: shorter parts are not in the sentence
 Which = Literal["worst", "last"]
 
@@ -54,6 +55,7 @@ class Explanation:
     mixed_by: Cause  # why they are in it: fused, or a shared operator
     away: float = 0.0  # seconds that it waited while its query was paused or being changed
     scheduled: bool = True  # whether its query is scheduled at the end of the record
+    kept: bool = False  # whether free workers were kept for more important classes
     live: bool = False  # whether the driver was still running, and with it what has not ended
     sentence: str = ""
 
@@ -198,6 +200,7 @@ class Explainer:
             mixed_by=self.schedule.mixed_by(life.began),
             away=away,
             scheduled=self.schedule.has(query),
+            kept=self.classes.has_above(own) and self.schedule.keeps_workers(life.began),
             live=self.history.until is not None,
         )
         return replace(explanation, sentence=sentence(explanation))
@@ -242,7 +245,7 @@ def phrases(told: Explanation) -> list[str]:
     parts = told.moments.parts
     found: list[tuple[float, str]] = [
         (parts["window"], "until its window closed"),
-        (told.free, "although a worker was free of runs"),
+        (told.free, KEPT if told.kept else "although a worker was free of runs"),
         (told.away, "while it was paused or being changed"),
         (parts["running"], _own_run(told)),
         (parts["commit"], "committing"),
