@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -115,3 +116,17 @@ def test_a_history_without_settings_or_of_another_version_is_refused() -> None:
     history.settings.append(type(setting)(0.0, 0.0, {**setting.header, "trace": 99}))
     with pytest.raises(HeadgateError, match="of another version; record it again"):
         Learned.of(history)
+
+
+def test_a_class_that_was_declared_meanwhile_has_its_other_priority_too() -> None:
+    """A young engine: its first setting knows nothing but the first class."""
+    whole = engine_history()
+    first = whole.settings[0]
+    known = [one for one in first.header["classes"] if one["name"] == "high"]
+    queries = [one for one in first.header["queries"] if one["query_class"] == "high"]
+    young = replace(first, header={**first.header, "classes": known, "queries": queries})
+    history = replace(whole, settings=[young, replace(first, at=first.at + 0.01)])
+    made = Replay(Learned.of(history), "mbd", Changed(priorities={"low": 600.0}), ResponseTimes())
+    assert "low" not in made.scheduler.network.classes
+    made.run()
+    assert made.scheduler.network.classes["low"].priority == 600.0

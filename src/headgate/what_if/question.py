@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from headgate.core.events import Declared, Event
 from headgate.core.scheduler import Scheduler
 from headgate.core.trace import scheduler_of
 from headgate.model import HeadgateError, Query, unknown
@@ -55,6 +56,18 @@ class Changed:
                 raise HeadgateError(
                     f"query '{query.name}' was recorded already", where="--add", hint="give it another name"
                 )
+
+    def applied_to(self, event: Event) -> Event:
+        """An event of the record, changed: a class that is declared meanwhile has its other priority from the start.
+
+        >>> from headgate.model import QueryClass
+        >>> Changed(priorities={"low": 5.0}).applied_to(Declared(query_class=QueryClass("low", 1.0)))
+        Declared(stream=None, query_class=QueryClass(name='low', priority=5.0, lag=None, target=None))
+        """
+        if not isinstance(event, Declared) or event.query_class is None:
+            return event
+        made = event.query_class
+        return replace(event, query_class=replace(made, priority=self.priorities.get(made.name, made.priority)))
 
     @property
     def anything(self) -> bool:

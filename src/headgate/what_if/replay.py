@@ -222,7 +222,7 @@ class Replay:
                 return  # what is asked for decides all the time
             if isinstance(event, PriorityChanged) and event.query_class in changed.priorities:
                 return
-            scheduler.event(event, now)
+            scheduler.event(changed.applied_to(event), now)
             if isinstance(event, QueryAdded):
                 self._hold([event.query.name])
             self._rewired()
