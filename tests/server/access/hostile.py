@@ -61,7 +61,7 @@ FIELDS: list[tuple[str, dict[str, Any]]] = [
     ("/v1/streams", {"name": "h", "schema": schema})
     for schema in ("", ",", "id", "id bigint,", "id bigint, id bigint, ID int", "id nothing", "id struct<a:int>>", "a b c d", "id bigint; x",
                    "x " + "array<" * 3000 + "int" + ">" * 3000, "id bigint " * 50, ",".join(f"c{n} int" for n in range(200_000)), "\0 int", 5, None,
-                   [["id"]], "_offset bigint", "`; DROP` int", "id decimal(99999, 3)", "id char(-1)")
+                   [["id"]], "_offset bigint", "`; DROP int", "id decimal(99999, 3)", "id char(-1)")
 ] + [
     ("/v1/streams", {"name": "h", "schema": "id bigint, ts timestamp", "event_time": "ts", field: value})
     for field in ("watermark", "ahead")

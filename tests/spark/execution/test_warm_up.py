@@ -85,7 +85,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def kept(folder: Path) -> dict[str, bytes]:
     """All that a directory holds, except what is written for people only."""
     files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path): path.read_bytes() for path in files if path.suffix != ".log" and "journal" not in path.name}
+    return {str(path): path.read_bytes() for path in files if path.suffix != ".log" and "journal" not in path.parts}
 
 
 def check_results(session: Session, cases: Sequence[Case], seed: int) -> None:

@@ -93,9 +93,12 @@ def check_types(of: Stream | Table) -> bool:
 
 def _type(owner: str, column: str, text: str) -> DataType:
     try:
-        return _read(text)
+        found = _read(text)
     except PySparkException:
         raise _no_type(owner, column, text) from None
+    if isinstance(found, StructType) and not text.lstrip().lower().startswith("struct"):
+        raise _no_type(owner, column, text)  # Spark reads "v int" as a table with a column
+    return found
 
 
 def _no_type(owner: str, column: str, text: str) -> HeadgateError:
