@@ -88,6 +88,14 @@ def test_what_a_viewer_may_not_do_is_not_offered(guarded: Guarded, open_page: Op
     assert page.get_by_role("link", name="New query").count() == 0
 
 
+def test_what_an_operator_may_do_is_offered(guarded: Guarded, open_page: OpenPage) -> None:
+    """Else the test above would pass on a page that offers nothing to anybody."""
+    page = log_in(open_page(guarded.http, "/queries/hot"), guarded.token("operator", Role.OPERATE))
+    for name in ("Pause", "Stop"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="New query").first).to_be_visible()
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [

@@ -49,8 +49,8 @@ def test_an_unknown_address_of_a_pane_leads_back(http: Http, open_page: OpenPage
     expect(page.get_by_role("main")).to_contain_text("there-is-none")
 
 
-def test_an_engine_that_did_not_start_is_told() -> None:
+def test_an_engine_that_did_not_start_is_told(open_page: OpenPage) -> None:
     with serving(no_engine(), OpenAccess(), Limits()) as http:
-        state = http("GET", "/v1/status").json["engine"]
-        assert state["state"] == "failed"
-        assert http("GET", "/").status == 200
+        page = open_page(http)
+        expect(page.get_by_role("main")).to_contain_text("The engine could not be started")
+        expect(page.get_by_role("main")).to_contain_text("there is no engine in this test")
