@@ -84,7 +84,7 @@ def group_by(frame: DataFrame, keys: Java, aggregates: tuple[Java, Java]) -> Dat
 def ship(spark: SparkSession, table: pa.Table, rows: int) -> DataFrame:
     """`createDataFrame` of an Arrow table, with one partition for every `rows` rows."""
     add_rows(table.num_rows)
-    schema, arrow, text = _schemas(table.schema)
+    schema, arrow, text = arrow_types(table.schema)
     batches = table.cast(arrow).combine_chunks().to_batches(max_chunksize=rows)
     jvm: Any = spark._jvm
     utilities = jvm.PythonSQLUtils
@@ -113,7 +113,7 @@ def collect(frame: DataFrame) -> pa.Table:
 
 
 @lru_cache(maxsize=1000)
-def _schemas(schema: pa.Schema) -> tuple[StructType, pa.Schema, str]:
+def arrow_types(schema: pa.Schema) -> tuple[StructType, pa.Schema, str]:
     """An Arrow schema as Spark's schema, as the Arrow schema in which rows go to Spark, and as JSON text."""
     spark_schema = from_arrow_schema(schema)
     return spark_schema, to_arrow_schema(spark_schema, timezone="UTC"), spark_schema.json()

@@ -7,7 +7,7 @@ time: rows that several members want are copied there and not in the job, and at
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from headgate.spark.compile.executor_writes import Written, write
-from headgate.spark.compile.fused.tags import TAGS, split_by_member, tagged_rows
+from headgate.spark.compile.fused.membership import Membership, hand_out
 from headgate.spark.compile.schemas import OFFSET
 
 BATCH = 200_000  # rows that are split by member at a time
@@ -38,16 +38,27 @@ def takers_by_offset(spans: Sequence[tuple[int, int]]) -> str:
 
 
 def write_members(
-    frame: DataFrame, names: Sequence[Sequence[str]], schemas: Sequence[pa.Schema], aside: Path
+    frame: DataFrame,
+    membership: Membership,
+    spans: Sequence[tuple[int, int]],
+    names: Sequence[Sequence[str]],
+    schemas: Sequence[pa.Schema],
+    aside: Path,
 ) -> Sequence[pa.Table | Written]:
     """One Spark job: a tagged frame into rows or files of each member. A failure leaves nothing in the folder."""
+
+    def split(table: pa.Table) -> list[pa.Table]:
+        return hand_out(table, membership.pairs(table, spans), names, schemas)
+
     tagged = write(frame, frame.columns, aside)
     folder = aside / uuid4().hex
     try:
         paths = [aside / name for name in tagged.files]
         if 0 < tagged.rows < MANY:
-            return split_by_member(pa.concat_tables(map(pq.read_table, paths)), names, schemas)
-        return _split_files(paths, names, schemas, folder)
+            return split(pa.concat_tables(map(pq.read_table, paths)))
+        return _split_files(
+            paths, lambda table: hand_out(table, membership.pairs(table, spans), names, schemas), schemas, folder
+        )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -57,7 +68,7 @@ def write_members(
 
 
 def _split_files(
-    paths: Sequence[Path], names: Sequence[Sequence[str]], schemas: Sequence[pa.Schema], folder: Path
+    paths: Sequence[Path], split: Callable[[pa.Table], list[pa.Table]], schemas: Sequence[pa.Schema], folder: Path
 ) -> list[Written]:
     """Tagged files into a file for each member that has rows."""
     folder.mkdir()
@@ -66,14 +77,11 @@ def _split_files(
     try:
         for path in paths:
             for batch in pq.ParquetFile(path).iter_batches(BATCH):
-                table = pa.table(batch)
-                tags = table[TAGS].to_numpy()
-                for number, (columns, schema) in enumerate(zip(names, schemas, strict=True)):
-                    rows = tagged_rows(table, tags, number, columns, schema)
+                for number, (rows, schema) in enumerate(zip(split(pa.table(batch)), schemas, strict=True)):
                     if rows.num_rows:
                         if number not in writers:
                             writers[number] = pq.ParquetWriter(folder / f"{number}.parquet", schema)
-                        writers[number].write_table(rows)
+                        writers[number].write_table(rows.select(schema.names))
                         counts[number] += rows.num_rows
     finally:
         for writer in writers.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.frames import Catalog
 from headgate.spark.compile.fused.executor_writes import takers_by_offset, write_members
 from headgate.spark.compile.fused.input_rows import read_union, ship_rows
+from headgate.spark.compile.fused.membership import Membership, Numbers, hand_out
 from headgate.spark.compile.fused.registry import Member, MemberResult, register
 from headgate.spark.compile.fused.row_isolation import (
     FailureFinder,
@@ -30,22 +31,14 @@ from headgate.spark.compile.fused.row_isolation import (
     predicate_judge,
     rows_with_outputs,
 )
-from headgate.spark.compile.fused.tags import (
-    IN,
-    TAGS,
-    pinned,
-    select_outputs,
-    span_bits,
-    split_by_member,
-    tag_expression,
-    with_takers,
-)
+from headgate.spark.compile.fused.tags import IN, WORD, span_bits, with_takers
 from headgate.spark.compile.leaf_rows import Leaves, Logs, Range
 from headgate.spark.compile.quick_frames import SqlColumn, collect, select
+from headgate.spark.compile.repeated_jobs import FEW, RepeatedJob
 from headgate.spark.compile.schemas import ARRIVAL, OFFSET
 from headgate.spark.jvm.settings import for_many_rows
 
-FEW = 5_000  # rows that come back faster than a filter in the job is prepared
+Span = tuple[int, int]  # offsets [first, last)
 
 
 @register(Source)
@@ -59,11 +52,11 @@ class FusedFilters:
     places: tuple[Place, ...]  # of the members' leaves
     schemas: tuple[pa.Schema, ...]
     predicates: tuple[tuple[str, ...], ...]
-    select: tuple[str, ...]
-    names: tuple[tuple[str, ...], ...]  # each member's columns of the selection
     outputs: tuple[tuple[str, ...], ...]  # what each member computes
     plain: tuple[str, ...]  # columns as they are
+    types: Mapping[str, str]  # of the columns, as declared
     sites: Sites
+    jobs: dict[bool, _TaggingJob] = field(default_factory=dict)  # by whether all members take the same rows
 
     @classmethod
     def of(cls, catalog: Catalog, members: Sequence[Member]) -> FusedFilters:
@@ -77,7 +70,6 @@ class FusedFilters:
             else [quoted_of.get(column.expression, column.expression) for column in template.outputs]
             for template in templates
         ]
-        select, names = select_outputs(outputs, plain)
         return cls(
             catalog,
             stream.name,
@@ -85,24 +77,35 @@ class FusedFilters:
             tuple(template.sides[0].place for template in templates),
             tuple(member.prepared.schema for member in members),
             tuple(template.sides[0].predicates for template in templates),
-            tuple(select),
-            tuple(map(tuple, names)),
             tuple(map(tuple, outputs)),
             tuple(plain),
+            dict(stream.schema),
             Sites(catalog.spark),
         )
 
     def run(self, leaves: Sequence[Leaves], logs: Logs) -> list[pa.Table]:
         """One job: the rows that it adds for each member."""
-        rows, within = self._input(leaves, logs, [*self.columns, ARRIVAL])
-        few = rows.num_rows <= FEW
-        frame = self._tagged(
-            ship_rows(self.catalog.spark, rows), tag_expression(self.predicates, within), filter=not few
-        )
-        return split_by_member(collect(frame), self.names, self.schemas)
+        ranges = self._ranges(leaves)
+        rows = read_union(logs[self.stream], ranges, late=True)
+        job, spans = self._job(ranges), _spans(ranges)
+        table = job.collect(job.input(rows, spans))
+        return hand_out(table, job.membership.pairs(table, spans), job.names, self.schemas)
 
     def run_isolating(self, leaves: Sequence[Leaves], logs: Logs) -> list[MemberResult]:
-        """The same, with what failed for each member."""
+        """The same, with what failed for each member: a job for every 60 members, the bits of a long."""
+        if len(self.places) <= WORD:
+            return self._run_isolating(leaves, logs)
+        results: list[MemberResult] = []
+        for first in range(0, len(self.places), WORD):
+            results += self._part(first, first + WORD)._run_isolating(leaves[first : first + WORD], logs)
+        return results
+
+    def _part(self, first: int, last: int) -> FusedFilters:
+        """Some of the members as a group of their own."""
+        names = ("places", "schemas", "predicates", "outputs")
+        return replace(self, **{name: getattr(self, name)[first:last] for name in names}, jobs={})
+
+    def _run_isolating(self, leaves: Sequence[Leaves], logs: Logs) -> list[MemberResult]:
         spark, refs = self.catalog.spark, [(name,) for name in self.columns]
         rows, within = self._input(leaves, logs, [*self.columns, ARRIVAL, OFFSET])
         frame = ship_rows(spark, rows)
@@ -134,7 +137,8 @@ class FusedFilters:
     def write(self, leaves: Sequence[Leaves], logs: Logs, aside: Path) -> Sequence[pa.Table | Written]:
         """One job on a large train, read and written by executors, if enough of it is sealed."""
         ranges = self._ranges(leaves)
-        first, last = min(offsets.first for offsets in ranges), max(offsets.last for offsets in ranges)
+        spans = _spans(ranges)
+        first, last = min(own[0] for own in spans), max(own[1] for own in spans)
         log = logs[self.stream]
         sealed = sealed_rows(log, first, last, None, late=True)
         if sealed is None:
@@ -144,18 +148,89 @@ class FusedFilters:
         frame = sealed.frame(spark, rest.schema)
         if rest.num_rows:
             frame = frame.unionByName(ship_rows(spark, rest))
-        within = None
-        if len(set(ranges)) > 1:
-            takers = takers_by_offset([(offsets.first, offsets.last) for offsets in ranges])
-            within, frame = IN, frame.selectExpr("*", f"{takers} AS {IN}")
-        tagged = self._tagged(frame, tag_expression(self.predicates, within), filter=True)
-        return write_members(tagged, self.names, self.schemas, aside)
+        job = self._job(ranges)
+        if not job.membership.same:
+            takers = [
+                f"{takers_by_offset([spans[member] for member in own])} AS {IN}{word}"
+                for word, own in enumerate(job.membership.words)
+            ]
+            frame = frame.selectExpr("*", *takers)
+        return write_members(job.frame(frame, filter=True), job.membership, spans, job.names, self.schemas, aside)
 
-    def _tagged(self, frame: DataFrame, tags: str, *, filter: bool) -> DataFrame:
-        """Rows with their outputs and tags; without `filter`, rows that no member wants are among them."""
-        columns = self.catalog.columns
-        own = [SqlColumn(quoted((name,))) for name in (*self.columns, ARRIVAL)]
-        tagged = select(frame, columns.listed([*own, SqlColumn(pinned(tags) if filter else tags, TAGS)]))
+    def _job(self, ranges: Sequence[Range]) -> _TaggingJob:
+        same = len(set(ranges)) == 1
+        if same not in self.jobs:
+            self.jobs[same] = _TaggingJob.of(self, same=same)
+        return self.jobs[same]
+
+
+@dataclass(frozen=True, slots=True)
+class _TaggingJob:
+    """The job of a group: rows with their outputs, and the columns by which the members that want them are found."""
+
+    catalog: Catalog
+    columns: tuple[str, ...]
+    membership: Membership
+    select: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]  # each member's columns of the selection
+    repeated: RepeatedJob
+
+    @classmethod
+    def of(cls, group: FusedFilters, *, same: bool) -> _TaggingJob:
+        quoted_of = dict(zip(group.columns, group.plain, strict=True))
+        # Outputs must not be computed for rows that no member wants, on which they may fail.
+        computing = [n for n, texts in enumerate(group.outputs) if not set(texts) <= set(group.plain)]
+        membership = Membership.of(group.predicates, group.types, quoted_of, exact=computing, same=same)
+        select, names = _select_outputs(group.outputs, group.plain, membership)
+        repeated = RepeatedJob(group.catalog.spark, lambda frames: job.frame(frames[0], filter=False))
+        job = cls(group.catalog, group.columns, membership, tuple(select), names, repeated)
+        return job
+
+    def input(self, rows: pa.Table, spans: Sequence[Span]) -> pa.Table:
+        """The rows that members take, with the columns that say who takes a row, unless everyone takes all."""
+        kept = rows.select([*self.columns, ARRIVAL, *([] if self.membership.same else [OFFSET])])
+        for name, bits in self.membership.takers(_numbers(rows[OFFSET]), spans).items():
+            kept = kept.append_column(name, pa.array(bits))
+        return kept
+
+    def collect(self, rows: pa.Table) -> pa.Table:
+        """One Spark job. The rows of a small train come back whether somebody wants them or not: that is quicker."""
+        if rows.num_rows <= FEW:
+            return self.repeated.collect(rows)
+        return collect(self.frame(ship_rows(self.catalog.spark, rows), filter=True))
+
+    def frame(self, frame: DataFrame, *, filter: bool) -> DataFrame:
+        """Rows with their outputs and hidden columns; without `filter`, rows that no member wants are among them."""
+        columns, membership = self.catalog.columns, self.membership
+        own = [quoted((name,)) for name in (*self.columns, ARRIVAL)] + ([] if membership.same else [OFFSET])
+        tagged = membership.with_hidden(columns, frame, list(map(SqlColumn, own)), pin=filter)
         if filter:
-            tagged = tagged.where(columns.expression(f"{TAGS} != 0"))
-        return select(tagged, columns.listed([*map(SqlColumn, self.select), SqlColumn(ARRIVAL), SqlColumn(TAGS)]))
+            tagged = tagged.where(columns.expression(membership.wanted(range(len(self.names)))))
+        hidden = map(SqlColumn, (ARRIVAL, *membership.hidden))
+        return select(tagged, columns.listed([*map(SqlColumn, self.select), *hidden]))
+
+
+def _select_outputs(
+    outputs: Sequence[Sequence[str]], plain: Sequence[str], membership: Membership
+) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
+    """What to select for all members, equal expressions once, and for each member its columns of that selection."""
+    members_of: dict[str, list[int]] = {}
+    for member, texts in enumerate(outputs):
+        for text in texts:
+            members_of.setdefault(text, []).append(member)
+    names = {text: f"_e{number}" for number, text in enumerate(members_of)}
+    columns = set(plain)
+    select = [
+        f"{text if text in columns else f'CASE WHEN {membership.wanted(own)} THEN {text} END'} AS {names[text]}"
+        for text, own in members_of.items()
+    ]
+    return select, tuple(tuple(names[text] for text in texts) for texts in outputs)
+
+
+def _spans(ranges: Sequence[Range]) -> list[Span]:
+    return [(offsets.first, offsets.last) for offsets in ranges]
+
+
+def _numbers(column: pa.ChunkedArray) -> Numbers:
+    numbers: Numbers = column.to_numpy()
+    return numbers

@@ -24,6 +24,7 @@ from headgate.spark.compile.schemas import ARRIVAL, CLOSES, result_schema
 
 TAGS = "_tags"
 IN = "_in"  # the members that take a row, by its offset and event time
+WORD = 60  # members whose bits are in one long
 MEMBER, BIT = "_member", "_bit"  # the number of the member that a row is for, and its bit
 Bits = npt.NDArray[np.int64]
 
