@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from headgate.model import Aggregate, Join, Kind
+from headgate.model import Aggregate, Join, Kind, Source
 from headgate.plan.fusion_template import template
 from headgate.plan.network import Network, Node
 from headgate.plan.unit_draft import UnitDraft
 
-MOST = 60  # members of a group: each is a bit of a long
+MOST = 1000  # members of a group of filters and projections
+MOST_BITS = 60  # members of any other group, each a bit of a long; and expressions that a group of filters computes
 FULL = 0.5  # of a worker's time: a group whose own work takes more gains little from sharing one overhead
 STATELESS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT, Kind.TABLE_JOIN})
 
@@ -35,8 +37,8 @@ def unknown(draft: UnitDraft) -> float:
 def group(network: Network, drafts: Sequence[UnitDraft], fuse: Fuse, load: Load = unknown) -> list[list[UnitDraft]]:
     """Put drafts of one shape (and, with `class`, of one class) together, in their order.
 
-    A group has at most `MOST` members and, as far as costs are known, no more work than half a worker can do: members
-    wait for each other, and what they save is one overhead, which by then is the smaller part of the job.
+    A group has at most `MOST` or `MOST_BITS` members and, as far as costs are known, no more work than half a worker can
+    do: members wait for each other, and what they save is one overhead, which by then is the smaller part of the job.
     """
     groups: dict[Hashable, list[UnitDraft]] = {}
     for position, draft in enumerate(drafts):
@@ -44,23 +46,48 @@ def group(network: Network, drafts: Sequence[UnitDraft], fuse: Fuse, load: Load 
         payer = network.payer(draft.queries) if fuse is Fuse.CLASS else None
         key: Hashable = position if form is None else (form, payer)
         groups.setdefault(key, []).append(draft)
-    return [part for members in groups.values() for part in _parts(members, load)]
+    return [part for members in groups.values() for part in _parts(network, members, load)]
 
 
-def _parts(members: Sequence[UnitDraft], load: Load) -> Sequence[list[UnitDraft]]:
+@dataclass(slots=True)
+class _Part:
+    """A group that is being formed."""
+
+    drafts: list[UnitDraft] = field(default_factory=list)
+    work: float = 0.0
+    computed: set[str] = field(default_factory=set)  # output expressions of its members
+
+    def has_room(self, work: float, computed: frozenset[str] | None) -> bool:
+        """Whether a member fits; None instead of its computed outputs: it is no filter."""
+        if self.drafts and self.work + work > FULL:
+            return False
+        if computed is None:
+            return len(self.drafts) < MOST_BITS
+        return len(self.drafts) < MOST and (not computed or len(self.computed | computed) <= MOST_BITS)
+
+
+def _parts(network: Network, members: Sequence[UnitDraft], load: Load) -> list[list[UnitDraft]]:
     """Put each member into the first group that has room for it."""
-    parts: list[list[UnitDraft]] = []
-    works: list[float] = []
+    parts: list[_Part] = []
     for draft in members:
-        work = _roughly(load(draft))
-        room = (n for n, part in enumerate(parts) if len(part) < MOST and works[n] + work <= FULL)
-        place = next(room, len(parts))
-        if place == len(parts):
-            parts.append([])
-            works.append(0.0)
-        parts[place].append(draft)
-        works[place] += work
-    return parts
+        work, computed = _roughly(load(draft)), _computed(network, draft)
+        part = next((part for part in parts if part.has_room(work, computed)), None)
+        if part is None:
+            part = _Part()
+            parts.append(part)
+        part.drafts.append(draft)
+        part.work += work
+        part.computed |= computed or frozenset()
+    return [part.drafts for part in parts]
+
+
+def _computed(network: Network, draft: UnitDraft) -> frozenset[str] | None:
+    """The output expressions of a filter that are no plain columns; None if the draft is of another form."""
+    query = network.queries[draft.queries[0]]
+    if query.sql is None:
+        return None
+    found = template(query.plan)
+    return found.computed if found is not None and isinstance(found.core, Source) else None
 
 
 def _roughly(work: float) -> float:

@@ -11,13 +11,16 @@ Members of a group agree on what is written in capitals; predicates, aggregate f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from headgate.model import Aggregate, Column, Join, Operator, Project, Select, Source
 from headgate.plan.places import Place
 
 Core = Source | Aggregate | Join
+_PLAIN = re.compile(r"\w+|`[^`]+`")  # a column as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,17 @@ class Template:
                 return ("join", streams, names, self.keys, core.lower, core.upper)
         return ("rows", streams)
 
+    @property
+    def computed(self) -> frozenset[str]:
+        """The outputs that are no plain columns, as expressions.
 
+        >>> Template(Source("s"), (), (), (Column("v", "v"), Column("n", "v + 1"))).computed
+        frozenset({'v + 1'})
+        """
+        return frozenset(column.expression for column in self.outputs or () if not _PLAIN.fullmatch(column.expression))
+
+
+@lru_cache(maxsize=10_000)
 def template(plan: Operator) -> Template | None:
     """A plan taken apart, or None if it is of another form.
 
