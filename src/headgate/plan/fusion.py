@@ -37,8 +37,8 @@ def unknown(draft: UnitDraft) -> float:
 def group(network: Network, drafts: Sequence[UnitDraft], fuse: Fuse, load: Load = unknown) -> list[list[UnitDraft]]:
     """Put drafts of one shape (and, with `class`, of one class) together, in their order.
 
-    A group has at most `MOST` or `MOST_BITS` members and, as far as costs are known, no more work than half a worker can
-    do: members wait for each other, and what they save is one overhead, which by then is the smaller part of the job.
+    A group has at most `MOST` or `MOST_BITS` members and, as far as costs are known, no more work than half a worker
+    can do: members wait for each other, and what they save is one overhead, the smaller part of the job by then.
     """
     groups: dict[Hashable, list[UnitDraft]] = {}
     for position, draft in enumerate(drafts):

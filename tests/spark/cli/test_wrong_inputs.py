@@ -32,7 +32,7 @@ WRONG = {
     "run w.toml --dir full": "the folder is not a data directory and not empty: it holds 'file'",
     "results gone q": "gone: there is no such directory; give the one that headgate run named",
     "results full q": "full: is not a directory of a run",
-    "results old q": "format 0, this Headgate reads formats 1, 2, 3",
+    "results old q": "format 0, this Headgate reads formats 1, 2, 3, 4",
     "results taken q": "taken: unknown query 'q'; known: cold, hot",
     "results taken hot --json --csv": "--json and --csv are both given; leave one of them out",
     "results taken hot --rows=-1": "--rows must be at least 0, found -1",

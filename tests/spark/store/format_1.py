@@ -22,7 +22,7 @@ from headgate.model import Stream
 from headgate.spark.ingest.dead_letter_replay import complete, replay
 from headgate.spark.store.atomic_files import read_json
 from headgate.spark.store.dead_letters import DeadLetters
-from headgate.spark.store.directory import DataDirectory
+from headgate.spark.store.directory import VERSION, DataDirectory
 from headgate.spark.store.kill_points import TAKE_OVER, VARIABLE
 from headgate.spark.store.log.stream_log import StreamLog
 
@@ -85,7 +85,7 @@ def killed(folder: Path, point: str) -> list[str]:
     directory = unpacked(folder)
     if not ended(fork(lambda: taken_over(directory, point))):
         return ["was not passed"]
-    differences = [] if format_of(directory) == (3 if point == TAKE_OVER[-1] else 1) else ["half taken over"]
+    differences = [] if format_of(directory) == (VERSION if point == TAKE_OVER[-1] else 1) else ["half taken over"]
     return differences + wrong(directory) + wrong(directory)
 
 

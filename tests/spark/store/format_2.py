@@ -20,6 +20,7 @@ from tests.spark.store.format_1 import format_of, taken_over
 from tests.spark.store.kills import ended, fork
 
 from headgate.spark.store.commits.commit_log import read_state
+from headgate.spark.store.directory import VERSION
 from headgate.spark.store.kill_points import TAKE_OVER
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version2.tar.gz"
@@ -64,13 +65,13 @@ def killed(folder: Path, point: str) -> list[str]:
     before = read_state(directory / "commits")
     if not ended(fork(lambda: taken_over(directory, point))):
         return ["was not passed"]
-    wrong = [] if format_of(directory) == (3 if point == TAKE_OVER[-1] else 2) else ["half taken over"]
+    wrong = [] if format_of(directory) == (VERSION if point == TAKE_OVER[-1] else 2) else ["half taken over"]
     for _ in range(2):
         taken_over(directory)
         state = read_state(directory / "commits")
         wrong += [] if state.catalog == CATALOG else [f"catalog: {state.catalog}"]
         wrong += [] if (state.queries, state.positions) == (before.queries, before.positions) else ["queries"]
-        wrong += [] if format_of(directory) == 3 else ["not taken over"]
+        wrong += [] if format_of(directory) == VERSION else ["not taken over"]
     return wrong
 
 

@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headgate.model import HeadgateError, check_name
-from headgate.spark.store.atomic_files import safe_name, write_json
-from headgate.spark.store.directory import DataDirectory, check_directory
+from headgate.spark.store.atomic_files import read_json, safe_name, write_json
+from headgate.spark.store.directory import VERSION, DataDirectory, check_directory
 
 SECOND = """
 import sys
@@ -50,16 +50,16 @@ def test_the_same_process_is_refused_too(tmp_path: Path) -> None:
 
 def test_another_format_is_refused_and_unlocked(tmp_path: Path) -> None:
     DataDirectory(tmp_path).close()
-    write_json(tmp_path / "headgate.json", {"format": 4})
+    write_json(tmp_path / "headgate.json", {"format": 5})
     for _ in range(2):
-        with pytest.raises(HeadgateError, match="has format 4, this Headgate reads formats 1, 2, 3; open it with"):
+        with pytest.raises(HeadgateError, match="has format 5, this Headgate reads formats 1, 2, 3, 4; open it with"):
             DataDirectory(tmp_path)
 
 
 def test_a_damaged_version_is_refused(tmp_path: Path) -> None:
     DataDirectory(tmp_path).close()
     file = tmp_path / "headgate.json"
-    file.write_text(file.read_text().replace('"format":3', '"format":1'))
+    file.write_text(file.read_text().replace(f'"format":{VERSION}', '"format":1'))
     with pytest.raises(HeadgateError, match=r"headgate\.json.*damaged"):
         DataDirectory(tmp_path)
 
@@ -139,3 +139,10 @@ def test_every_name_makes_a_short_file_name_of_its_own(name: str) -> None:
     assert not set(file_name) & set("/\\\0\n#")
     assert file_name == file_name.strip()  # a space is allowed between words
     assert Path("x", file_name).name == file_name
+
+
+def test_a_directory_of_format_3_is_opened_and_gets_the_new_format(tmp_path: Path) -> None:
+    DataDirectory(tmp_path).close()
+    write_json(tmp_path / "headgate.json", {"format": 3})
+    DataDirectory(tmp_path).close()
+    assert read_json(tmp_path / "headgate.json") == {"format": VERSION}

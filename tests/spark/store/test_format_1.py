@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.spark.store import format_1
 
+from headgate.spark.store.directory import VERSION
 from headgate.spark.store.log.stream_log import StreamLog
 
 ROOT = Path(__file__).parents[3]
@@ -19,7 +20,7 @@ def test_a_directory_of_format_1_is_taken_over_once(tmp_path: Path) -> None:
     assert format_1.format_of(directory) == 1
     for _ in range(2):
         assert format_1.wrong(directory) == []
-        assert format_1.format_of(directory) == 3  # which a Headgate that knows format 1 alone refuses
+        assert format_1.format_of(directory) == VERSION  # which a Headgate that knows format 1 alone refuses
 
 
 def test_its_letters_replay_and_its_segments_go_on(tmp_path: Path) -> None:

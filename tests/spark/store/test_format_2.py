@@ -25,12 +25,14 @@ def test_its_catalog_is_known_before_it_is_taken_over(tmp_path: Path) -> None:
     assert format_of(directory) == 2  # looking changes nothing
 
 
-def test_a_headgate_that_knows_format_2_alone_refuses_format_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_headgate_that_knows_format_2_alone_refuses_newer_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     directory = format_2.unpacked(tmp_path)
     taken_over(directory)
     monkeypatch.setattr(directories, "VERSION", 2)
     monkeypatch.setattr(directories, "FORMER", (1,))
-    with pytest.raises(HeadgateError, match="has format 3, this Headgate reads formats 1, 2; open it with the Headg"):
+    with pytest.raises(HeadgateError, match="has format 4, this Headgate reads formats 1, 2; open it with the Headg"):
         DataDirectory(directory)
 
 

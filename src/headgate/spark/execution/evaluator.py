@@ -16,8 +16,7 @@ from headgate.spark.compile.leaf_rows import Range
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.execution.fused_jobs import FusedJobs
 from headgate.spark.execution.job_runner import JobRunner
-from headgate.spark.execution.open_sinks import size_of
-from headgate.spark.execution.query_run import QueryRun
+from headgate.spark.execution.query_run import QueryRun, inline_outputs
 from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train, own_arrivals_of
 from headgate.spark.execution.unexpected_errors import explain
 from headgate.spark.execution.warm_up import Warmer
@@ -28,6 +27,7 @@ from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.running_query import Logs, RunningQuery
 from headgate.spark.sinks.followers import Followers
 from headgate.spark.sinks.table import check_sink
+from headgate.spark.store.commits.records import Output
 
 
 class SparkEvaluator:
@@ -106,9 +106,10 @@ class SparkEvaluator:
         self._fused_jobs.evaluate(list(query_runs.values()), label)
         # Members of a group read the same tuples, and looking up their arrivals in a long train takes a while.
         arrivals = cache(lambda stream, first, last: self._logs[stream].arrivals(first, last))
+        outputs = inline_outputs(query_runs.values())
         for portion, query_run in query_runs.items():
             try:
-                yield self._result(portion, query_run, arrivals)
+                yield self._result(portion, query_run, outputs.get(id(query_run)), arrivals)
             except Exception as error:
                 yield PortionResult(portion, explain(error, f"run {portion.name}"))
 
@@ -120,11 +121,15 @@ class SparkEvaluator:
         return QueryRun.of(RunningQuery.of(portion.resume_point), fragment, taken, self._logs)
 
     def _result(
-        self, portion: Portion, query_run: QueryRun, arrivals: Callable[..., Sequence[tuple[float, int]]]
+        self,
+        portion: Portion,
+        query_run: QueryRun,
+        output: Output | None,
+        arrivals: Callable[..., Sequence[tuple[float, int]]],
     ) -> PortionResult:
         if query_run.error:
             return PortionResult(portion, query_run.error)
-        output = query_run.output(self._aside)
+        output = output or query_run.written_output(self._aside)
         times: Any = ()
         own: Any = ()
         if query_run.result.written is not None:
@@ -135,7 +140,7 @@ class SparkEvaluator:
         return PortionResult(
             portion,
             output=output,
-            size=0 if output is None else size_of(output),
+            size=0 if output is None else output.size,
             intermediate=query_run.intermediate_output(),
             intermediate_count=0 if query_run.intermediate is None else query_run.intermediate.num_rows,
             chunks=query_run.chunks,

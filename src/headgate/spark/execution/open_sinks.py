@@ -137,9 +137,4 @@ def first_undelivered(directory: DataDirectory, commits: CommitLog) -> dict[str,
 
 def sizes(outputs: Sequence[tuple[int, Output]]) -> list[tuple[int, Output, int]]:
     """Results, each with its size in memory."""
-    return [(number, output, size_of(output)) for number, output in outputs]
-
-
-def size_of(output: Output) -> int:
-    """The size of results in memory; those in files take little, but still count."""
-    return len(output.data) + 1024 * len(output.files)
+    return [(number, output, output.size) for number, output in outputs]

@@ -118,6 +118,11 @@ class QueryRun:
         return self.result.rows.select(schema.names) if self.fragment.feeds is None else schema.empty_table()
 
     @property
+    def has_rows(self) -> bool:
+        """Whether the query has results that are in memory."""
+        return self.fragment.feeds is None and self.result.rows.num_rows > 0
+
+    @property
     def streams_read(self) -> dict[Place, Leaf]:
         """The streams below the fragment, with the offsets that its results cover."""
         return self.leaves if self.whole is None else dict(self.whole.leaves)
@@ -126,11 +131,11 @@ class QueryRun:
         all_logs = {**logs, **self.running.layout.logs}
         return self.fragment.prepared.run(self.leaves, all_logs, self.whole, aside if self.executors_write else None)
 
-    def output(self, aside: Path) -> Output | None:
-        """The query's results as a commit stores them; None if there are none."""
-        if self.result.written is not None:
-            return Output.written(aside, self.result.written.files) if self.result.count else None
-        return Output.inline(self.rows) if self.rows.num_rows else None
+    def written_output(self, aside: Path) -> Output | None:
+        """The results that executors have written, as a commit stores them; None if there are none."""
+        if self.result.written is None or not self.result.count:
+            return None
+        return Output.written(aside, self.result.written.files)
 
     def intermediate_output(self) -> Output | None:
         """The rows for the next fragment as a commit stores them; None if there are none."""
@@ -164,3 +169,9 @@ class QueryRun:
 
     def _by_queue(self, ranges: Ranges) -> dict[int, Range]:
         return {self.running.queues[place]: offsets for place, offsets in ranges.items()}
+
+
+def inline_outputs(query_runs: Iterable[QueryRun]) -> dict[int, Output]:
+    """The small results of query runs as a commit stores them, by the `id` of the query run."""
+    small = [run for run in query_runs if not run.error and run.result.written is None and run.has_rows]
+    return {id(run): output for run, output in zip(small, Output.inline_all([run.rows for run in small]), strict=True)}

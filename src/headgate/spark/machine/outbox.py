@@ -14,7 +14,8 @@ FILE = 4 << 20  # bytes that are delivered at once, since they fill a file of th
 
 @dataclass(slots=True, eq=False)
 class Outbox:
-    """Results on their way to one sink. They may wait up to `behind` seconds, so that several commits share a file.
+    """Results on their way to one sink. They may wait up to `behind` seconds, so that several commits share a file, and
+    longer if there are so many outboxes that writing a file for each of them takes longer.
 
     >>> outbox = Outbox(1, "fire", "parquet", behind=1.0)
     >>> outbox.put(7, "rows", 100, now=20.0)
@@ -41,6 +42,8 @@ class Outbox:
     error: str = ""  # why the sink refused the last delivery; nothing is delivered while it is set
     awaits_spark: bool = False  # it refused only because Spark died: delivery is repeated when Spark is back
     query_gone: bool = False  # the query was stopped: this outbox is removed once it is empty
+    turn: float = 0.0  # seconds until every outbox has had its turn: results that may wait wait as long
+    timer: float = 0.0  # when a timer looks again whether it is due
 
     def put(self, commit: int, results: Any, size: int, now: float) -> None:
         self.waiting.append((commit, results, size, now))
@@ -91,7 +94,7 @@ class Outbox:
     @property
     def due_at(self) -> float:
         """When the oldest result should be delivered; infinity if nothing waits."""
-        return self.waiting[0][3] + self.behind if self.waiting else inf
+        return self.waiting[0][3] + (max(self.behind, self.turn) if self.behind else 0.0) if self.waiting else inf
 
     @property
     def oldest_commit(self) -> float:

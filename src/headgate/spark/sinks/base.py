@@ -56,7 +56,7 @@ def deliver(sink: Sink, outputs: Sequence[tuple[int, Output]], aside: Path) -> N
             sink.roll_forward_all(inline)
             inline = []
             sink.adopt(number, [aside / name for name in output.files])
-        elif output.data:
+        elif output.is_inline:
             inline.append((number, output.table()))
     sink.roll_forward_all(inline)
 

@@ -45,8 +45,9 @@ from headgate.spark.store.former_formats import write_catalog
 from headgate.spark.store.kill_points import at
 
 VERSION_FILE, LOCK, ACCESS = "headgate.json", "lock", "access"
-VERSION = 3
-FORMER = (1, 2)  # versions that can be read too; opening such a directory writes its catalog and the new version
+VERSION = 4
+FORMER = (1, 2, 3)  # versions that can be read too; opening such a directory writes the new version
+WITHOUT_CATALOG = (1, 2)  # of these, the ones whose catalog is written then
 # Older directories have no folders `journal` and `history`: they are created when they are written.
 FOLDERS = (
     "streams",
@@ -190,7 +191,7 @@ class DataDirectory:
         file = self.path / VERSION_FILE
         if version is not None:
             if version != VERSION:
-                self._take_over(file)
+                self._take_over(file, version)
             return
         with writing(self.path):
             for folder in FOLDERS:
@@ -198,14 +199,15 @@ class DataDirectory:
             sync_folder(self.path)
         write_json(file, {"format": VERSION})
 
-    def _take_over(self, file: Path) -> None:
+    def _take_over(self, file: Path, version: object) -> None:
         """Commit the catalog, which older formats lack, then write the new version in one atomic step.
 
         From then on an older Headgate refuses the directory. Until then it can still use it: it does not see the
         catalog, which is committed again the next time.
         """
         at("directory.take-over.before")
-        write_catalog(self.path / "streams", self.commits)
+        if version in WITHOUT_CATALOG:
+            write_catalog(self.path / "streams", self.commits)
         at("directory.take-over.committed")
         write_json(file, {"format": VERSION}, point="directory.take-over")
         at("directory.take-over.after")

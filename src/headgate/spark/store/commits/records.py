@@ -9,7 +9,10 @@ For example, run 7 took query `fire` to offset 20 of the stream `sensors`, and i
     {"number":120,"run":7,"units":["fire"],"positions":{"fire":{"sensors":20}},
      "outputs":{"fire":{"rows":3,"bytes":412,"files":[]}},"queries":{}}
 
-Large results are not inline: `files` are the names of Parquet files in the folder `aside`.
+Large results are not inline: `files` are the names of Parquet files in the folder `aside`. Small results of several
+queries with the same columns share an Arrow stream, which comes after the others; each query has some rows of it:
+
+    {…,"outputs":{"hot":{"rows":3,"in":0,"at":0},"cold":{"rows":1,"in":0,"at":3}},"shared":[[612,4]],…}
 
 A commit may also change the catalog, which has everything that was declared: streams, tables, classes and settings, by
 kind and name. Queries are described in `queries`, with where they stand; an entry of None removes what it names:
@@ -21,9 +24,12 @@ kind and name. Queries are described in `queries`, with where they stand; an ent
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +42,18 @@ from headgate.spark.store.log.segments import from_arrow, to_arrow
 _LENGTH = struct.Struct("<I")
 
 
+@dataclass(frozen=True)
+class SharedRows:
+    """The results of several queries in one Arrow stream."""
+
+    data: bytes = field(repr=False)
+    rows: int
+
+    @cached_property
+    def table(self) -> pa.Table:
+        return from_arrow(self.data)
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """The results of a run for one query: the rows themselves, or files in the directory's folder `aside`."""
@@ -43,11 +61,36 @@ class Output:
     rows: int  # their number
     data: bytes = field(default=b"", repr=False)  # an Arrow stream
     files: tuple[str, ...] = ()
+    shared: SharedRows | None = None  # instead of `data`: the rows from `first` on of what it shares with others
+    first: int = 0
 
     @classmethod
     def inline(cls, table: pa.Table) -> Output:
         """A small result, which is stored in the commit's record."""
         return cls(table.num_rows, to_arrow(table))
+
+    @classmethod
+    def inline_all(cls, tables: Sequence[pa.Table]) -> list[Output]:
+        """Small results of several queries; those with the same columns are encoded together, which is quicker.
+
+        >>> one, two = Output.inline_all([pa.table({"v": [1, 2]}), pa.table({"v": [3]})])
+        >>> one.shared is two.shared, two.table().to_pylist()
+        (True, [{'v': 3}])
+        """
+        by_schema: dict[pa.Schema, list[int]] = {}
+        for number, table in enumerate(tables):
+            by_schema.setdefault(table.schema, []).append(number)
+        outputs: dict[int, Output] = {}
+        for numbers in by_schema.values():
+            if len(numbers) == 1:
+                outputs[numbers[0]] = cls.inline(tables[numbers[0]])
+                continue
+            together = pa.concat_tables([tables[number] for number in numbers])
+            shared, first = SharedRows(to_arrow(together), together.num_rows), 0
+            for number in numbers:
+                outputs[number] = cls(tables[number].num_rows, shared=shared, first=first)
+                first += tables[number].num_rows
+        return [outputs[number] for number in range(len(tables))]
 
     @classmethod
     def written(cls, aside: Path, files: tuple[str, ...]) -> Output:
@@ -59,8 +102,25 @@ class Output:
             sync_folder(folder.parent)
         return cls(sum(pq.read_metadata(aside / name).num_rows for name in files), files=files)
 
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes; what is in files takes little, but still counts."""
+        if self.shared is not None:
+            return math.ceil(len(self.shared.data) * self.rows / max(1, self.shared.rows))
+        return len(self.data) + 1024 * len(self.files)
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether the rows are in the commit's record."""
+        return bool(self.data) or self.shared is not None
+
     def table(self) -> pa.Table:
-        return from_arrow(self.data)
+        """The rows of a small result."""
+        return from_arrow(self.data) if self.shared is None else self.shared.table.slice(self.first, self.rows)
+
+    def apart(self) -> Output:
+        """The same without what it shares with others, so that it does not keep their rows in memory."""
+        return self if self.shared is None else Output.inline(self.table())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +185,12 @@ class CommittedState:
 
 def encode(commit: Commit, number: int) -> bytes:
     """A commit as the payload of a frame."""
-    outputs = {
+    shared = {id(output.shared): output.shared for output in commit.outputs.values() if output.shared is not None}
+    places = {key: place for place, key in enumerate(shared)}
+    outputs: dict[str, Mapping[str, Any]] = {
         query: {"rows": output.rows, "bytes": len(output.data), "files": output.files}
+        if output.shared is None
+        else {"rows": output.rows, "in": places[id(output.shared)], "at": output.first}
         for query, output in commit.outputs.items()
     }
     description = {
@@ -141,7 +205,10 @@ def encode(commit: Commit, number: int) -> bytes:
         description["letters"] = commit.letters
     if commit.catalog:
         description["catalog"] = commit.catalog
-    return b"".join((_with_length(description), *(output.data for output in commit.outputs.values())))
+    if shared:
+        description["shared"] = [[len(rows.data), rows.rows] for rows in shared.values()]
+    own = (output.data for output in commit.outputs.values())
+    return b"".join((_with_length(description), *own, *(rows.data for rows in shared.values())))
 
 
 def decode(payload: bytes, only: Collection[str] | None = None) -> tuple[int, Commit]:
@@ -149,11 +216,22 @@ def decode(payload: bytes, only: Collection[str] | None = None) -> tuple[int, Co
     head = _description(payload)
     description = json.loads(head)
     outputs, position = {}, _LENGTH.size + len(head)
+    sharing = {}
     for query, output in description["outputs"].items():
-        if only is None or query in only:
+        wanted = only is None or query in only
+        if "in" in output:
+            sharing.update({query: output} if wanted else {})
+            continue
+        if wanted:
             data = payload[position : position + output["bytes"]]
             outputs[query] = Output(output["rows"], data, tuple(output["files"]))
         position += output["bytes"]
+    if sharing:
+        shared = _shared(payload, position, description["shared"])
+        outputs |= {
+            query: Output(output["rows"], shared=shared[output["in"]], first=output["at"])
+            for query, output in sharing.items()
+        }
     commit = Commit(
         run=description["run"],
         units=tuple(description["units"]),
@@ -164,6 +242,14 @@ def decode(payload: bytes, only: Collection[str] | None = None) -> tuple[int, Co
         catalog=description.get("catalog", {}),
     )
     return description["number"], commit
+
+
+def _shared(payload: bytes, position: int, sizes: Sequence[tuple[int, int]]) -> list[SharedRows]:
+    """What queries share, from a position of a payload on (version 3 had none); the sizes are in bytes and rows."""
+    ends = accumulate((length for length, _ in sizes), initial=position)
+    return [
+        SharedRows(payload[first:last], rows) for (first, last), (_, rows) in zip(pairwise(ends), sizes, strict=True)
+    ]
 
 
 def encode_state(state: CommittedState) -> bytes:
