@@ -84,16 +84,21 @@ def group_by(frame: DataFrame, keys: Java, aggregates: tuple[Java, Java]) -> Dat
 def ship(spark: SparkSession, table: pa.Table, rows: int) -> DataFrame:
     """`createDataFrame` of an Arrow table, with one partition for every `rows` rows."""
     add_rows(table.num_rows)
-    schema, arrow, text = arrow_types(table.schema)
+    frame = ClassicDataFrame(java_frame(spark, table, rows), spark)
+    frame._schema = arrow_types(table.schema)[0]
+    return frame
+
+
+def java_frame(spark: SparkSession, table: pa.Table, rows: int) -> Java:
+    """The same as Java's frame, and without counting the rows."""
+    _, arrow, text = arrow_types(table.schema)
     batches = table.cast(arrow).combine_chunks().to_batches(max_chunksize=rows)
     jvm: Any = spark._jvm
     utilities = jvm.PythonSQLUtils
     sent = spark.sparkContext._serialize_to_jvm(
         batches, ArrowStreamSerializer(), utilities.readArrowStreamFromFile, lambda: jvm.ArrowIteratorServer()
     )
-    frame = ClassicDataFrame(utilities.toDataFrame(sent, text, spark._jsparkSession), spark)
-    frame._schema = schema
-    return frame
+    return utilities.toDataFrame(sent, text, spark._jsparkSession)
 
 
 def collect(frame: DataFrame) -> pa.Table:

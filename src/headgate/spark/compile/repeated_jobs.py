@@ -28,11 +28,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.util import _load_from_socket
 
 from headgate import logs
-from headgate.spark.compile.quick_frames import arrow_types, collect, ship
+from headgate.spark.compile.quick_frames import arrow_types, collect, java_frame, ship
 from headgate.spark.compile.rows_read import add_rows
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
 
-FEW = 5_000  # rows that the interpreter evaluates faster than Spark generates code for them
+FEW = 20_000  # rows that the interpreter evaluates faster than Spark generates code for them
+_SHORT = 2_000  # rows whose bytes go with a call
 OFF = "HEADGATE_REPEATED_JOBS"  # set to "off", every run is planned anew: for measuring and for comparing results
 KNOWN = frozenset({"RDDScanExec", "ProjectExec", "FilterExec", "CoalesceExec", "GenerateExec", "UnionExec"})
 _INTERPRETED = ("spark.sql.codegen.factoryMode", "NO_CODEGEN")
@@ -170,7 +171,12 @@ def _rebuilt(node: _Node, leaves: Sequence[Java], nothing: Java) -> Java:
 
 
 def shipped(spark: SparkSession, table: pa.Table) -> Java:
-    """A small table as a Java frame. Its bytes go with the call, which is quicker than over a connection of its own."""
+    """A table as a Java frame of one partition.
+
+    The bytes of a short one go with the call, which is quicker than over a connection of its own.
+    """
+    if table.num_rows > _SHORT:
+        return java_frame(spark, table, table.num_rows)
     _, arrow, text = arrow_types(table.schema)
     (batch,) = table.cast(arrow).combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=arrow)]
     tools, private = _tools(spark), cast(Any, spark)

@@ -13,6 +13,7 @@ from headgate.plan.fusion_template import template
 from headgate.spark.compile.executor_writes import Written
 from headgate.spark.compile.frames import WholeQuery
 from headgate.spark.compile.fused import FusedJob, Member, fuse
+from headgate.spark.compile.fused.tags import WORD
 from headgate.spark.compile.leaf_rows import Leaves, Logs
 from headgate.spark.compile.prepared_query import Isolation, PreparedQuery, Result
 from headgate.spark.execution.job_runner import JobRunner, Ran
@@ -50,9 +51,10 @@ class FusedJobs:
     def evaluate(self, query_runs: Sequence[QueryRun], label: str) -> None:
         """Evaluate all; afterwards each query run has its result or its error."""
         alone = [query_run for query_run in query_runs if self._stays_alone(query_run)]
-        others = [query_run for query_run in query_runs if query_run not in alone]
+        others = [query_run for query_run in query_runs if not self._stays_alone(query_run)]
         large = [query_run for query_run in others if query_run.executors_write]
-        self._run_fused([query_run for query_run in others if query_run not in large], label)
+        for part in self._parts([query_run for query_run in others if not query_run.executors_write]):
+            self._run_fused(part, label)
         self._run_fused(large, label)
         for query_run in alone:
             self._run_alone(query_run, label)
@@ -75,6 +77,13 @@ class FusedJobs:
     def _stays_alone(self, query_run: QueryRun) -> bool:
         """True if the query is fragmented, or needs row-level error isolation for join keys, which a group shares."""
         return query_run.fragment.prepared.isolation is Isolation.JOIN_KEYS or not query_run.running.layout.whole
+
+    def _parts(self, query_runs: Sequence[QueryRun]) -> Sequence[Sequence[QueryRun]]:
+        """A group that is too large to isolate failing rows in one job: the queries that need that are apart."""
+        isolating = [query_run for query_run in query_runs if query_run.fragment.prepared.isolating]
+        if len(query_runs) <= WORD or not isolating:
+            return [query_runs]
+        return [[run for run in query_runs if not run.fragment.prepared.isolating], isolating]
 
     def _finish(self, query_run: QueryRun, result: Result, ran: Ran, members: int = 1) -> None:
         query_run.done(result, self._now())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from headgate.model import Answered, HeadgateError, OperatorOutcome, Outcome, Produced, QueueId, Run, Work
+from headgate.model import Answered, HeadgateError, OperatorId, OperatorOutcome, Outcome, Produced, QueueId, Run, Work
 from headgate.plan.places import Place
 from headgate.spark.machine.interfaces import FragmentView, Offsets
 from headgate.spark.machine.lifecycle import Life, QueryState
@@ -40,7 +40,8 @@ class ActiveRun:
     def of(cls, run: Run, lives: Mapping[str, Life]) -> ActiveRun:
         names = dict.fromkeys(name for unit in run.units for name in unit.queries if name in lives)
         members = tuple(lives[name] for name in names)
-        paths = [[(life, fragment) for fragment in _fragments(life, run)] for life in members]
+        calls = frozenset(call for unit in run.units for call in unit.calls)
+        paths = [[(life, fragment) for fragment in _fragments(life, calls)] for life in members]
         takes: dict[QueueId, Offsets] = {}
         for queue, first, last in run.takes:  # units of a run may take consecutive ranges of one queue
             takes[queue] = takes.get(queue, (first, last))[0], last
@@ -92,8 +93,9 @@ class ActiveRun:
         left = list(portions)
         groups = []
         for unit in self.run.units:
-            groups.append(tuple(portion for portion in left if portion.name in unit.queries))
-            left = [portion for portion in left if portion.name not in unit.queries]
+            names = frozenset(unit.queries)
+            groups.append(tuple(portion for portion in left if portion.name in names))
+            left = [portion for portion in left if portion.name not in names]
         return tuple(group for group in groups if group)
 
     def outcome(self, overhead: float, wants_answers: bool) -> Outcome:
@@ -132,9 +134,9 @@ def _operator(life: Life, result: PortionResult, seconds: float) -> Iterable[Ope
         yield OperatorOutcome(min(numbers), result.tuples, result.count, seconds)
 
 
-def _fragments(life: Life, run: Run) -> list[FragmentView]:
-    """The fragments of a query that contain operators of a run's units, each after those that feed it."""
-    wanted = {id(life.operators.get(call)) for unit in run.units for call in unit.calls}
+def _fragments(life: Life, calls: frozenset[OperatorId]) -> list[FragmentView]:
+    """The fragments of a query that contain some operators, each after those that feed it."""
+    wanted = {id(fragment) for call, fragment in life.operators.items() if call in calls}
     return [fragment for fragment in life.fragments if id(fragment) in wanted]
 
 

@@ -33,6 +33,9 @@ class Distribution:
         return sum(self.counts)
 
 
+FEW = 8  # values that are counted faster one by one
+
+
 class Histogram:
     """Counts values by buckets.
 
@@ -52,7 +55,10 @@ class Histogram:
         self._total += value
 
     def add_all(self, values: Floats) -> None:
-        if values.size:
+        if values.size <= FEW:
+            for value in values.tolist():
+                self.add(value)
+        else:
             counted = np.bincount(np.searchsorted(self._bounds, values), minlength=len(self._counts))
             self._counts = [before + int(more) for before, more in zip(self._counts, counted, strict=True)]
             self._total += float(values.sum())

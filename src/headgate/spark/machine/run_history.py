@@ -72,16 +72,14 @@ class RunHistory:
         if not arrivals.size:
             return
         own = np.asarray(result.own_arrivals, dtype=float)
-        windows = np.maximum(arrivals - own, 0.0) if own.size == arrivals.size else np.zeros(arrivals.size)
+        first, longest, mean = float(arrivals.min()), 0.0, 0.0
+        if own.size == arrivals.size:
+            windows = np.maximum(arrivals - own, 0.0)
+            longest, mean = float(windows[arrivals == first].max()), float(windows.mean())
         start = self._begun.get(number)
-        self._answers.setdefault(number, {})[result.portion.name] = Answer(
-            result.count,
-            float(arrivals.mean()),
-            float(arrivals.min()),
-            None if start is None else start.released,
-            float(windows[arrivals == arrivals.min()].max()),
-            float(windows.mean()),
-        )
+        released = None if start is None else start.released
+        answer = Answer(result.count, float(arrivals.mean()), first, released, longest, mean)
+        self._answers.setdefault(number, {})[result.portion.name] = answer
 
     def ended(self, active_run: ActiveRun, outcome: Outcome, cancelled: bool = False) -> None:
         """A run is over."""
