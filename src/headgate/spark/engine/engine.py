@@ -112,7 +112,9 @@ class Engine:
         record: Callable[[str], Any] | None = None,
         restart_spark: Callable[[], SparkSession] | None = None,
         held: bool = False,
+        panes: bool = True,
     ) -> None:
+        self._panes = panes
         self.tables = Tables(keep=restart_spark is not None)
         self.runner = JobRunner(spark, run_limit, ours=restart_spark is not None)
         self.followers = Followers()
@@ -175,6 +177,7 @@ class Engine:
             self.directory.aside,
             self.followers,
             self.now,
+            panes=self._panes,
         )
 
     def _start(self, machine: Machine, workers: int) -> Owner:
