@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from math import inf, isnan, nan
 from random import Random
@@ -11,18 +12,24 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from tests.spark.compile.logs import MemoryLog, Row, of_stream
 
-from headgate.model import Stream
+from headgate.model import HeadgateError, Stream
 from headgate.plan.fusion_template import template
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.fused import Member
 from headgate.spark.compile.fused.aggregates import FusedAggregates
 from headgate.spark.compile.leaf_rows import Leaf, Leaves, Range
+from headgate.spark.compile.panes.functions import Merge, Partial
+from headgate.spark.compile.panes.merging import merge
 from headgate.spark.compile.panes.pane_sets import PaneSets
+from headgate.spark.compile.panes.pane_tree import PaneTree, cover
 from headgate.spark.compile.panes.paned_aggregates import PanedAggregates
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
+from headgate.spark.compile.rows_read import counting_rows
 from headgate.spark.compile.schemas import arrow_schema
 
 STREAM = Stream(
@@ -158,7 +165,7 @@ def check_runs(
 
 
 def cuts_of(random: Random, start: int, end: int, count: int) -> list[int]:
-    return sorted(random.randint(start, end) for _ in range(count - 1)) + [end]
+    return [*sorted(random.randint(start, end) for _ in range(count - 1)), end]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -174,3 +181,178 @@ def test_every_function_gives_what_spark_gives(spark: SparkSession, name: str) -
     log = drawn_log(random)
     turns = [list(leaves_between(query, log, 0, cuts_of(random, 0, len(log.rows), 4))) for query in queries]
     check_runs(queries, paned, log, turns, served_at_least=1.0)
+
+
+SIMPLE = "count(*) AS n, sum(v) AS total, max(s) AS high"
+HOP = "window(ts, '6 seconds', '2 seconds')"
+
+
+def paned_group(
+    spark: SparkSession, texts: Sequence[str], sets: PaneSets | None = None
+) -> tuple[list[PreparedQuery], PanedAggregates]:
+    queries, group = prepared_group(spark, texts)
+    paned = PanedAggregates.of(group, sets or PaneSets())
+    assert paned is not None
+    return queries, paned
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_members_may_begin_anywhere_and_panes_be_forgotten_at_any_time(spark: SparkSession, seed: int) -> None:
+    """Members that began later read rows from before that in their log, until panes hold none of these."""
+    random = Random(seed)
+    sets = PaneSets()
+    queries, paned = paned_group(spark, texts_of(SIMPLE, HOP, ["id"]), sets)
+    log = drawn_log(random, 160)
+    turns = [
+        list(leaves_between(query, log, start, cuts_of(random, start, len(log.rows), 6)))
+        for query, start in zip(queries, [0, 0, random.randint(10, 60), random.randint(10, 60)], strict=True)
+    ]
+    check_runs(queries, paned, log, [turn[:3] for turn in turns])
+    sets.forget(log)
+    check_runs(queries, paned, log, [turn[3:] for turn in turns], served_at_least=0.5)
+
+
+def test_a_query_that_goes_back_gets_its_windows_again(spark: SparkSession) -> None:
+    queries, paned = paned_group(spark, texts_of(SIMPLE, HOP, ["id"], MEMBERS[:1]))
+    log = drawn_log(Random(5))
+    once = list(leaves_between(queries[0], log, 0, [40, 80, 110]))
+    check_runs(queries, paned, log, [once], served_at_least=1.0)
+    later = list(leaves_between(queries[0], log, 30, [70, 120]))
+    check_runs(queries, paned, log, [[once[1], *later]], served_at_least=0.5)
+
+
+def test_rows_are_read_once_whoever_asks_and_however_long_the_window(spark: SparkSession) -> None:
+    sets = PaneSets()
+    texts = texts_of(SIMPLE, "window(ts, '8 seconds', '2 seconds')", ["id"], MEMBERS[:1])
+    (first,), paned = paned_group(spark, texts, sets)
+    (second,), longer = paned_group(
+        spark, texts_of("sum(v) AS total", "window(ts, '24 seconds', '4 seconds')", ["id"], MEMBERS[:1]), sets
+    )
+    log = drawn_log(Random(3))
+    cuts = [30, 60, 61, 100]
+    rows = 0
+    runs = zip(leaves_between(first, log, 0, cuts), leaves_between(second, log, 0, cuts), strict=True)
+    for turn, (own, other) in enumerate(runs):
+        with counting_rows() as read:
+            (result,) = paned.run([own], {"a": log})
+        rows += read.rows
+        with counting_rows() as again:
+            (shared,) = longer.run([other], {"a": log})
+        assert again.rows == 0 or not turn  # at first it needs rows that the shorter windows have let go
+        assert result is not None
+        assert rows_of(result) == rows_of(first.run(own, {"a": log}).rows)
+        assert shared is not None
+        assert rows_of(shared) == rows_of(second.run(other, {"a": log}).rows)
+    assert rows == 100 - len([offset for offset in log.late if offset < 100])
+
+
+def test_beyond_the_budget_windows_are_read_from_the_log(spark: SparkSession) -> None:
+    sets = PaneSets(budget=100)
+    queries, paned = paned_group(spark, texts_of(SIMPLE, HOP, ["id"], MEMBERS[:1]), sets)
+    log = drawn_log(Random(4))
+    runs = [paned.run([leaves], {"a": log})[0] for leaves in leaves_between(queries[0], log, 0, [60, 80, 100])]
+    assert runs[0] is not None
+    assert runs[1:] == [None, None]
+
+
+def test_a_row_that_fails_leaves_the_windows_to_the_log_for_a_while(spark: SparkSession) -> None:
+    queries, paned = paned_group(
+        spark, [f"SELECT window.start AS t, sum(10 / v) AS x FROM a WHERE w > 0 GROUP BY {HOP}"]
+    )
+    log = drawn_log(Random(6))
+    rows = [
+        (*row[:3], 0 if number == 50 else 2, 5, *row[5:-1], BEGIN + number * 500_000)
+        for number, row in enumerate(log.rows)
+    ]
+    log = replace(log, rows=rows, late=())
+    served = [
+        paned.run([leaves], {"a": log})[0] is not None
+        for leaves in leaves_between(queries[0], log, 0, [40, 60, 70, 80, 90])
+    ]
+    assert served == [True, False, False, True, True]  # by then no window that is to close holds the row
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT percentile(v, 0.5) AS p FROM a GROUP BY window(ts, '4 seconds')",
+        "SELECT sum(DISTINCT v) AS p FROM a GROUP BY window(ts, '4 seconds')",
+        "SELECT count(DISTINCT d) AS p FROM a GROUP BY window(ts, '4 seconds')",
+        "SELECT count(*) AS p FROM a GROUP BY window(ts, '4 seconds'), array(v)",
+        "SELECT max(array(v)) AS p FROM a GROUP BY window(ts, '4 seconds')",
+        "SELECT count(*) AS p FROM a GROUP BY window(ts, '4 seconds'), s COLLATE UNICODE_CI",
+        "SELECT count(*) AS p FROM a GROUP BY window(ts, '4.000001 seconds', '1 second')",
+        "SELECT sum(CAST(v AS decimal(30, 2))) AS p FROM a GROUP BY window(ts, '4 seconds')",
+    ],
+)
+def test_what_only_spark_computes_has_no_panes(spark: SparkSession, text: str) -> None:
+    _, group = prepared_group(spark, [text])
+    assert PanedAggregates.of(group, PaneSets()) is None
+
+
+def test_a_sum_that_may_leave_64_bits_is_left_to_spark(spark: SparkSession) -> None:
+    queries, paned = paned_group(
+        spark, ["SELECT window.start AS t, sum(w) AS x FROM a GROUP BY window(ts, '4 seconds')"]
+    )
+    log = drawn_log(Random(7))
+    rows = [
+        (*row[:4], (1 << 62) * (-1) ** number, *row[5:-1], BEGIN + number * 3_900_000)
+        for number, row in enumerate(log.rows)
+    ]
+    log = replace(log, rows=rows, late=())
+    (whole,) = leaves_between(queries[0], log, 0, [100])
+    assert paned.run([whole], {"a": log}) == [None]
+
+
+def test_a_log_that_lacks_rows_of_a_closing_window_is_refused(spark: SparkSession) -> None:
+    queries, paned = paned_group(spark, texts_of(SIMPLE, HOP, ["id"], MEMBERS[:1]))
+    log = drawn_log(Random(8))
+    begun, rest = leaves_between(queries[0], log, 0, [50, 100])
+    paned.run([begun], {"a": log})
+    with pytest.raises(HeadgateError, match="dropped"):
+        paned.run([rest], {"a": replace(log, start=45)})
+
+
+def brute(tables: Sequence[dict[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for table in tables:
+        total.update(table)
+    return +total
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(-20, 40), st.dictionaries(st.sampled_from("abc"), st.integers(1, 9)))),
+    st.lists(st.tuples(st.integers(-25, 45), st.integers(0, 40)), max_size=8),
+    st.integers(-30, 30),
+)
+def test_any_stretch_of_panes_is_the_sum_of_its_panes(
+    adds: list[tuple[int, dict[str, int]]], asked: list[tuple[int, int]], dropped: int
+) -> None:
+    partials = [Partial(Merge.SUM, ("count(*)",))]
+    tree = PaneTree(lambda table: merge(table, ["k"], partials))
+    held: list[tuple[int, dict[str, int]]] = []
+
+    def check() -> None:
+        for first, length in asked:
+            tables = tree.cover(first, first + length)
+            found = brute(
+                [dict(zip(*(table[name].to_pylist() for name in table.column_names), strict=True)) for table in tables]
+            )
+            assert found == brute([counts for pane, counts in held if first <= pane < first + length])
+            assert len(list(cover(first, first + length))) <= 2 * max(1, length.bit_length())
+
+    for number, (pane, counts) in enumerate(adds):
+        table = pa.table(
+            {"k": pa.array(list(counts), pa.string()), "_p0_0": pa.array(list(counts.values()), pa.int64())}
+        )
+        tree.add(pane, table, number)
+        held.append((pane, counts))
+        if number % 3 == 0:
+            check()
+    tree.drop_before(dropped)
+    held = [(pane, counts) for pane, counts in held if pane >= dropped]
+    asked = [(max(first, dropped), length) for first, length in asked]
+    check()
+    tree.drop_before(1 << 62)
+    assert tree.size == 0

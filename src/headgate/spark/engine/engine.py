@@ -144,7 +144,7 @@ class Engine:
         )
         machine = new_machine(
             scheduler,
-            LogFacts(self.ingest.logs),
+            LogFacts(self.ingest.logs, panes=panes),
             self.directory,
             self.commits,
             undelivered,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,14 @@ from pyspark.sql.types import (
 )
 from sqlglot import exp
 
+from headgate.model import Aggregate, Operator, Window
+from headgate.plan.fusion_template import template
+from headgate.spark.compile.time_spans import micros
+
 Array = Any  # of Arrow
 Arrays = Sequence[Array]
 
+MOST_PANES = 20_000  # in a window
 _NARROW = (ByteType, ShortType, IntegerType)
 _FLOATING = (FloatType, DoubleType)
 _EXACT = (*_NARROW, LongType, BinaryType, BooleanType, DateType, TimestampType, TimestampNTZType)
@@ -131,6 +137,26 @@ def function(call: Call, types: Sequence[DataType]) -> Function | None:
         return _count_distinct(call, types) if call.name == "count" else None
     make = _MAKERS.get(call.name)
     return None if make is None else make(call, types)
+
+
+def has_panes(plan: Operator) -> bool:
+    """Whether the windows of a query may be made of panes, going by its text; the types of its arguments decide."""
+    parts = template(plan)
+    if parts is None or not isinstance(parts.core, Aggregate) or pane_width(parts.core.window) is None:
+        return False
+    calls = [parse(column.expression) for column in parts.core.aggregates]
+    return all(call is not None and call.name in _MAKERS for call in calls)
+
+
+def pane_width(window: Window) -> int | None:
+    """How long the panes of windows are, microseconds; None if a window would have too many.
+
+    >>> pane_width(Window(10.0, 4.0)), pane_width(Window(3600.0, 0.001001))
+    (2000000, None)
+    """
+    size, slide = micros(window.size), micros(window.slide)
+    width = gcd(size, slide)
+    return width if size // width <= MOST_PANES else None
 
 
 def comparable(kind: DataType) -> bool:

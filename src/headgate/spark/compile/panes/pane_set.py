@@ -7,7 +7,7 @@ folded in rows beyond the offset of a query does no harm, and queries at differe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import inf
@@ -104,21 +104,28 @@ class PaneSet:
         self.low = inf
 
     def provide(self, needs: Sequence[Need]) -> None:
-        """Fold in what queries need and the set lacks; nothing changes if the job fails."""
+        """Fold in what queries need and the set lacks; no rows are added if the job fails."""
         self._runs += 1
-        start, low = min(need.start for need in needs), min(need.low for need in needs)
-        if start < self.since or low < self.low:
-            users = [user for user in self._users.values() if self._runs - user.run <= REMEMBERED]
+        self._remember({need.query: _User(need.start, need.low, self._runs) for need in needs})
+        since = min(user.start for user in self._users.values())
+        low = min(user.low for user in self._users.values())
+        if since < self.since or low < self.low:
             self.clear()
-            self.since = self.upto = min([start, *(user.start for user in users)])
-            self.low = min([low, *(user.low for user in users)])
+            self.since = self.upto = since
+            self.low = low
+        self._drop_before(low)
         self._fold(max(need.last for need in needs))
 
     def release(self, needs: Iterable[Need]) -> None:
         """Forget the panes that none of the queries that use the set will ask for again."""
-        self._users |= {need.query: _User(need.start, need.next_low, self._runs) for need in needs}
-        self._users = {query: user for query, user in self._users.items() if self._runs - user.run <= REMEMBERED}
-        low = min(user.low for user in self._users.values())
+        self._remember({need.query: _User(need.start, need.next_low, self._runs) for need in needs})
+        self._drop_before(min(user.low for user in self._users.values()))
+
+    def _remember(self, users: Mapping[int, _User]) -> None:
+        everyone = {**self._users, **users}
+        self._users = {query: user for query, user in everyone.items() if self._runs - user.run <= REMEMBERED}
+
+    def _drop_before(self, low: EventTime) -> None:
         if low > self.low:
             self.low = low
             self.tree.drop_before(self._pane(low))

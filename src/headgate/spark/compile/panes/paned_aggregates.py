@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,7 +21,7 @@ from headgate.spark.compile.fused.aggregates import NOTHING, FusedAggregates, Me
 from headgate.spark.compile.fused.input_rows import ship_rows
 from headgate.spark.compile.fused.tags import MEMBER, split_by_member
 from headgate.spark.compile.leaf_rows import Leaf, Leaves, Logs, check_kept
-from headgate.spark.compile.panes.functions import Call, Function, UnfitError, comparable, function, parse
+from headgate.spark.compile.panes.functions import Call, Function, UnfitError, comparable, function, pane_width, parse
 from headgate.spark.compile.panes.merging import column_names
 from headgate.spark.compile.panes.pane_set import LATEST, WINDOW_END, Contents, Need, PaneSet
 from headgate.spark.compile.panes.pane_sets import PaneSets
@@ -29,8 +29,6 @@ from headgate.spark.compile.quick_frames import collect, ship
 from headgate.spark.compile.schemas import ARRIVAL, arrow_schema, result_schema
 from headgate.spark.compile.time_spans import first_end, micros
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
-
-MOST_PANES = 20_000  # in a window; where size and slide have a smaller common divisor, there are no panes
 
 _log = log_lines.logger("engine")
 _MOMENT = pa.timestamp("us", "UTC")
@@ -51,10 +49,9 @@ class PanedAggregates:
     def of(cls, group: FusedAggregates, sets: PaneSets) -> PanedAggregates | None:
         """The group over panes, or None where only Spark can compute one of its functions, or panes are too short."""
         core = group.core
-        size, slide = micros(core.window.size), micros(core.window.slide)
-        width = gcd(size, slide)
+        width = pane_width(core.window)
         calls = [parse(column.text) for column in group.functions]
-        if size // width > MOST_PANES or any(call is None for call in calls):
+        if width is None or any(call is None for call in calls):
             return None
         functions = _functions(group, core, [call for call in calls if call is not None])
         if functions is None:
@@ -145,9 +142,7 @@ class PanedAggregates:
     def _computed(self, own_windows: Sequence[pa.Table]) -> list[pa.Table]:
         """The rows of members that compute something of a window, in one job; no rows for the others."""
         wanted = [
-            own.set_column(
-                own.schema.get_field_index(MEMBER), MEMBER, pa.repeat(pa.scalar(number, pa.int32()), len(own))
-            )
+            own.drop_columns([MEMBER]).append_column(MEMBER, pa.array(np.full(own.num_rows, number, np.int32)))
             for number, (own, names) in enumerate(zip(own_windows, self.outputs, strict=True))
             if names is None and own.num_rows
         ]
