@@ -191,8 +191,7 @@ class FusedJobs:
         if paned is None:
             return False
         tables = paned.run([rehearsal.leaves for rehearsal in rehearsals], rehearsals[0].logs)
-        for log in rehearsals[0].logs.values():
-            paned.sets.forget(log)
+        paned.sets.keep_only(self._logs.values())
         return all(table is not None for table in tables)
 
     def _paned_group(self, prepared_queries: list[PreparedQuery]) -> PanedAggregates | None:
@@ -202,6 +201,7 @@ class FusedJobs:
             return None
 
         def make() -> PanedAggregates | None:
+            sets.keep_only(self._logs.values())  # a stream may have been dropped meanwhile
             group = _fused_aggregates(prepared_queries)
             return None if group is None else PanedAggregates.of(group, sets)
 

@@ -189,20 +189,22 @@ class PaneSet:
 
     def _frame(self, frame: DataFrame) -> DataFrame:
         contents, listed = self.contents, self.columns.listed
-        time, number = f"unix_micros({quoted((contents.time,))})", "0"
+        time = f"unix_micros({quoted((contents.time,))})"
+        pane = SqlColumn(f"({time} - pmod({time}, {contents.width}L)) div {contents.width}L", _PANE)
+        number = SqlColumn("0", MEMBER)
         if len(contents.filters) > 1:
-            number = member_copies(contents.filters, None)
+            number = SqlColumn(MEMBER)
+            copies = SqlColumn(member_copies(contents.filters, None), MEMBER)
+            frame = select(frame, listed([SqlColumn("*"), copies]))
         elif contents.filters[0]:
             frame = frame.where(self.columns.expression(" AND ".join(f"({text})" for text in contents.filters[0])))
-        pane = SqlColumn(f"({time} - pmod({time}, {contents.width}L)) div {contents.width}L", _PANE)
-        rows = select(frame, listed([SqlColumn("*"), pane, SqlColumn(number, MEMBER)]))
         keys = [SqlColumn(text, name) for text, name in zip(contents.keys, contents.key_names, strict=True)]
         values = [
             SqlColumn(text, name)
-            for number, partial in enumerate(contents.partials)
-            for text, name in zip(partial.texts, column_names(number, partial), strict=True)
+            for position, partial in enumerate(contents.partials)
+            for text, name in zip(partial.texts, column_names(position, partial), strict=True)
         ]
-        return group_by(rows, listed([SqlColumn(_PANE), SqlColumn(MEMBER), *keys]), self.columns.aggregates(values))
+        return group_by(frame, listed([pane, number, *keys]), self.columns.aggregates(values))
 
     def _add(self, aggregated: pa.Table, rows: pa.Table, sealed_first: int | None) -> None:
         aggregated = aggregated.filter(aggregated[_PANE].is_valid()).sort_by(_PANE).combine_chunks()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -64,10 +64,11 @@ class PaneSets:
                 entry.pause = entry.next_pause = LONGEST_PAUSE
         self._keep_budget()
 
-    def forget(self, log: ReadableLog) -> None:
-        """Drop the sets of a log."""
+    def keep_only(self, logs: Iterable[ReadableLog]) -> None:
+        """Drop the sets of all other logs."""
+        kept = {id(log) for log in logs}
         with self._changing:
-            self._entries = [entry for entry in self._entries if entry.panes.log is not log]
+            self._entries = [entry for entry in self._entries if id(entry.panes.log) in kept]
 
     def _entry(self, spark: SparkSession, log: ReadableLog, contents: Contents) -> _Entry:
         with self._changing:
