@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -181,6 +182,35 @@ def test_every_function_gives_what_spark_gives(spark: SparkSession, name: str) -
     log = drawn_log(random)
     turns = [list(leaves_between(query, log, 0, cuts_of(random, 0, len(log.rows), 4))) for query in queries]
     check_runs(queries, paned, log, turns, served_at_least=1.0)
+
+
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_any_window_keys_and_cuts_give_one_batch(spark: SparkSession, data: st.DataObject) -> None:
+    """Together the windows of all runs are the same SQL over all rows that are not late."""
+    slide = data.draw(st.integers(1, 5), "slide")
+    size = slide + data.draw(st.integers(0, 9), "size beyond that")
+    keys = data.draw(st.sampled_from([[], ["id"], ["s", "f"], ["b", "p"], ["r"], ["day", "ts"]]), "keys")
+    names = data.draw(st.lists(st.sampled_from(sorted(FUNCTIONS)), min_size=1, max_size=3, unique=True), "functions")
+    window = f"window(ts, '{size} seconds', '{slide} seconds')"
+    functions = ", ".join(FUNCTIONS[name] for name in names)
+    texts = texts_of(functions, window, keys, MEMBERS[: data.draw(st.integers(1, 4), "members")])
+    queries, paned = paned_group(spark, texts)
+    log = drawn_log(Random(data.draw(st.integers(0, 1000), "rows")))
+    cuts = [
+        [*sorted(data.draw(st.lists(st.integers(0, len(log.rows)), min_size=3, max_size=3), "cuts")), len(log.rows)]
+        for _ in queries
+    ]
+    turns = [list(leaves_between(query, log, 0, own)) for query, own in zip(queries, cuts, strict=True)]
+    found: list[Counter[tuple[Any, ...]]] = [Counter() for _ in queries]
+    for leaves in zip(*turns, strict=True):
+        for total, rows in zip(found, paned.run(leaves, {"a": log}), strict=True):
+            assert rows is not None
+            total.update(rows_of(rows.drop_columns(["_arrival", "_closes"])))
+    in_time = log.table.filter(pc.invert(log.table["_late"])).drop_columns(["_offset", "_arrival", "_late"])
+    spark.createDataFrame(in_time).createOrReplaceTempView("a")
+    for text, total in zip(texts, found, strict=True):
+        assert total == rows_of(spark.sql(text).toArrow()), text
 
 
 SIMPLE = "count(*) AS n, sum(v) AS total, max(s) AS high"

@@ -164,10 +164,10 @@ class FusedJobs:
     def _without_served_by_panes(self, query_runs: list[QueryRun], label: str) -> list[QueryRun]:
         """Evaluate what panes can serve; returns the query runs that are still to be evaluated."""
         plain = [query_run for query_run in query_runs if not query_run.fragment.prepared.isolating]
-        paned = self._paned_group([query_run.fragment.prepared for query_run in plain])
-        if paned is None:
-            return query_runs
         try:
+            paned = self._paned_group([query_run.fragment.prepared for query_run in plain])
+            if paned is None:
+                return query_runs
             tables, ran = self._runner.run(
                 f"headgate-{label}-{plain[0].name}…panes",
                 f"run {label}: {len(plain)} queries from panes",
@@ -176,7 +176,7 @@ class FusedJobs:
             )
         except (SparkGoneError, RunCancelledError):
             raise
-        except Exception:  # that of a query, for example, whose log lacks tuples: found by running it without panes
+        except Exception:  # for example, a log lacks tuples: running the queries without panes finds out whose it is
             return query_runs
         served = {query_run: rows for query_run, rows in zip(plain, tables, strict=True) if rows is not None}
         for query_run, rows in served.items():
@@ -205,7 +205,7 @@ class FusedJobs:
             group = _fused_aggregates(prepared_queries)
             return None if group is None else PanedAggregates.of(group, sets)
 
-        return _kept(self._paned, prepared_queries, make)
+        return _kept(self._paned, prepared_queries, lambda: self._runner.call(make))
 
     def _group(self, query_runs: Sequence[QueryRun]) -> FusedJob:
         return self._group_of([query_run.fragment.prepared for query_run in query_runs])

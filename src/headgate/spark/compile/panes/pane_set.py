@@ -24,7 +24,7 @@ from headgate.spark.compile.fused.aggregates import member_copies
 from headgate.spark.compile.fused.input_rows import micros_of, ship_rows
 from headgate.spark.compile.fused.tags import MEMBER
 from headgate.spark.compile.leaf_rows import ReadableLog, read_kept
-from headgate.spark.compile.panes.functions import Merge, Partial
+from headgate.spark.compile.panes.functions import Merge, Partial, UnfitError
 from headgate.spark.compile.panes.merging import column_names, merge
 from headgate.spark.compile.panes.pane_tree import PaneTree
 from headgate.spark.compile.quick_frames import Columns, SqlColumn, collect, group_by, select
@@ -32,6 +32,7 @@ from headgate.spark.compile.schemas import ARRIVAL, OFFSET
 from headgate.spark.compile.time_spans import Span
 
 LATEST = Partial(Merge.MAX, (f"max({ARRIVAL})",))  # the first of the partial aggregates of every set
+MOST_MERGED = 5_000_000  # rows of partial aggregates that are merged at a time
 REMEMBERED = 256  # runs after which a query that has not run is taken for gone
 WINDOW_END = "_end"
 _PANE = "_pane"
@@ -144,6 +145,8 @@ class PaneSet:
                 tables.append(table)
                 ends.append(end)
                 rows.append(table.num_rows)
+        if sum(rows) > MOST_MERGED:
+            raise UnfitError(f"{len(spans)} windows close that have {sum(rows)} rows to merge")
         whole = pa.concat_tables(tables).append_column(WINDOW_END, pa.array(np.repeat(ends, rows)))
         return merge(whole, (WINDOW_END, MEMBER, *self.contents.key_names), self.contents.partials)
 
@@ -169,7 +172,12 @@ class PaneSet:
             return
         rows, sealed, first = read_kept(self.log, self.upto, lambda first: self._read(first, last))
         if rows.num_rows or sealed is not None:
-            self._add(self._aggregated(rows, sealed), rows, None if sealed is None else first)
+            aggregated = self._aggregated(rows, sealed)
+            try:
+                self._add(aggregated, rows, None if sealed is None else first)
+            except BaseException:
+                self.clear()  # otherwise some rows would be folded in twice
+                raise
         self.upto = last
 
     def _read(self, first: int, last: int) -> tuple[pa.Table, SealedRows | None, int]:
@@ -211,6 +219,7 @@ class PaneSet:
         panes, starts, counts = np.unique(aggregated[_PANE].to_numpy(), return_index=True, return_counts=True)
         offsets = self._first_offsets(rows) if sealed_first is None else {}
         tables = aggregated.drop_columns([_PANE])
+        tables = pa.table(tables.columns, names=tables.column_names)  # whether a column may be null depends on the job
         for pane, start, count in zip(panes.tolist(), starts.tolist(), counts.tolist(), strict=True):
             self.tree.add(pane, tables.slice(start, count), offsets.get(pane, sealed_first or 0))
 
