@@ -66,7 +66,7 @@ def test_groups_equal_the_batch(
 
     With panes, tuples are folded in while their windows are open.
     """
-    monkeypatch.setattr("headgate.spark.machine.window_clocks.MANY", 5)
+    monkeypatch.setattr("headgate.spark.machine.window_clocks.FOLDED_AT", 5)
     forms = [Case(f"{name} {number}", sql, sql) for name, texts in GROUPS.items() for number, sql in enumerate(texts)]
     cases = [*forms, *(CASES[name] for name in ("union", "aggregate over a join", "split", "rows and counts"))]
     session = opened(policy=policy, workers=2, seed=seed, fuse=fuse, panes=panes)

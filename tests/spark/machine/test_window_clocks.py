@@ -16,7 +16,7 @@ from headgate.plan.sql import plan_sql
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Survey, sources
 from headgate.spark.compile.time_spans import ALWAYS
-from headgate.spark.machine.window_clocks import LOOK_AHEAD, MANY, WindowClocks
+from headgate.spark.machine.window_clocks import LOOK_AHEAD, FOLDED_AT, WindowClocks
 
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}
@@ -125,13 +125,13 @@ def test_queries_with_panes_hear_of_many_held_tuples_too() -> None:
         ends[stream] += tuples
         return {running.name for running in windows.due(stream, ends)}
 
-    assert heard("a", MANY - 1) == set()
+    assert heard("a", FOLDED_AT - 1) == set()
     assert heard("a", 1) == {"tumbling", "sliding"}  # the others have nothing to do before a window closes
-    assert heard("a", MANY - 1) == set()
+    assert heard("a", FOLDED_AT - 1) == set()
     logs.frontiers["a"] = Still(1_000_000)
     assert heard("a", 0) == {"tumbling", "alike", "sliding"}  # a window of each has closed
-    assert heard("a", MANY - 1) == set()
-    assert heard("b", MANY) == set()
+    assert heard("a", FOLDED_AT - 1) == set()
+    assert heard("b", FOLDED_AT) == set()
 
 
 class Still(list[float]):

@@ -14,7 +14,7 @@ from headgate.model import EventTime
 from headgate.spark.machine.interfaces import StreamFacts
 from headgate.spark.machine.lifecycle import Life
 
-MANY = 20_000  # held tuples of a stream that are worth a run of their own
+FOLDED_AT = 20_000  # held tuples of a stream that are worth a run of their own
 LOOK_AHEAD = 100_000  # microseconds of event time for which a check may find that no window will close
 
 
@@ -75,7 +75,7 @@ class WindowClocks:
             return due
         frontier = self._facts.frontier(stream, ends[stream])
         for clock in map(self._clocks.__getitem__, keys):
-            if clock.folding and ends[stream] - clock.released[stream] >= MANY:
+            if clock.folding and ends[stream] - clock.released[stream] >= FOLDED_AT:
                 clock.released[stream] = ends[stream]
                 due += clock.folding.values()
             if frontier < clock.quiet.get(stream, -inf):

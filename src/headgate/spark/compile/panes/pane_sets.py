@@ -15,7 +15,7 @@ from headgate.spark.compile.panes.pane_set import Contents, PaneSet
 from headgate.spark.compile.quick_frames import Columns
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values
 
-BUDGET = 256 << 20  # bytes of panes that are kept
+PANE_BYTES = 256 << 20  # bytes of panes that are kept
 LONGEST_PAUSE = 256  # runs for which a set that failed is left alone
 
 _log = logs.logger("engine")
@@ -34,8 +34,8 @@ class _Entry:
 class PaneSets:
     """The sets by log: a stream that was dropped and declared again has others, and so have made-up rows."""
 
-    def __init__(self, budget: int = BUDGET) -> None:
-        self._budget = budget
+    def __init__(self, budget: int | None = None) -> None:
+        self._budget = PANE_BYTES if budget is None else budget
         self._entries: list[_Entry] = []  # the one used last is the last
         self._changing = Lock()
 
