@@ -16,7 +16,7 @@ from headgate.plan.sql import plan_sql
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Survey, sources
 from headgate.spark.compile.time_spans import ALWAYS
-from headgate.spark.machine.window_clocks import LOOK_AHEAD, FOLDED_AT, WindowClocks
+from headgate.spark.machine.window_clocks import FOLDED_AT, LOOK_AHEAD, WindowClocks
 
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}

@@ -27,6 +27,7 @@ from headgate.spark.machine.tasks import RunCancelledError
 from headgate.spark.store.log.stream_log import StreamLog
 
 KEPT = 200  # groups whose prepared jobs are cached
+KEPT_PANED = 2_000  # the same for jobs that fold rows into panes, which lone queries have, too
 
 Now = Callable[[], float]
 Job = TypeVar("Job")
@@ -205,7 +206,7 @@ class FusedJobs:
             group = _fused_aggregates(prepared_queries)
             return None if group is None else PanedAggregates.of(group, sets)
 
-        return _kept(self._paned, prepared_queries, lambda: self._runner.call(make))
+        return _kept(self._paned, prepared_queries, lambda: self._runner.call(make), KEPT_PANED)
 
     def _group(self, query_runs: Sequence[QueryRun]) -> FusedJob:
         return self._group_of([query_run.fragment.prepared for query_run in query_runs])
@@ -216,15 +217,15 @@ class FusedJobs:
             assert len(members) == len(prepared_queries), "the plan groups only queries of one form"
             return fuse(prepared_queries[0].catalog, members)
 
-        return _kept(self._groups, prepared_queries, make)
+        return _kept(self._groups, prepared_queries, make, KEPT)
 
 
-def _kept(cache: Kept[Job], prepared_queries: list[PreparedQuery], make: Callable[[], Job]) -> Job:
+def _kept(cache: Kept[Job], prepared_queries: list[PreparedQuery], make: Callable[[], Job], most: int) -> Job:
     """What is kept for these queries, or else is made and kept."""
     key = tuple(map(id, prepared_queries))
     if key not in cache:
         cache[key] = make(), prepared_queries  # keeps them alive, since the key has their addresses
-        if len(cache) > KEPT:
+        if len(cache) > most:
             cache.popitem(last=False)
     cache.move_to_end(key)
     return cache[key][0]
