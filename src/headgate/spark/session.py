@@ -67,6 +67,8 @@ class Session:
     * `held`: no query runs and no source is read before `begin()`, so that things can be changed first.
     * `warm`: before queries run and sources are read, warm Spark up for the queries that are there: True for at most 20
       seconds, or a time; see the method `warm`. A session that is not `held` has those that its directory remembers.
+    * `panes`: whether window aggregates keep partial aggregates in memory. Without them every window reads all its rows
+      again when it closes.
 
     Times are numbers of seconds, or text with a unit, as in "500 ms". A wrong value raises `HeadgateError`, which says
     in one line what was expected, and changes nothing. As a context manager the session closes itself at the end.
@@ -88,6 +90,7 @@ class Session:
         record: Callable[[str], Any] | None = None,
         held: bool = False,
         warm: bool | float | str | None = None,
+        panes: bool = True,
     ) -> None:
         # Check all arguments first, since Spark takes some seconds to start.
         given, url = arguments.which_spark(spark, master, directory)
@@ -98,6 +101,7 @@ class Session:
             "fuse": None if fuse is None else arguments.fusion(fuse),
             "seed": None if seed is None else arguments.seed(seed),
             "record": record,
+            "panes": arguments.flag(panes, "panes"),
         }
         if policy is not None:
             load_policies(policy)

@@ -81,7 +81,7 @@ class PlainEvaluator(SparkEvaluator):
     def __init__(self, jobs: Jobs, logs: Any, streams: Any, directory: Any, followers: Any, now: Any) -> None:
         no_spark, runner = cast(Any, None), cast(Any, jobs)
         super().__init__(no_spark, runner, logs, streams, {}, directory.waiting, directory.aside, followers, now)
-        self._fused_jobs = Singles(runner, logs, directory.aside, now)
+        self._fused_jobs = Singles(runner, logs, directory.aside, now, panes=False)
 
 
 def _raising() -> None:

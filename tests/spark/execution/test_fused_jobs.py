@@ -90,7 +90,7 @@ class Jobs(FusedJobs):
 
     def __init__(self, *, alone: bool = False) -> None:
         self.runner = Runner()
-        super().__init__(self.runner, {}, Path(), lambda: 0.0)  # type: ignore[arg-type]
+        super().__init__(self.runner, {}, Path(), lambda: 0.0, panes=False)  # type: ignore[arg-type]
         self._alone = alone
 
     def _group(self, query_runs: Sequence[Any]) -> Any:

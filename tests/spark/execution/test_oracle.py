@@ -49,7 +49,7 @@ SETTINGS = [
     (5, "random, level=operator", 2),
     (6, "path-capacity, train=9", 2),
 ]
-FUSED = [(7, "random", "class"), (8, "random, train=9", "all"), (9, "mbd, inversion=dsp", "all")]
+FUSED = [(7, "random", "class", True), (8, "random, train=9", "all", True), (9, "mbd, inversion=dsp", "all", False)]
 
 
 @pytest.mark.parametrize(("seed", "policy", "workers"), SETTINGS)
@@ -58,12 +58,18 @@ def test_results_equal_the_batch(opened: Open, seed: int, policy: str, workers: 
     check(opened(policy=policy, workers=workers, seed=seed, fuse="off"), [CASES[name] for name in chosen], seed)
 
 
-@pytest.mark.parametrize(("seed", "policy", "fuse"), FUSED)
-def test_groups_equal_the_batch(opened: Open, seed: int, policy: str, fuse: str) -> None:
-    """Each form in a few variants, so that there are groups, and some kinds that stay alone."""
+@pytest.mark.parametrize(("seed", "policy", "fuse", "panes"), FUSED)
+def test_groups_equal_the_batch(
+    opened: Open, seed: int, policy: str, fuse: str, panes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each form in a few variants, so that there are groups, and some kinds that stay alone.
+
+    With panes, tuples are folded in while their windows are open.
+    """
+    monkeypatch.setattr("headgate.spark.machine.window_clocks.FOLDED_AT", 5)
     forms = [Case(f"{name} {number}", sql, sql) for name, texts in GROUPS.items() for number, sql in enumerate(texts)]
     cases = [*forms, *(CASES[name] for name in ("union", "aggregate over a join", "split", "rows and counts"))]
-    session = opened(policy=policy, workers=2, seed=seed, fuse=fuse)
+    session = opened(policy=policy, workers=2, seed=seed, fuse=fuse, panes=panes)
     check(session, cases, seed)
     runs = sum(line.runs for line in session.status().queries)
     assert session.status().runs < runs  # some did for several

@@ -15,8 +15,16 @@ from typing import Any
 from headgate.core.class_guard import ClassGuard
 
 PREFIX = "headgate.spark"
-OFTEN = {"CHECKPOINT": 3, "SEAL_APPENDS": 2, "FAN": 2, "memory_budget": 2_000, "seal_rows": 8, "REMEMBERED": 3}
-EXECUTORS = {"LARGE": 3, "VAST": 9, "_FEW": 1, "MANY": 5, "FEW": 2, "SMALL": 4, "BATCH": 3}
+OFTEN = {
+    "CHECKPOINT": 3,
+    "SEAL_APPENDS": 2,
+    "FAN": 2,
+    "memory_budget": 2_000,
+    "seal_rows": 8,
+    "REMEMBERED": 3,
+    "FOLDED_AT": 4,
+}
+EXECUTORS = {"LARGE": 3, "VAST": 9, "_FEW": 1, "MANY": 5, "FEW": 2, "SMALL": 4, "BATCH": 3, "PANE_BYTES": 5_000}
 GIVES_WAY = "gives way"  # every run that may be cancelled for something more important is, whatever that is worth
 NAMES = (*OFTEN, *EXECUTORS, GIVES_WAY)
 

@@ -84,6 +84,9 @@ class NoFacts:
     def require(self, stream: str, offset: int) -> None:
         return None
 
+    def folds(self, resume_point: Any) -> bool:
+        return False
+
     def window_key(self, resume_point: Any) -> str:
         return str(resume_point.name)
 

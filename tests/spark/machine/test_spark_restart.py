@@ -68,6 +68,9 @@ class FakeFacts:
 
     def require(self, stream: str, offset: int) -> None: ...
 
+    def folds(self, resume_point: Any) -> bool:
+        return False
+
     def window_key(self, resume_point: Any) -> Any:
         return resume_point.name
 

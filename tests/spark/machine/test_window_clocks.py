@@ -16,7 +16,7 @@ from headgate.plan.sql import plan_sql
 from headgate.spark.compile.leaf_rows import Leaf, Range
 from headgate.spark.compile.read_sets import Survey, sources
 from headgate.spark.compile.time_spans import ALWAYS
-from headgate.spark.machine.window_clocks import LOOK_AHEAD, WindowClocks
+from headgate.spark.machine.window_clocks import FOLDED_AT, LOOK_AHEAD, WindowClocks
 
 SCHEMA = (("id", "bigint"), ("ts", "timestamp"))
 STREAMS = {name: Stream(name=name, schema=SCHEMA, event_time="ts") for name in "ab"}
@@ -67,6 +67,9 @@ class Logs:
     def frontier(self, stream: str, offset: int) -> float:
         return self.frontiers[stream][offset]
 
+    def folds(self, query: Query) -> bool:
+        return query.name in ("tumbling", "sliding")
+
     def window_key(self, query: Query) -> Any:
         query_template = template(query.query.plan)
         return query.name if query_template is None else query_template.form
@@ -109,3 +112,33 @@ def test_queries_that_left_hear_nothing() -> None:
     logs.frontiers["a"].append(LOOK_AHEAD + 5_000_000)
     ends["a"] = 1
     assert [running.name for running in windows.due("a", ends)] == ["tumbling"]
+
+
+def test_queries_with_panes_hear_of_many_held_tuples_too() -> None:
+    logs, ends = Logs(), dict.fromkeys("ab", 0)
+    logs.frontiers = {name: Still(100_000) for name in "ab"}
+    windows = WindowClocks(cast(Any, logs))
+    for name in ("tumbling", "alike", "sliding", "other"):
+        windows.enter(cast(Any, Query(name)), ends)
+
+    def heard(stream: str, tuples: int) -> set[str]:
+        ends[stream] += tuples
+        return {running.name for running in windows.due(stream, ends)}
+
+    assert heard("a", FOLDED_AT - 1) == set()
+    assert heard("a", 1) == {"tumbling", "sliding"}  # the others have nothing to do before a window closes
+    assert heard("a", FOLDED_AT - 1) == set()
+    logs.frontiers["a"] = Still(1_000_000)
+    assert heard("a", 0) == {"tumbling", "alike", "sliding"}  # a window of each has closed
+    assert heard("a", FOLDED_AT - 1) == set()
+    assert heard("b", FOLDED_AT) == set()
+
+
+class Still(list[float]):
+    """A frontier that is the same at every offset."""
+
+    def __init__(self, frontier: float) -> None:
+        super().__init__([frontier])
+
+    def __getitem__(self, offset: Any) -> Any:
+        return super().__getitem__(0)

@@ -112,7 +112,9 @@ class Engine:
         record: Callable[[str], Any] | None = None,
         restart_spark: Callable[[], SparkSession] | None = None,
         held: bool = False,
+        panes: bool = True,
     ) -> None:
+        self._panes = panes
         self.tables = Tables(keep=restart_spark is not None)
         self.runner = JobRunner(spark, run_limit, ours=restart_spark is not None)
         self.followers = Followers()
@@ -142,7 +144,7 @@ class Engine:
         )
         machine = new_machine(
             scheduler,
-            LogFacts(self.ingest.logs),
+            LogFacts(self.ingest.logs, panes=panes),
             self.directory,
             self.commits,
             undelivered,
@@ -175,6 +177,7 @@ class Engine:
             self.directory.aside,
             self.followers,
             self.now,
+            panes=self._panes,
         )
 
     def _start(self, machine: Machine, workers: int) -> Owner:

@@ -44,16 +44,19 @@ class SparkEvaluator:
         aside: Path,
         followers: Followers,
         now: Callable[[], float],
+        *,
+        panes: bool = True,
     ) -> None:
         self.runner = runner
         self._logs, self._streams, self._tables = logs, streams, tables
         self._waiting, self._aside, self._followers, self._now = waiting, aside, followers, now
+        self._panes = panes
         self.use(spark)
 
     def use(self, spark: SparkSession) -> None:
         """Use another Spark from now on; what was prepared for the former one is dropped."""
         self.spark = spark
-        self._fused_jobs = FusedJobs(self.runner, self._logs, self._aside, self._now)
+        self._fused_jobs = FusedJobs(self.runner, self._logs, self._aside, self._now, panes=self._panes)
 
     @property
     def java(self) -> Java:

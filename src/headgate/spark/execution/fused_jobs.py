@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 
+from headgate.model import Aggregate
 from headgate.plan.fusion_template import template
 from headgate.spark.compile.executor_writes import Written
 from headgate.spark.compile.frames import WholeQuery
 from headgate.spark.compile.fused import FusedJob, Member, fuse
+from headgate.spark.compile.fused.aggregates import FusedAggregates
 from headgate.spark.compile.fused.tags import WORD
 from headgate.spark.compile.leaf_rows import Leaves, Logs
+from headgate.spark.compile.panes.pane_sets import PaneSets
+from headgate.spark.compile.panes.paned_aggregates import PanedAggregates
 from headgate.spark.compile.prepared_query import Isolation, PreparedQuery, Result
 from headgate.spark.execution.job_runner import JobRunner, Ran
 from headgate.spark.execution.query_run import QueryRun
@@ -24,8 +28,11 @@ from headgate.spark.machine.tasks import RunCancelledError
 from headgate.spark.store.log.stream_log import StreamLog
 
 KEPT = 200  # groups whose prepared jobs are cached
+KEPT_PANED = 2_000  # the same for jobs that fold rows into panes, which lone queries have, too
 
 Now = Callable[[], float]
+Job = TypeVar("Job")
+Kept = OrderedDict[tuple[int, ...], tuple[Job, list[PreparedQuery]]]  # by the addresses of the queries
 
 
 class Rehearsal(NamedTuple):
@@ -38,20 +45,25 @@ class Rehearsal(NamedTuple):
 
 
 class FusedJobs:
-    """Evaluates the query runs of a unit: as one job if possible, otherwise one by one.
+    """Evaluates the query runs of a unit: from panes, as one job if possible, otherwise one by one.
 
     If a fused job fails, its halves are tried, down to the query run that fails alone and gets the error; the others
     get their results.
     """
 
-    def __init__(self, runner: JobRunner, logs: Mapping[str, StreamLog], aside: Path, now: Now) -> None:
+    def __init__(
+        self, runner: JobRunner, logs: Mapping[str, StreamLog], aside: Path, now: Now, *, panes: bool = True
+    ) -> None:
         self._runner, self._logs, self._aside, self._now = runner, logs, aside, now
-        self._groups: OrderedDict[tuple[int, ...], tuple[FusedJob, list[PreparedQuery]]] = OrderedDict()
+        self._groups: Kept[FusedJob] = OrderedDict()
+        self._paned: Kept[PanedAggregates | None] = OrderedDict()
+        self._pane_sets = PaneSets() if panes else None
 
     def evaluate(self, query_runs: Sequence[QueryRun], label: str) -> None:
         """Evaluate all; afterwards each query run has its result or its error."""
         alone = [query_run for query_run in query_runs if self._stays_alone(query_run)]
         others = [query_run for query_run in query_runs if not self._stays_alone(query_run)]
+        others = self._without_served_by_panes(others, label)
         large = [query_run for query_run in others if query_run.executors_write]
         for part in self._parts([query_run for query_run in others if not query_run.executors_write]):
             self._run_fused(part, label)
@@ -67,6 +79,8 @@ class FusedJobs:
         together = len(rehearsals) > 1 and not any(
             rehearsal.whole or rehearsal.prepared.isolating for rehearsal in rehearsals
         )
+        if self._rehearsed_with_panes(rehearsals):
+            return
         if together:
             group = self._group_of([rehearsal.prepared for rehearsal in rehearsals])
             if group.run([rehearsal.leaves for rehearsal in rehearsals], rehearsals[0].logs) is not None:
@@ -157,24 +171,90 @@ class FusedJobs:
         else:
             self._finish(query_run, result, ran)
 
+    def _without_served_by_panes(self, query_runs: list[QueryRun], label: str) -> list[QueryRun]:
+        """Evaluate what panes can serve; returns the query runs that are still to be evaluated."""
+        plain = [query_run for query_run in query_runs if not query_run.fragment.prepared.isolating]
+        try:
+            paned = self._paned_group([query_run.fragment.prepared for query_run in plain])
+            if paned is None:
+                return query_runs
+            tables, ran = self._runner.run(
+                f"headgate-{label}-{plain[0].name}…panes",
+                f"run {label}: {len(plain)} queries from panes",
+                lambda: paned.run([query_run.leaves for query_run in plain], self._logs),
+                label,
+            )
+        except (SparkGoneError, RunCancelledError):
+            raise
+        except Exception:  # for example, a log lacks tuples: running the queries without panes finds out whose it is
+            return query_runs
+        served = {query_run: rows for query_run, rows in zip(plain, tables, strict=True) if rows is not None}
+        for query_run, rows in served.items():
+            self._finish(query_run, Result(rows), ran, len(served))
+        return [query_run for query_run in query_runs if query_run not in served]
+
+    def _rehearsed_with_panes(self, rehearsals: Sequence[Rehearsal]) -> bool:
+        """Whether the job of panes was run, and did for all."""
+        if any(rehearsal.whole or rehearsal.prepared.isolating for rehearsal in rehearsals):
+            return False
+        paned = self._paned_group([rehearsal.prepared for rehearsal in rehearsals])
+        if paned is None:
+            return False
+        tables = paned.run([rehearsal.leaves for rehearsal in rehearsals], rehearsals[0].logs)
+        paned.sets.keep_only(self._logs.values())
+        return all(table is not None for table in tables)
+
+    def _paned_group(self, prepared_queries: list[PreparedQuery]) -> PanedAggregates | None:
+        """The queries as aggregates over panes; None if they have none."""
+        sets = self._pane_sets
+        if sets is None or not prepared_queries:
+            return None
+
+        def make() -> PanedAggregates | None:
+            sets.keep_only(self._logs.values())  # a stream may have been dropped meanwhile
+            group = _fused_aggregates(prepared_queries)
+            return None if group is None else PanedAggregates.of(group, sets)
+
+        return _kept(self._paned, prepared_queries, lambda: self._runner.call(make), KEPT_PANED)
+
     def _group(self, query_runs: Sequence[QueryRun]) -> FusedJob:
         return self._group_of([query_run.fragment.prepared for query_run in query_runs])
 
     def _group_of(self, prepared_queries: list[PreparedQuery]) -> FusedJob:
-        key = tuple(map(id, prepared_queries))
-        if key not in self._groups:
-            members = [
-                Member(query_template, prepared)
-                for prepared in prepared_queries
-                if (query_template := template(prepared.plan)) is not None
-            ]
+        def make() -> FusedJob:
+            members = _members(prepared_queries)
             assert len(members) == len(prepared_queries), "the plan groups only queries of one form"
-            group = fuse(prepared_queries[0].catalog, members)
-            self._groups[key] = group, prepared_queries  # keeps them alive, since the key has their addresses
-            if len(self._groups) > KEPT:
-                self._groups.popitem(last=False)
-        self._groups.move_to_end(key)
-        return self._groups[key][0]
+            return fuse(prepared_queries[0].catalog, members)
+
+        return _kept(self._groups, prepared_queries, make, KEPT)
+
+
+def _kept(cache: Kept[Job], prepared_queries: list[PreparedQuery], make: Callable[[], Job], most: int) -> Job:
+    """What is kept for these queries, or else is made and kept."""
+    key = tuple(map(id, prepared_queries))
+    if key not in cache:
+        cache[key] = make(), prepared_queries  # keeps them alive, since the key has their addresses
+        if len(cache) > most:
+            cache.popitem(last=False)
+    cache.move_to_end(key)
+    return cache[key][0]
+
+
+def _members(prepared_queries: Sequence[PreparedQuery]) -> list[Member]:
+    return [
+        Member(query_template, prepared)
+        for prepared in prepared_queries
+        if (query_template := template(prepared.plan)) is not None
+    ]
+
+
+def _fused_aggregates(prepared_queries: Sequence[PreparedQuery]) -> FusedAggregates | None:
+    """The queries as one job of aggregates, or None if one of them is of another form."""
+    members = _members(prepared_queries)
+    aggregates = [member for member in members if isinstance(member.template.core, Aggregate)]
+    if len(aggregates) < len(prepared_queries):
+        return None
+    return FusedAggregates.of(prepared_queries[0].catalog, aggregates)
 
 
 def _result(query_run: QueryRun, output: pa.Table | Written) -> Result:

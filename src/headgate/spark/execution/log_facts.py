@@ -9,6 +9,7 @@ from typing import cast
 from headgate.model import EventTime
 from headgate.plan.fusion_template import template
 from headgate.spark.compile.fragments import Fragment
+from headgate.spark.compile.panes.functions import has_panes
 from headgate.spark.machine.interfaces import FragmentView, ResumePoint
 from headgate.spark.queries.running_query import Logs, RunningQuery
 
@@ -16,8 +17,8 @@ from headgate.spark.queries.running_query import Logs, RunningQuery
 class LogFacts:
     """Facts about the stream logs of an engine."""
 
-    def __init__(self, logs: Logs) -> None:
-        self._logs = logs
+    def __init__(self, logs: Logs, *, panes: bool = True) -> None:
+        self._logs, self._panes = logs, panes
 
     def start(self, stream: str) -> int:
         return self._logs[stream].start
@@ -38,6 +39,9 @@ class LogFacts:
     def window_key(self, resume_point: ResumePoint) -> Hashable:
         query_template = template(resume_point.query.plan)
         return resume_point.name if query_template is None else query_template.form
+
+    def folds(self, resume_point: ResumePoint) -> bool:
+        return self._panes and has_panes(resume_point.query.plan)
 
     def closed(self, resume_point: ResumePoint, frontiers: Mapping[str, EventTime]) -> tuple[EventTime, ...]:
         return RunningQuery.of(resume_point).closed(frontiers)

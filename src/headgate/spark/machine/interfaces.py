@@ -106,6 +106,9 @@ class StreamFacts(Protocol):
     def window_key(self, resume_point: ResumePoint) -> Hashable:
         """A key that is equal for whole queries whose windows close at the same time."""
 
+    def folds(self, resume_point: ResumePoint) -> bool:
+        """Whether runs of a whole query have something to do for tuples of open windows: fold them into panes."""
+
     def closed(self, resume_point: ResumePoint, frontiers: Mapping[str, EventTime]) -> tuple[EventTime, ...]:
         """The ends of the last closed windows of a whole query when its streams have reached these frontiers."""
 

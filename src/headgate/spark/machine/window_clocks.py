@@ -1,4 +1,8 @@
-"""When windows can close, computed once for all queries with the same windows instead of once for each query."""
+"""When windows can close, computed once for all queries with the same windows instead of once for each query.
+
+Queries whose windows are made of panes hear also when many tuples are held: to fold them in before the window closes is
+work that need not be done then, while its results are waited for.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from headgate.model import EventTime
 from headgate.spark.machine.interfaces import StreamFacts
 from headgate.spark.machine.lifecycle import Life
 
+FOLDED_AT = 20_000  # held tuples of a stream that are worth a run of their own
 LOOK_AHEAD = 100_000  # microseconds of event time for which a check may find that no window will close
 
 
@@ -20,6 +25,8 @@ class _Clock:
     closed: tuple[EventTime, ...]  # the ends of the last closed windows
     quiet: dict[str, EventTime] = field(default_factory=dict)  # by stream: no window closes before this frontier
     lives: dict[str, Life] = field(default_factory=dict)
+    folding: dict[str, Life] = field(default_factory=dict)  # those of them whose windows are made of panes
+    released: dict[str, int] = field(default_factory=dict)  # by stream: up to here its tuples are not held
 
 
 class WindowClocks:
@@ -44,26 +51,33 @@ class WindowClocks:
             self._clocks[key] = _Clock(self._closed(life, ends))
             for stream in streams_of(life):
                 self._streams.setdefault(stream, {})[key] = None
+                self._clocks[key].released[stream] = ends[stream]
         self._clocks[key].lives[life.name] = life
+        if life.layout.whole and self._facts.folds(life.resume_point()):
+            self._clocks[key].folding[life.name] = life
 
     def leave(self, life: Life) -> None:
         key = self._keys.pop(life.name, None)
         if key is None:
             return
         del self._clocks[key].lives[life.name]
+        self._clocks[key].folding.pop(life.name, None)
         if not self._clocks[key].lives:
             del self._clocks[key]
             for keys in self._streams.values():
                 keys.pop(key, None)
 
     def due(self, stream: str, ends: Mapping[str, int]) -> list[Life]:
-        """The queries with windows that may have closed because of new tuples of a stream."""
+        """The queries with windows that may have closed because of new tuples of a stream, or with many tuples held."""
         due: list[Life] = []
         keys = self._streams.get(stream)
         if not keys:
             return due
         frontier = self._facts.frontier(stream, ends[stream])
         for clock in map(self._clocks.__getitem__, keys):
+            if clock.folding and ends[stream] - clock.released[stream] >= FOLDED_AT:
+                clock.released[stream] = ends[stream]
+                due += clock.folding.values()
             if frontier < clock.quiet.get(stream, -inf):
                 continue
             life = next(iter(clock.lives.values()))  # stands for all, since their windows are the same
@@ -74,6 +88,7 @@ class WindowClocks:
             closed = self._closed(life, ends)
             if closed != clock.closed or frontier == inf:  # after its end a stream has only late tuples, to be released
                 clock.closed = closed
+                clock.released[stream] = ends[stream]
                 due += clock.lives.values()
             # The frontiers of other streams are taken as infinite, since they can only hold windows back.
             ahead = {**dict.fromkeys(streams_of(life), inf), stream: frontier + LOOK_AHEAD}

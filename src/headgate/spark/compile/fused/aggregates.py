@@ -49,7 +49,7 @@ from headgate.spark.compile.time_spans import NEVER, Span
 
 
 @dataclass(frozen=True, slots=True)
-class _MemberReads:
+class MemberReads:
     """What a member reads in a run, and the ends of the windows that close for it."""
 
     offsets: Range
@@ -57,7 +57,7 @@ class _MemberReads:
     ends: Span
 
 
-_NOTHING = _MemberReads(Range(0, 0), Span(0, -1), NEVER)  # no window closes
+NOTHING = MemberReads(Range(0, 0), Span(0, -1), NEVER)  # no window closes
 
 
 @register(Aggregate)
@@ -159,7 +159,7 @@ class FusedAggregates:
     def write(self, leaves: Sequence[Leaves], logs: Logs, aside: Path) -> None:
         """Large trains run member by member."""
 
-    def _input(self, rows: pa.Table, reads: Sequence[_MemberReads], columns: list[str]) -> tuple[pa.Table, str | None]:
+    def _input(self, rows: pa.Table, reads: Sequence[MemberReads], columns: list[str]) -> tuple[pa.Table, str | None]:
         """The rows that members take, and the column that says who takes a row, unless everyone takes all."""
         offsets, times = rows[OFFSET].to_numpy(), micros_of(rows, self.time)
         bits = span_bits(offsets, [(own.offsets.first, own.offsets.last) for own in reads])
@@ -170,25 +170,32 @@ class FusedAggregates:
         """The windows; those whose tags say that no member wants them are among them."""
         core, listed = self.core, self.catalog.columns.listed
         own = [SqlColumn(quoted((name,))) for name in (*self.columns, ARRIVAL)]
-        members = SqlColumn(_members(self.predicates, within), MEMBER)
+        members = SqlColumn(member_copies(self.predicates, within), MEMBER)
         rows = select(frame, listed([*own, members, SqlColumn(window_call(core), "_window")]))
         keys = [SqlColumn(key.expression, key.name) for key in core.keys]
         values = self.catalog.columns.aggregates([SqlColumn(f"max({ARRIVAL})", ARRIVAL), *self.functions])
         rows = group_by(rows, listed([SqlColumn("_window"), *keys, SqlColumn(MEMBER)]), values)
-        bit = BIT if self.above else TAGS
         bounds = [SqlColumn("_window.start", *START), SqlColumn("_window.end", *END)]
-        rows = select(rows, listed([SqlColumn("*"), *bounds, SqlColumn(f"shiftleft(1L, {MEMBER})", bit)]))
+        return self.outputs_of(select(rows, listed([SqlColumn("*"), *bounds])))
+
+    def outputs_of(self, windows: DataFrame) -> DataFrame:
+        """What members compute of windows, with the tags of those that want it.
+
+        A window is a row with its start and end, keys, functions, `_arrival` and the number of its member.
+        """
+        listed, bit = self.catalog.columns.listed, BIT if self.above else TAGS
+        rows = select(windows, listed([SqlColumn("*"), SqlColumn(f"shiftleft(1L, {MEMBER})", bit)]))
         if self.above:
             rows = select(rows, listed([SqlColumn("*"), SqlColumn(self.above, TAGS)]))
         hidden = [SqlColumn(ARRIVAL), SqlColumn(END[0], CLOSES), SqlColumn(TAGS)]
         return select(rows, listed([*map(SqlColumn, self.select), *hidden]))
 
-    def _reads(self, leaves: Sequence[Leaves]) -> list[_MemberReads]:
-        return [_member_reads(prepared, own) for prepared, own in zip(self.prepared_queries, leaves, strict=True)]
+    def _reads(self, leaves: Sequence[Leaves]) -> list[MemberReads]:
+        return [reads_of(prepared, own) for prepared, own in zip(self.prepared_queries, leaves, strict=True)]
 
-    def _read(self, log: ReadableLog, reads: Sequence[_MemberReads]) -> pa.Table | None:
+    def _read(self, log: ReadableLog, reads: Sequence[MemberReads]) -> pa.Table | None:
         """All rows that some member needs; None: no window closes."""
-        reads = [own for own in reads if own is not _NOTHING]
+        reads = [own for own in reads if own is not NOTHING]
         if not reads:
             return None
         begin, last = min(own.offsets.first for own in reads), max(own.offsets.last for own in reads)
@@ -199,14 +206,14 @@ class FusedAggregates:
         return rows
 
 
-def _member_reads(prepared: PreparedQuery, leaves: Leaves) -> _MemberReads:
+def reads_of(prepared: PreparedQuery, leaves: Leaves) -> MemberReads:
     """What the member would read in a job of its own."""
     readings = survey_of(prepared.catalog, prepared.plan, leaves).readings()
     if not readings:
-        return _NOTHING
+        return NOTHING
     ends, source = _ends_and_source(readings[0])
     (times,) = source.times.values()
-    return _MemberReads(source.offsets, times, ends)
+    return MemberReads(source.offsets, times, ends)
 
 
 def _ends_and_source(reading: Reading) -> tuple[Span, Reading]:
@@ -219,7 +226,7 @@ def _ends_and_source(reading: Reading) -> tuple[Span, Reading]:
     return ends, reading
 
 
-def _closing_windows(tables: Sequence[pa.Table], reads: Sequence[_MemberReads]) -> list[pa.Table]:
+def _closing_windows(tables: Sequence[pa.Table], reads: Sequence[MemberReads]) -> list[pa.Table]:
     """Only the windows that close for a member: at the edges of what it reads, others are incomplete."""
     closing = []
     for table, own in zip(tables, reads, strict=True):
@@ -228,10 +235,10 @@ def _closing_windows(tables: Sequence[pa.Table], reads: Sequence[_MemberReads]) 
     return closing
 
 
-def _members(predicates: Sequence[Sequence[str]], within: str | None) -> str:
+def member_copies(predicates: Sequence[Sequence[str]], within: str | None) -> str:
     """A copy of a row for each member that wants it, as SQL that gives the member's number.
 
-    >>> _members([["v > 1"], []], None)
+    >>> member_copies([["v > 1"], []], None)
     'explode(array_compact(array(CASE WHEN (v > 1) THEN 0 END, 1)))'
     """
 

@@ -1,0 +1,230 @@
+"""The panes of one log: the rows of its trains are folded in by a Spark job, each row once.
+
+What a closed window holds are all rows with its event times that are not late, from the offset on at which the query
+began. Such a row comes before the offset at which the window closes. So panes are indexed by event time alone: to have
+folded in rows beyond the offset of a query does no harm, and queries at different offsets use the same panes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from headgate.model import EventTime
+from headgate.spark.compile.event_time_columns import quoted
+from headgate.spark.compile.executor_reads import SealedRows, sealed_rows
+from headgate.spark.compile.fused.aggregates import member_copies
+from headgate.spark.compile.fused.input_rows import micros_of, ship_rows
+from headgate.spark.compile.fused.tags import MEMBER
+from headgate.spark.compile.leaf_rows import ReadableLog, read_kept
+from headgate.spark.compile.panes.functions import Merge, Partial, UnfitError
+from headgate.spark.compile.panes.merging import column_names, merge
+from headgate.spark.compile.panes.pane_tree import PaneTree
+from headgate.spark.compile.quick_frames import Columns, SqlColumn, collect, group_by, select
+from headgate.spark.compile.schemas import ARRIVAL, OFFSET
+from headgate.spark.compile.time_spans import Span
+
+LATEST = Partial(Merge.MAX, (f"max({ARRIVAL})",))  # the first of the partial aggregates of every set
+MOST_MERGED = 5_000_000  # rows of partial aggregates that are merged at a time
+REMEMBERED = 256  # runs after which a query that has not run is taken for gone
+WINDOW_END = "_end"
+_PANE = "_pane"
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a set of panes is made of."""
+
+    stream: str
+    time: str
+    columns: tuple[str, ...]  # of the stream, which the job reads
+    keys: tuple[str, ...]  # as SQL
+    filters: tuple[tuple[str, ...], ...]  # a row is aggregated for each of these whose predicates all hold
+    partials: tuple[Partial, ...]
+    width: int  # microseconds
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        return tuple(f"_k{number}" for number in range(len(self.keys)))
+
+    def serves(self, other: Contents) -> bool:
+        """Whether a set of these contents does for queries that ask for others."""
+        same = (self.stream, self.time, self.keys) == (other.stream, other.time, other.keys)
+        more = {*self.filters} >= {*other.filters} and {*self.partials} >= {*other.partials}
+        return same and more and other.width % self.width == 0
+
+
+class Need(NamedTuple):
+    """What a query wants of a set in a run: rows at offsets [start, last) with event times from `low` on.
+
+    `next_low` is from which event time on its later runs want rows.
+    """
+
+    query: int
+    start: int
+    last: int
+    low: EventTime
+    next_low: EventTime
+
+
+class _User(NamedTuple):
+    start: int
+    low: EventTime
+    run: int
+
+
+@dataclass(slots=True)
+class PaneSet:
+    """The panes of a log's rows at offsets [since, upto) with event times from `low` on."""
+
+    spark: SparkSession
+    columns: Columns
+    log: ReadableLog
+    contents: Contents
+    since: int = 0
+    upto: int = 0
+    low: EventTime = inf
+    tree: PaneTree = field(init=False)
+    _users: dict[int, _User] = field(default_factory=dict)
+    _runs: int = 0
+
+    def __post_init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.tree = PaneTree(lambda table: merge(table, (MEMBER, *self.contents.key_names), self.contents.partials))
+        self.since = self.upto = 0
+        self.low = inf
+
+    def provide(self, needs: Sequence[Need]) -> None:
+        """Fold in what queries need and the set lacks; no rows are added if the job fails."""
+        self._runs += 1
+        self._remember({need.query: _User(need.start, need.low, self._runs) for need in needs})
+        since = min(user.start for user in self._users.values())
+        low = min(user.low for user in self._users.values())
+        if since < self.since or low < self.low:
+            self.clear()
+            self.since = self.upto = since
+            self.low = low
+        self._drop_before(low)
+        self._fold(max(need.last for need in needs))
+
+    def release(self, needs: Iterable[Need]) -> None:
+        """Forget the panes that none of the queries that use the set will ask for again."""
+        self._remember({need.query: _User(need.start, need.next_low, self._runs) for need in needs})
+        self._drop_before(min(user.low for user in self._users.values()))
+
+    def _remember(self, users: Mapping[int, _User]) -> None:
+        everyone = {**self._users, **users}
+        self._users = {query: user for query, user in everyone.items() if self._runs - user.run <= REMEMBERED}
+
+    def _drop_before(self, low: EventTime) -> None:
+        if low > self.low:
+            self.low = low
+            self.tree.drop_before(self._pane(low))
+
+    def usable(self, start: int, times: Span) -> bool:
+        """Whether the panes with these event times hold no row from before an offset."""
+        return self.since >= start or self.tree.first_offset(*self._panes(times)) >= start
+
+    def windows(self, spans: Sequence[tuple[int, int]]) -> pa.Table:
+        """Partial aggregates of windows [start, end) in microseconds, whose ends are in the column `_end`."""
+        tables: list[pa.Table] = []
+        ends: list[int] = []
+        rows: list[int] = []
+        for start, end in spans:
+            for table in self.tree.cover(start // self.contents.width, end // self.contents.width):
+                tables.append(table)
+                ends.append(end)
+                rows.append(table.num_rows)
+        if sum(rows) > MOST_MERGED:
+            raise UnfitError(f"{len(spans)} windows close that have {sum(rows)} rows to merge")
+        whole = pa.concat_tables(tables).append_column(WINDOW_END, pa.array(np.repeat(ends, rows)))
+        return merge(whole, (WINDOW_END, MEMBER, *self.contents.key_names), self.contents.partials)
+
+    def ends(self, span: Span, size: int, slide: int) -> list[int]:
+        """The ends within a span of those windows that hold a pane with rows."""
+        panes = np.sort(np.array(self.tree.panes, np.int64)) * self.contents.width
+        panes = panes[(panes < span.high) & (panes >= span.low - size)]
+        first = (panes - size) // slide * slide + slide + size  # the first end after each pane
+        last = first + (panes + size - first) // slide * slide  # that of the last window which holds it
+        first[1:] = np.maximum(first[1:], last[:-1] + slide)  # those before it hold an earlier pane, too
+        ends = (end for low, high in zip(first, last, strict=True) for end in range(low, high + 1, slide))
+        return [end for end in ends if span.low <= end <= span.high]
+
+    def _pane(self, moment: EventTime) -> int:
+        return int(max(min(moment, 1 << 62), -(1 << 62))) // self.contents.width
+
+    def _panes(self, times: Span) -> tuple[int, int]:
+        return self._pane(times.low), self._pane(times.high) + 1
+
+    def _fold(self, last: int) -> None:
+        """Fold in the rows before an offset that are not in the set yet."""
+        if last <= self.upto:
+            return
+        rows, sealed, first = read_kept(self.log, self.upto, lambda first: self._read(first, last))
+        if rows.num_rows or sealed is not None:
+            aggregated = self._aggregated(rows, sealed)
+            try:
+                self._add(aggregated, rows, None if sealed is None else first)
+            except BaseException:
+                self.clear()  # otherwise some rows would be folded in twice
+                raise
+        self.upto = last
+
+    def _read(self, first: int, last: int) -> tuple[pa.Table, SealedRows | None, int]:
+        sealed = sealed_rows(self.log, first, last, self.contents.time, Span(self.low), late=False)
+        rest = first if sealed is None else sealed.end
+        return self.log.read_window(rest, last, self.low, inf), sealed, first
+
+    def _aggregated(self, rows: pa.Table, sealed: SealedRows | None) -> pa.Table:
+        """One Spark job: the partial aggregates of rows by pane, filter and keys."""
+        names = [*self.contents.columns, ARRIVAL]
+        frames = []
+        if sealed is not None:
+            frames.append(sealed.frame(self.spark, rows.schema).select(*(quoted((name,)) for name in names)))
+        if rows.num_rows:
+            frames.append(ship_rows(self.spark, rows.select(names), meets=True))
+        return collect(self._frame(reduce(DataFrame.union, frames)))
+
+    def _frame(self, frame: DataFrame) -> DataFrame:
+        contents, listed = self.contents, self.columns.listed
+        time = f"unix_micros({quoted((contents.time,))})"
+        pane = SqlColumn(f"({time} - pmod({time}, {contents.width}L)) div {contents.width}L", _PANE)
+        number = SqlColumn("0", MEMBER)
+        if len(contents.filters) > 1:
+            number = SqlColumn(MEMBER)
+            copies = SqlColumn(member_copies(contents.filters, None), MEMBER)
+            frame = select(frame, listed([SqlColumn("*"), copies]))
+        elif contents.filters[0]:
+            frame = frame.where(self.columns.expression(" AND ".join(f"({text})" for text in contents.filters[0])))
+        keys = [SqlColumn(text, name) for text, name in zip(contents.keys, contents.key_names, strict=True)]
+        values = [
+            SqlColumn(text, name)
+            for position, partial in enumerate(contents.partials)
+            for text, name in zip(partial.texts, column_names(position, partial), strict=True)
+        ]
+        return group_by(frame, listed([pane, number, *keys]), self.columns.aggregates(values))
+
+    def _add(self, aggregated: pa.Table, rows: pa.Table, sealed_first: int | None) -> None:
+        aggregated = aggregated.filter(aggregated[_PANE].is_valid()).sort_by(_PANE).combine_chunks()
+        panes, starts, counts = np.unique(aggregated[_PANE].to_numpy(), return_index=True, return_counts=True)
+        offsets = self._first_offsets(rows) if sealed_first is None else {}
+        tables = aggregated.drop_columns([_PANE])
+        tables = pa.table(tables.columns, names=tables.column_names)  # whether a column may be null depends on the job
+        for pane, start, count in zip(panes.tolist(), starts.tolist(), counts.tolist(), strict=True):
+            self.tree.add(pane, tables.slice(start, count), offsets.get(pane, sealed_first or 0))
+
+    def _first_offsets(self, rows: pa.Table) -> dict[int, int]:
+        """The first offset of each pane among rows, which are in the order of their offsets."""
+        panes, first = np.unique(micros_of(rows, self.contents.time) // self.contents.width, return_index=True)
+        offsets = rows[OFFSET].to_numpy()[first]
+        return dict(zip(panes.tolist(), offsets.tolist(), strict=True))
