@@ -192,7 +192,9 @@ def prepare_query(
     """What `jobs.evaluate.prepared` gives, without its analyser; so there is nothing to be `known`."""
     del known
     outputs = output_columns or OutputColumns.result(scope(plan, streams, {}))
-    schema = pa.schema([(name, _type(plan, ref, streams)) for ref, name in zip(outputs.refs, outputs.names, strict=True)])
+    schema = pa.schema(
+        [(name, _type(plan, ref, streams)) for ref, name in zip(outputs.refs, outputs.names, strict=True)]
+    )
     return PlainEvaluation(
         Catalog(spark, streams, tables), plan, schema, lambda frame, extra: frame, output_columns, refs=outputs.refs
     )

@@ -4,10 +4,10 @@ Two plans of one form over the same relations have equal columns, and Spark acce
 as it is written unless all of this holds:
 
 * It is outside of every function call: arguments such as patterns, lengths, formats and windows are looked at.
-* It is a number that is compared, in an IN or BETWEEN, or an operand of + - * / %; or it is a text that is compared with
-  a column of texts. A text beside another column becomes a date or a number, and which texts may is looked at.
-* It is not zero, and has at most nine digits before the point: then it is an INT, or a DECIMAL whose precision and scale
-  follow from its digits, and these are in the form.
+* It is a number that is compared, in an IN or BETWEEN, or an operand of + - * / %; or it is a text that is compared
+  with a column of texts. A text beside another column becomes a date or a number, and which texts may is looked at.
+* It is not zero, and has at most nine digits before the point: then it is an INT, or a DECIMAL whose precision and
+  scale follow from its digits, and these are in the form.
 
 >>> from headgate.model import Source
 >>> plan = Select(inputs=(Source("s"),), predicate="name = 'oven' AND temp > 90.5 AND id IN (17, 5)")
@@ -139,9 +139,11 @@ def _constants(tokens: Sequence[_Token], texts: frozenset[str]) -> Iterator[int]
             calls -= opened.pop() == "call"
         elif not calls and token.kind in ("number", "string") and _ends(tokens, place):
             listed = bool(opened) and opened[-1] == "in"
-            if token.kind == "number" and _is_operand(tokens, place, listed) and _is_plain(token.text):
-                yield place
-            elif token.kind == "string" and _is_compared_text(tokens, place, texts):
+            if token.kind == "string":
+                matters = not _is_compared_text(tokens, place, texts)
+            else:
+                matters = not (_is_operand(tokens, place, listed) and _is_plain(token.text))
+            if not matters:
                 yield place
 
 
@@ -182,4 +184,3 @@ def _marker(token: _Token) -> str:
     whole, _, fraction = token.text.partition(".")
     digits = len(whole.lstrip("0"))
     return f"?{digits}.{len(fraction)}" if fraction else f"?{digits}"
-
