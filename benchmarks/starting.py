@@ -79,9 +79,8 @@ class Clock:
 
 
 def declare(session: Session) -> None:
-    source = "poisson, rate=100, id=[0, 50], temp=[0.0, 100.0]"
-    for stream in ("s", "u"):
-        session.stream(stream, SCHEMA, source=source, event_time="ts", watermark=0.5)
+    for stream in ("s", "u"):  # without rows: their jobs would take the cores that are measured here
+        session.stream(stream, SCHEMA, event_time="ts", watermark=0.5)
 
 
 def wait_until_running(session: Session) -> None:
@@ -123,8 +122,11 @@ def main() -> None:
 
 
 def start(session: Session, wanted: dict[str, str], one_by_one: bool) -> None:
-    for name, sql in wanted.items():
-        session.query(name, sql)
+    if one_by_one:
+        for name, sql in wanted.items():
+            session.query(name, sql)
+    else:
+        session.add_queries({"name": name, "sql": sql} for name, sql in wanted.items())
 
 
 if __name__ == "__main__":

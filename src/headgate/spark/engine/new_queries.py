@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.model import HeadgateError, Query
 from headgate.spark.sinks.base import Call
@@ -19,6 +19,10 @@ class NewQuery:
     start: float | None = None
     end: float | None = None
     lacks: tuple[str, ...] = ()
+
+    def of_class(self, query_class: str) -> NewQuery:
+        """The same in a class."""
+        return replace(self, query=replace(self.query, query_class=query_class))
 
 
 @contextmanager
