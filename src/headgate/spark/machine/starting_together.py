@@ -6,11 +6,12 @@ those that a directory remembers do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from headgate.model import HeadgateError
+from headgate.model import HeadgateError, Query
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import QUERIES, check_same, definition
 from headgate.spark.machine.lifecycle import Life
@@ -33,6 +34,7 @@ class _Group:
     again: list[m.AddQuery] = field(default_factory=list)  # those that are there already
     checked: dict[str, CheckedQuery] = field(default_factory=dict)
     errors: dict[str, Exception] = field(default_factory=dict)
+    later: list[Life] = field(default_factory=list)  # those that are checked after one of each shape
     unchecked: int = 0  # tasks that are under way
     beginning: int = 0  # queries that are under way
 
@@ -83,7 +85,15 @@ class StartingTogether:
         group.again.append(each)
 
     def _check(self, group: _Group) -> None:
-        parts = list(_parts(list(group.lives.values())))
+        """First one query of each shape, side by side: most others are of a form that Spark knows by then."""
+        first: dict[str, Life] = {}
+        for life in group.lives.values():
+            first.setdefault(_shape(life.query), life)
+        names = {life.name for life in first.values()}
+        group.later = [life for life in group.lives.values() if life.name not in names]
+        self._check_parts(group, [[life] for life in first.values()])
+
+    def _check_parts(self, group: _Group, parts: Sequence[Sequence[Life]]) -> None:
         group.unchecked = len(parts)
         for lives in parts:
             checks = tuple(self._starting.check_of(life, group.commands[life.name]) for life in lives)
@@ -99,7 +109,11 @@ class StartingTogether:
             else:
                 group.checked[life.name] = found
         group.unchecked -= 1
-        if not group.unchecked:
+        if not group.unchecked and group.later:
+            later, group.later = group.later, []
+            parts = [later[first : first + AT_A_TIME] for first in range(0, len(later), AT_A_TIME)]
+            self._check_parts(group, parts)
+        elif not group.unchecked:
             self._all_checked(group)
 
     def _all_checked(self, group: _Group) -> None:
@@ -180,9 +194,9 @@ class StartingTogether:
             self._context.reply(group.command.ticket, error=_named(group.errors[failed], failed))
 
 
-def _parts(lives: Sequence[Life]) -> Iterator[Sequence[Life]]:
-    for first in range(0, len(lives), AT_A_TIME):
-        yield lives[first : first + AT_A_TIME]
+def _shape(query: Query) -> str:
+    """The SQL without its constants, more or less: only which query is checked first depends on it."""
+    return re.sub(r"'[^']*'|\d", "0", query.sql or "")
 
 
 def _named(error: Exception, query: str) -> Exception:
