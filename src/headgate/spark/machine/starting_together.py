@@ -138,7 +138,7 @@ class StartingTogether:
     def _drop_refused(self, group: _Group) -> None:
         """Refuse those that cannot start, and with them all others if they start together or not at all."""
         refused = dict(group.errors)
-        if group.fails:
+        if group.fails and group.lives:
             first = next(name for name in group.lives if name in group.errors)
             why = HeadgateError(f"it was to start together with query '{first}', which was refused")
             refused = {name: group.errors.get(name, why) for name in group.lives}
