@@ -6,6 +6,7 @@ A difference that is no longer one fails a test.
 from __future__ import annotations
 
 WORDS = {
+    "add_queries": "a request starts one query; a server keeps count of its users' queries one by one",
     "add_query": "takes an object of the model, which has no form on the wire; `query` takes the same as text",
     "add_stream": "takes an object of the model, which has no form on the wire; `stream` takes the same as text",
     "begin": "the server begins by itself",

@@ -51,6 +51,14 @@ class QueryAdded:
 
 
 @dataclass(frozen=True, slots=True)
+class QueriesAdded:
+    """Several queries start at once, as by one `QueryAdded` after the other; units are formed once for all."""
+
+    queries: tuple[Query, ...]
+    backlog: tuple[Produced, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class QueryRemoved:
     """A query ends; tuples that wait for it alone are dropped."""
 
@@ -93,6 +101,14 @@ class StatisticsChanged:
 
 
 Change = (
-    Declared | Undeclared | QueryAdded | QueryRemoved | QueryMoved | PriorityChanged | PolicyChanged | StatisticsChanged
+    Declared
+    | Undeclared
+    | QueryAdded
+    | QueriesAdded
+    | QueryRemoved
+    | QueryMoved
+    | PriorityChanged
+    | PolicyChanged
+    | StatisticsChanged
 )
 Event = Arrived | Frontier | Change

@@ -18,6 +18,7 @@ from headgate.core.events import (
     Frontier,
     PolicyChanged,
     PriorityChanged,
+    QueriesAdded,
     QueryAdded,
     QueryMoved,
     QueryRemoved,
@@ -162,6 +163,9 @@ class Scheduler:
     def _query_added(self, event: QueryAdded, now: float) -> None:
         self._rewire(self.network.add(event.query), now, event.backlog)
 
+    def _queries_added(self, event: QueriesAdded, now: float) -> None:
+        self._rewire(self.network.add_all(event.queries), now, event.backlog)
+
     def _query_removed(self, event: QueryRemoved, now: float) -> None:
         self._rewire(self.network.remove(event.name), now)
 
@@ -189,6 +193,7 @@ class Scheduler:
         Declared: _declared,
         Undeclared: _undeclared,
         QueryAdded: _query_added,
+        QueriesAdded: _queries_added,
         QueryRemoved: _query_removed,
         QueryMoved: _query_moved,
         PriorityChanged: _priority_changed,

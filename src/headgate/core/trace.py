@@ -299,6 +299,8 @@ def _event(line: dict[str, Any]) -> Event:
     kind = getattr(events, line["event"])
     settings = {key: value for key, value in line.items() if key not in ("now", "event")}
     settings = {key: from_plain(value) if isinstance(value, dict) else value for key, value in settings.items()}
+    if "queries" in settings:
+        settings["queries"] = from_plain(settings["queries"])
     if "backlog" in settings:
         settings["backlog"] = tuple(Produced(queue, _pairs(chunks)) for queue, chunks in settings["backlog"])
     event: Event = kind(**settings)

@@ -118,9 +118,16 @@ class Network:
 
     def add(self, query: Query) -> Network:
         """The network with one more query; what it costs does not grow with how many there are, copies aside."""
-        if query.name in self.queries:
-            raise ConflictError(f"query '{query.name}' exists already", hint="remove it first or choose another name")
-        return self._with([query])
+        return self.add_all([query])
+
+    def add_all(self, queries: Iterable[Query]) -> Network:
+        """The network with more queries: the same as if they were added one after the other."""
+        added = list(queries)
+        for query in added:
+            if query.name in self.queries:
+                hint = "remove it first or choose another name"
+                raise ConflictError(f"query '{query.name}' exists already", hint=hint)
+        return self._with(added)
 
     def remove(self, name: QueryId) -> Network:
         """The network without a query and what only it used."""

@@ -23,6 +23,9 @@ WARM = 20.0  # seconds for a warm-up, if nobody says otherwise
 MOST_WORKERS = 100  # each is a thread that runs a Spark job
 LONGEST_ID = 200  # characters of a batch's id, of which a log remembers thousands
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
+_OF_A_QUERY = (
+    *("name", "sql", "query_class", "sink", "qos", "since", "once", "start", "end", "lag", "target", "callback"),
+)
 _ROWS = "give a list of mappings (or JSON texts), a pyarrow.Table, or a DataFrame of pandas or polars"
 
 
@@ -102,6 +105,25 @@ def function(value: Any, name: str) -> None:
     """Refuse what cannot be called; None means that no function was given."""
     if value is not None and not callable(value):
         raise HeadgateError(f"must be a function, found {as_text(value)}", where=name, hint="give one, or leave it out")
+
+
+def query_arguments(given: object) -> dict[str, Any]:
+    """The arguments of `Session.query` in a mapping; refuses what is none, others, and one without name or SQL.
+
+    >>> query_arguments({"name": "hot", "class": "critical"})
+    Traceback (most recent call last):
+    headgate.model.errors.HeadgateError: unknown argument of a query 'class'; did you mean 'query_class'?
+    """
+    if not isinstance(given, Mapping):
+        hint = 'give a mapping such as {"name": "hot", "sql": "SELECT …"}, or a headgate.model.Query'
+        raise HeadgateError(f"a query must be a mapping of arguments, found {as_text(given)}", hint=hint)
+    for key in given:
+        if key not in _OF_A_QUERY:
+            raise unknown("argument of a query", str(key), _OF_A_QUERY)
+    for key in ("name", "sql"):
+        if key not in given:
+            raise HeadgateError(f"a query has no {key}", where=f"query {as_text(given.get('name'))}", hint="add it")
+    return dict(given)
 
 
 def which_spark(spark: object, master_url: object, directory: object) -> tuple[SparkSession | None, str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 
-from headgate.model import Operator, Query, check_known
+from headgate.model import Operator, Query, QueryClass, check_known
 from headgate.model.names import namespace
 from headgate.model.values import located, text
 from headgate.spark import arguments
@@ -26,8 +26,9 @@ def new_query(
     end: float | str = inf,
     lag: str | None = None,
     target: str | float | None = None,
+    classes: Mapping[str, QueryClass] | None = None,
 ) -> Query:
-    """The query that somebody wants to start; its class is "" if none is said."""
+    """The query that somebody wants to start; its class is "" if none is said. `classes` are those that are known."""
     arguments.name(name, "query")
     first, last = arguments.start_and_end(start, end)
     one_time = arguments.flag(once, "once")
@@ -35,9 +36,10 @@ def new_query(
         text(since, "now")
     with located("sink"):
         text(sink, "parquet")
+    known = engine.overview().classes if classes is None and query_class is not None else classes or {}
     return Query(
         name=name,
-        query_class="" if query_class is None else check_known("class", query_class, engine.overview().classes),
+        query_class="" if query_class is None else check_known("class", query_class, known),
         plan=plan_for(engine, name, sql),
         sql=sql,
         qos=arguments.quality(qos),

@@ -25,6 +25,7 @@ from headgate.policy_files import load_policies
 from headgate.spark import arguments
 from headgate.spark.engine.catalog_entries import SourceText
 from headgate.spark.engine.engine import Engine, Progress
+from headgate.spark.engine.new_queries import NewQuery, named
 from headgate.spark.handle import Handle
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
 from headgate.spark.ingest.parsing.records import Read, to_table
@@ -395,12 +396,49 @@ class Session:
         >>> plan = hg.plan("SELECT machine FROM alarms WHERE level > 3")
         >>> loud = hg.add_query(Query(name="loud", query_class="critical", plan=plan))
         """
+        new = self._new(query, callback)
+        return Handle(self, self.engine.add_query(query, call=new.call, start=new.start, end=new.end))
+
+    @gated
+    def add_queries(self, queries: Iterable[Query | Mapping[str, Any]]) -> dict[str, Handle]:
+        """Start many queries at once, which is much quicker than one after the other. Returns their handles, by name.
+
+        * `queries`: mappings of the arguments of `Session.query`, or `headgate.model.Query` as for `add_query`.
+
+        All of them are checked before the first one starts. If one is refused, `HeadgateError` says which and why, and
+        none is started.
+
+        >>> sql = "SELECT machine, temp FROM readings WHERE temp >"
+        >>> above = hg.add_queries({"name": f"above-{limit}", "sql": f"{sql} {limit}"} for limit in (70, 80))
+        >>> sorted(above)
+        ['above-70', 'above-80']
+        """
+        classes = self.engine.overview().classes
+        new = [self._one_of_many(each, classes) for each in queries]
+        if any(not each.query.query_class for each in new):  # last, since it may create the class
+            usual = self._default_class()
+            new = [each if each.query.query_class else each.of_class(usual) for each in new]
+        self.engine.add_queries(new)
+        views = {view.query.name: view for view in self.engine.overview().queries}
+        return {each.query.name: Handle(self, views[each.query.name]) for each in new}
+
+    def _one_of_many(self, given: Query | Mapping[str, Any], classes: Mapping[str, QueryClass]) -> NewQuery:
+        if isinstance(given, Query):
+            with named(given.name):
+                return self._new(given, None)
+        settings = arguments.query_arguments(given)
+        with named(str(settings["name"])):
+            callback = settings.pop("callback", None)
+            arguments.function(callback, "callback")
+            query = new_query(self.engine, **settings, classes=classes)
+            return self._new(query if callback is None else replace(query, sink="callback"), callback)
+
+    def _new(self, query: Query, callback: Callable[[pa.Table], object] | None) -> NewQuery:
         arguments.start_and_end(query.start, query.end)
         arguments.check_callback(query.sink, callback)
         now = self.engine.now()
         start = now + query.start if query.start > 0 else None
-        end = now + query.end if query.end < inf else None
-        return Handle(self, self.engine.add_query(query, call=callback, start=start, end=end))
+        return NewQuery(query, callback, start, now + query.end if query.end < inf else None)
 
     @gated
     def plan(self, sql: str) -> Operator:
@@ -430,7 +468,7 @@ class Session:
         """The handles of all queries, by name.
 
         >>> sorted(hg.queries)
-        ['colours', 'hot', 'loud', 'peaks', 'where']
+        ['above-70', 'above-80', 'colours', 'hot', 'loud', 'peaks', 'where']
         """
         return {view.query.name: Handle(self, view) for view in self.engine.overview().queries}
 

@@ -125,17 +125,6 @@ def check_workload(workload: Workload, directory: Path | None = None) -> None:
         raise error
 
 
-def start_query(session: Session, query: Query) -> None:
-    """Start a query of a workload; its result folder exists even before its first result."""
-    try:
-        session.add_query(query)
-    except HeadgateError as error:
-        place = f"query '{query.name}'"
-        raise (error if place in error.message else error.at(place)) from None
-    if is_file(query.sink):
-        session.engine.directory.result(query.name).mkdir(exist_ok=True)
-
-
 def ended_before(session: Session) -> list[str]:
     """Streams that ended in an earlier session on the same directory."""
     return [name for name, log in list(session.engine.logs.items()) if log.finished_at is not None]
@@ -187,7 +176,10 @@ def _declare(session: Session, workload: Workload, found: Changes) -> None:
     for query in workload.queries:
         if query.name in found.other_sql:
             _replace(session[query.name], str(query.sql))
-        start_query(session, query)
+    session.add_queries(workload.queries)
+    for query in workload.queries:
+        if is_file(query.sink):  # its result folder exists even before its first result
+            session.engine.directory.result(query.name).mkdir(exist_ok=True)
 
 
 def _replace(handle: Handle, sql: str) -> None:

@@ -107,6 +107,8 @@ def _effects(command: m.Command) -> dict[Key, Any]:
         case m.AddQuery():
             query = command.query
             return {("sql", query.name): query.sql, ("class", query.name): query.query_class}
+        case m.AddQueries():
+            return {key: value for each in command.queries for key, value in _effects(each).items()}
         case m.Replace():
             return {("sql", command.query.name): command.query.sql}
         case m.Move():

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 from tests.spark.chaos.ledger import rows_of
 from tests.spark.chaos.queries import FAMILIES, Rows, Text, any_text
@@ -158,13 +158,16 @@ class Users:
         kind = chance.choices(
             (
                 *("add", "pause", "resume", "replace", "stop", "move", "policy", "priority", "drain", "survey"),
-                *("room", "class"),
+                *("room", "class", "add together"),
             ),
-            (8, 2, 4, 2, 1, 1, 1.5, 1, 1, 1, 1, 0.5),
+            (8, 2, 4, 2, 1, 1, 1.5, 1, 1, 1, 1, 0.5, 2),
         )[0]
         match kind:
             case "add":
                 return self.any_add()
+            case "add together":
+                several = [self.any_add() for _ in range(chance.randint(1, 4))]
+                return lambda ticket: m.AddQueries(ticket, tuple(cast(m.AddQuery, make(0)) for make in several))
             case "pause":
                 return lambda ticket: m.Pause(ticket, name)
             case "resume":

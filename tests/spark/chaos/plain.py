@@ -182,13 +182,21 @@ class PlainEvaluation(PreparedQuery):
 
 
 def prepare_query(
-    spark: Any, plan: Operator, streams: Mapping[str, Stream], tables: Any, output_columns: OutputColumns | None = None
+    spark: Any,
+    plan: Operator,
+    streams: Mapping[str, Stream],
+    tables: Any,
+    output_columns: OutputColumns | None = None,
+    known: object = None,
 ) -> PlainEvaluation:
-    """What `jobs.evaluate.prepared` gives, without its analyser."""
-    known = output_columns or OutputColumns.result(scope(plan, streams, {}))
-    schema = pa.schema([(name, _type(plan, ref, streams)) for ref, name in zip(known.refs, known.names, strict=True)])
+    """What `jobs.evaluate.prepared` gives, without its analyser; so there is nothing to be `known`."""
+    del known
+    outputs = output_columns or OutputColumns.result(scope(plan, streams, {}))
+    schema = pa.schema(
+        [(name, _type(plan, ref, streams)) for ref, name in zip(outputs.refs, outputs.names, strict=True)]
+    )
     return PlainEvaluation(
-        Catalog(spark, streams, tables), plan, schema, lambda frame, extra: frame, output_columns, refs=known.refs
+        Catalog(spark, streams, tables), plan, schema, lambda frame, extra: frame, output_columns, refs=outputs.refs
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from tests.spark.chaos.queries import plan_of
 
-from headgate.model import Operator, Query
+from headgate.model import Operator
 from headgate.spark.engine.catalog_entries import stored_class, stored_stream
+from headgate.spark.engine.new_queries import NewQuery
 from headgate.spark.engine.restoring import Restoring
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.tasks import FILES
@@ -54,11 +55,15 @@ class RestoredEngine:
     def plan(self, sql: str, space: str = "") -> Operator:
         return plan_of(sql)
 
-    def send_query(self, query: Query, *, start: float | None, end: float | None, lacks: tuple[str, ...]) -> Expected:
+    def restore_queries(self, new: Sequence[NewQuery]) -> None:
         """Callbacks cannot be stored."""
-        text = str(query.sink)
-        lacks = (*lacks, "its callback") if needs_function(text) else lacks
-        return self._send(m.AddQuery, query, start, end, FILES, behind_of(text), None, lacks)
+        self.ask(m.AddQueries, tuple(map(_addition, new)), True)
+
+
+def _addition(new: NewQuery) -> m.AddQuery:
+    text = str(new.query.sink)
+    lacks = (*new.lacks, "its callback") if needs_function(text) else new.lacks
+    return m.AddQuery(0, new.query, new.start, new.end, FILES, behind_of(text), None, lacks)
 
 
 class Expected:

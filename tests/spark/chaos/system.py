@@ -36,9 +36,11 @@ from headgate.spark.machine.tasks import (
     BACKGROUND,
     COMMIT,
     WORKER,
+    CheckQueries,
     CheckQuery,
     Evaluate,
     Prepare,
+    PrepareTogether,
     Reply,
     Task,
     WriteCommit,
@@ -173,7 +175,7 @@ class System:
         return task
 
     def _answer(self, task: Task) -> m.Answer:
-        if self.spark_is_gone and isinstance(task, CheckQuery | Evaluate):
+        if self.spark_is_gone and isinstance(task, CheckQuery | CheckQueries | Evaluate):
             return m.Answer(task, error=SparkGoneError("Spark's process is gone"))
         try:
             answer = m.Answer(task, self.performer.perform(task))
@@ -181,6 +183,9 @@ class System:
             return m.Answer(task, error=error)
         if isinstance(task, Prepare):
             self.layouts[task.resume_point.name] = answer.value.layout
+        if isinstance(task, PrepareTogether):
+            for each, prepared in zip(task.tasks, answer.value, strict=True):
+                self.layouts[each.resume_point.name] = prepared.layout
         return answer
 
     def _commit(self, writes: list[WriteCommit]) -> None:

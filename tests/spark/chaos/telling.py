@@ -35,6 +35,8 @@ def _more(what: Any) -> Any:
         case m.AddQuery():
             query = what.query
             return query.sql, query.sink, query.once, query.since, query.lag, what.start, what.end
+        case m.AddQueries():
+            return [(each.query.name, *_more(each)) for each in what.queries]
         case m.Replace():
             return what.query.sql
         case m.SetPolicy():

@@ -164,11 +164,18 @@ class World:
         """Somebody has been told what became of a command; a commit that failed may count after the next start."""
         refused, unsure = reply.error is not None, False
         if refused:
-            unsure = self.system.commits._file._failed
+            unsure = self.system.commits._file._failed or self._has_begun_partly(command)
         elif isinstance(command, m.Resume):  # one that cannot go on yet is resumed once it can
             life = self.system.machine.context.lives.get(command.name)
             unsure = life is None or life.state is not QueryState.RUNNING
         self.acknowledged.answered(command.ticket, refused=refused, unsure=unsure)
+
+    def _has_begun_partly(self, command: m.Command) -> bool:
+        """Whether queries of a command run although others could not begin: those that are cut have commits each."""
+        if not isinstance(command, m.AddQueries):
+            return False
+        lives = self.system.machine.context.lives.values()
+        return any(life.added_by is each for life in lives for each in command.queries)
 
     def tell(self, command: m.Command) -> None:
         """Give the engine a command that is part of its start."""

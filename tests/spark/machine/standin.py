@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from random import Random
 from typing import Any
@@ -229,12 +229,16 @@ class StandIn:
                 named = str(task.query.sql).removeprefix("SELECT ").split(" FROM ")[0]
                 columns = tuple(Column(name.strip()) for name in named.split(","))
                 return t.CheckedQuery(OneFragment(dict(sources(task.query.plan))), columns=columns)
+            case t.CheckQueries():
+                return [self.perform(check) for check in task.checks]
             case t.FindUndelivered() | t.CheckWindows():
                 return []
             case t.FindPositions():
                 return dict(task.resume_point.positions)
             case t.Prepare():
                 return self._prepare(task)
+            case t.PrepareTogether():
+                return self._prepare_together(task)
             case t.Evaluate():
                 return [self._evaluate(portion) for group in task.groups for portion in group]
             case t.WriteCommit():
@@ -257,6 +261,19 @@ class StandIn:
             if (behind := task.ends[source.stream] - resume_point.positions[place]) > 0
         }
         return t.Prepared(layout, dict(resume_point.positions), {}, backlog, description_committed=writes)
+
+    def _prepare_together(self, task: t.PrepareTogether) -> list[t.Prepared]:
+        """With one commit for all that are to be described."""
+        described = [each.resume_point for each in task.tasks if each.commit_description]
+        if described:
+            self._commit(
+                {point.name: query_description(point) for point in described},
+                {point.name: keyed(point.positions) for point in described},
+            )
+        prepared = [self._prepare(replace(each, commit_description=False)) for each in task.tasks]
+        for each, found in zip(task.tasks, prepared, strict=True):
+            found.description_committed = each.commit_description
+        return prepared
 
     def _evaluate(self, portion: t.Portion) -> t.PortionResult:
         rows = [(place, offset) for place, taken in portion.offsets.items() for offset in range(*taken)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
@@ -84,10 +85,12 @@ def _texts(node: Operator) -> Iterator[str]:
             yield node.condition
 
 
-def _names(expression: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def _names(expression: str) -> frozenset[str]:
     """All names in an expression: of columns, and of whatever they belong to."""
-    if expression:
-        yield from (part.name for part in sqlglot.parse_one(expression, dialect="spark").find_all(exp.Identifier))
+    if not expression:
+        return frozenset()
+    return frozenset(part.name for part in sqlglot.parse_one(expression, dialect="spark").find_all(exp.Identifier))
 
 
 def _looking_through(node: Operator) -> Operator:

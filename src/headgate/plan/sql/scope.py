@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -204,6 +205,12 @@ def whole_window() -> exp.Expr:
     return normal(struct)
 
 
+@lru_cache(maxsize=1)
+def _whole_window_text() -> str:
+    return text(whole_window())
+
+
+@lru_cache(maxsize=4096)
 def quoted(name: str) -> str:
     """A name as it is written in an expression."""
     return text(column(name))
@@ -211,7 +218,7 @@ def quoted(name: str) -> str:
 
 def _follow(relation: Relation, kept: Column, times: dict[str, str], marks: dict[str, str]) -> None:
     name = quoted(kept.name)
-    if relation.window and kept.expression == text(whole_window()):
+    if relation.window and kept.expression == _whole_window_text():
         times.update({name: f"{name}.start", f"{name}.start": f"{name}.start", f"{name}.end": f"{name}.end"})
         marks.update({name: WHOLE, f"{name}.start": START, f"{name}.end": END})
     for ref, moment in relation.times.items():

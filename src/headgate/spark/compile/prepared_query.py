@@ -37,6 +37,7 @@ from headgate.spark.compile.frames import (
     finish_in_order,
     survey_of,
 )
+from headgate.spark.compile.known_forms import Analysis, KnownForms
 from headgate.spark.compile.leaf_rows import Leaves, Logs
 from headgate.spark.compile.log_reader import LogRows
 from headgate.spark.compile.quick_frames import collect
@@ -236,8 +237,29 @@ def prepare_query(
     streams: Mapping[str, Stream],
     tables: Mapping[str, DataFrame],
     output_columns: OutputColumns | None = None,
+    known: KnownForms | None = None,
 ) -> PreparedQuery:
-    """Check a plan with Spark's analyser over empty streams; refuse unknown functions and types that do not fit."""
+    """Check a plan with Spark's analyser over empty streams; refuse unknown functions and types that do not fit.
+
+    A whole query, one without `output_columns`, of a form that is `known` need not be analysed again.
+    """
+    if known is None or output_columns is not None:
+        return _checked(spark, plan, streams, tables, output_columns)
+    key = known.key(plan, streams, tables)
+    if (analysis := known.find(key)) is not None:
+        return PreparedQuery(Catalog(spark, streams, tables, analysis.types), plan, analysis.schema, analysis.finish)
+    prepared = _checked(spark, plan, streams, tables, None)
+    known.keep(key, Analysis(prepared.catalog.types, prepared.schema, prepared.finish))
+    return prepared
+
+
+def _checked(
+    spark: SparkSession,
+    plan: Operator,
+    streams: Mapping[str, Stream],
+    tables: Mapping[str, DataFrame],
+    output_columns: OutputColumns | None,
+) -> PreparedQuery:
     try:
         types, frame = _analysed(Catalog(spark, streams, without_rows(spark, plan, tables)), plan)
         check(frame)

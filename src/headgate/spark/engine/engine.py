@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -39,6 +38,7 @@ from headgate.spark.compile.declared_tables import DeclaredTable, Tables
 from headgate.spark.engine.catalog_entries import SourceText, stored_class, stored_stream, stream_entry
 from headgate.spark.engine.costs import costs_of
 from headgate.spark.engine.initial_state import new_machine, new_scheduler
+from headgate.spark.engine.new_queries import NewQuery, named
 from headgate.spark.engine.owner import SINK, Owner
 from headgate.spark.engine.recorder import Recorder
 from headgate.spark.engine.restoring import Restoring
@@ -285,7 +285,8 @@ class Engine:
         """Start a query now or at `start`, and stop it at `end`; one that the data directory knows continues there."""
         if (query_class := self.overview().classes.get(query.query_class)) is not None:
             check_not_contradicted(query, query_class)
-        self.send_query(query, call=call, start=start, end=end).result()
+        addition = self._addition(NewQuery(query, call, start, end))
+        self._owner.ask(lambda ticket: replace(addition, ticket=ticket))
         return self.query(query.name)
 
     def plan(self, sql: str, space: str = "") -> Operator:
@@ -293,21 +294,26 @@ class Engine:
         tables = {name: self.tables.described(name) for name in self.tables}
         return plan_sql(sql, visible(self.streams, space), visible(tables, space))
 
-    def send_query(
-        self,
-        query: Query,
-        *,
-        call: Call | None = None,
-        start: float | None = None,
-        end: float | None = None,
-        lacks: tuple[str, ...] = (),
-    ) -> Future[Any]:
-        """Start a query without waiting for the reply; `lacks` is what else one from before waits for."""
-        _check(query)
-        text = query.sink or "parquet"
-        lane = f"{SINK}{query.name}-{next(self._lanes)}" if needs_own_thread(text) else FILES
-        lacks = (*self._lacks(query, call), *lacks)
-        return self._owner.send(m.AddQuery, query, start, end, lane, behind_of(text), call, lacks)
+    def add_queries(self, new: Sequence[NewQuery]) -> None:
+        """Start queries together: if one is refused, none is started. The error says which."""
+        classes, additions = self.overview().classes, []
+        for each in new:
+            with named(each.query.name):
+                if (query_class := classes.get(each.query.query_class)) is not None:
+                    check_not_contradicted(each.query, query_class)
+                additions.append(self._addition(each))
+        self._owner.ask(m.AddQueries, tuple(additions))
+
+    def restore_queries(self, new: Sequence[NewQuery]) -> None:
+        """Start queries that the directory remembers; one that cannot go on says so in its state."""
+        self._owner.ask(m.AddQueries, tuple(map(self._addition, new)), apart=True)
+
+    def _addition(self, new: NewQuery) -> m.AddQuery:
+        _check(new.query)
+        text = new.query.sink or "parquet"
+        lane = f"{SINK}{new.query.name}-{next(self._lanes)}" if needs_own_thread(text) else FILES
+        lacks = (*self._lacks(new.query, new.call), *new.lacks)
+        return m.AddQuery(0, new.query, new.start, new.end, lane, behind_of(text), new.call, lacks)
 
     def _lacks(self, query: Query, call: Call | None) -> tuple[str, ...]:
         """What a query cannot run without and is not there, as users read it."""

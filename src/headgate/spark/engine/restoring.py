@@ -7,11 +7,11 @@ SQL cannot be planned, since an older format did not keep its tables, waits unti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from headgate.model import HeadgateError, Operator, Project, Source
 from headgate.model.names import namespace
+from headgate.spark.engine.new_queries import NewQuery
 from headgate.spark.machine.definitions import CLASSES, STREAMS, TABLES, declared_query
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ class Restoring:
             engine.restore_table(name, entry)
         for name, entry in list(engine.stored(CLASSES).items()):
             engine.restore_class(name, entry)
-        replies = [self._send(name, entry) for name, entry in list(engine.commits.state.queries.items())]
-        for reply in replies:
-            reply.exception()  # the query's state says what is wrong with it
+        engine.restore_queries([self._new(name, entry) for name, entry in list(engine.commits.state.queries.items())])
 
     def plan_again(self) -> None:
         """Start queries that could not be planned before, and can now."""
@@ -46,9 +44,9 @@ class Restoring:
             except HeadgateError:
                 continue
             del self._unplanned[name]
-            self._send(name, description).exception()
+            self._engine.restore_queries([self._new(name, description)])
 
-    def _send(self, name: str, description: Mapping[str, Any]) -> Future[Any]:
+    def _new(self, name: str, description: Mapping[str, Any]) -> NewQuery:
         plan: Operator = _NO_PLAN
         lacks: tuple[str, ...] = ()
         try:
@@ -57,7 +55,7 @@ class Restoring:
             self._unplanned[name] = description
             lacks = (f"what its SQL reads: {error.message}",)
         query = declared_query(name, description, plan)
-        return self._engine.send_query(query, start=description.get("begins"), end=description.get("ends"), lacks=lacks)
+        return NewQuery(query, start=description.get("begins"), end=description.get("ends"), lacks=lacks)
 
 
 _NO_PLAN = Project(inputs=(Source("nothing"),))  # stands for a plan that cannot be made yet

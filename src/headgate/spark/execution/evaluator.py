@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import Query, Stream
 from headgate.spark.compile.fragments import Fragment
+from headgate.spark.compile.known_forms import KnownForms
 from headgate.spark.compile.leaf_rows import Range
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.execution.fused_jobs import FusedJobs
@@ -57,6 +58,7 @@ class SparkEvaluator:
         """Use another Spark from now on; what was prepared for the former one is dropped."""
         self.spark = spark
         self._fused_jobs = FusedJobs(self.runner, self._logs, self._aside, self._now, panes=self._panes)
+        self._known_forms = KnownForms(spark)
 
     @property
     def java(self) -> Java:
@@ -71,7 +73,7 @@ class SparkEvaluator:
 
     def check(self, query: Query) -> tuple[Layout, PreparedQuery]:
         """Let Spark analyse a query, and refuse one that could not run; starts no job."""
-        checked = prepare_query(self.spark, query.plan, self._streams, self._tables)
+        checked = prepare_query(self.spark, query.plan, self._streams, self._tables, known=self._known_forms)
         check_sink(self.spark, query.sink, checked.schema)
         return Layout((Fragment((), checked),)), checked
 

@@ -20,7 +20,8 @@ from headgate.spark.queries.layout import Layout
 from headgate.spark.queries.retention import drop_fragment_rows, droppable
 from headgate.spark.queries.running_query import RunningQuery, stream_leaves
 
-_ON_SPARK = (t.OpenStream, t.CheckQuery, t.Prepare, t.Evaluate, t.WarmUp, t.Deliver)  # tasks that may use Spark
+# Tasks that may use Spark.
+_ON_SPARK = (t.OpenStream, t.CheckQuery, t.CheckQueries, t.Prepare, t.PrepareTogether, t.Evaluate, t.WarmUp, t.Deliver)
 
 
 class Performer:
@@ -46,9 +47,11 @@ class Performer:
             t.RetireStream: self._retire_stream,
             t.RemoveStream: lambda task: ingest.remove_files(task.stream),
             t.CheckQuery: self._check_query,
+            t.CheckQueries: self._check_queries,
             t.FindUndelivered: self._find_undelivered,
             t.FindPositions: self._find_positions,
             t.Prepare: self._refragmenter.prepare,
+            t.PrepareTogether: self._refragmenter.prepare_together,
             t.Evaluate: evaluator.evaluate,
             t.WarmUp: evaluator.warm,
             t.WriteCommit: lambda task: committer.write((task,))[0],
@@ -88,6 +91,18 @@ class Performer:
             letters = self._ingest.letters
             reported = frozenset(key for stream in streams for key in letters[stream].failed(task.query.name))
         return t.CheckedQuery(layout, reported, checked.schema)
+
+    def _check_queries(self, task: t.CheckQueries) -> list[t.CheckedQuery | Exception]:
+        """Check each by itself, unless Spark dies: then no check is worth anything."""
+        found: list[t.CheckedQuery | Exception] = []
+        for check in task.checks:
+            try:
+                found.append(self.perform(check))
+            except SparkGoneError:
+                raise
+            except Exception as error:
+                found.append(error)
+        return found
 
     def _find_positions(self, task: t.FindPositions) -> dict[Place, int]:
         for name, number, output in task.unappended:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from headgate.spark.execution.cutting import cut_up, remaining_ranges, whole_pos
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.ingest.streams import StreamIngest
 from headgate.spark.machine.interfaces import Chunks, ResumePoint, key, keyed, query_description
-from headgate.spark.machine.tasks import Evaluate, Portion, Prepare, Prepared, WriteCommit
+from headgate.spark.machine.tasks import Evaluate, Portion, Prepare, Prepared, PrepareTogether, WriteCommit
 from headgate.spark.queries.fragment_logs import FragmentLogs
 from headgate.spark.queries.layout import Layout
 from headgate.spark.queries.resume import reopen_fragments
@@ -29,6 +30,12 @@ class _Progress:
     resume_point: ResumePoint
     prepared: Prepared
     reported: set[Any]  # keys of failures that are dead letters already
+
+    @classmethod
+    def of(cls, task: Prepare) -> _Progress:
+        point = task.resume_point
+        prepared = Prepared(point.layout, dict(point.positions), {}, {}, unappended=list(task.unappended))
+        return cls(point, prepared, set(task.reported))
 
     @property
     def layout(self) -> Layout:
@@ -56,17 +63,41 @@ class Refragmenter:
 
     def prepare(self, task: Prepare) -> Prepared:
         """Carry out the task. After an error, the answer still has everything that was committed so far."""
-        resume_point = task.resume_point
-        java = self._evaluator.java
-        prepared = Prepared(resume_point.layout, dict(resume_point.positions), {}, {}, unappended=list(task.unappended))
-        progress = _Progress(resume_point, prepared, set(task.reported))
-        try:
+        progress = _Progress.of(task)
+        with self._noting_errors(progress):
             self._bring_to_level(progress, task)
             progress.prepared.backlog = self._backlog(progress, task)
-        except Exception as error:
-            progress.prepared.error = self._evaluator.blame(java, error)
         progress.prepared.fragment_log_ends = {name: log.end for name, log in progress.layout.logs.items()}
         return progress.prepared
+
+    def prepare_together(self, task: PrepareTogether) -> list[Prepared]:
+        """Carry out the tasks, of which none cuts or joins; those that commit a description share one commit."""
+        pairs = [(each, _Progress.of(each)) for each in task.tasks]
+        for each, progress in pairs:
+            with self._noting_errors(progress):
+                self._append_pending(progress)
+                progress.prepared.backlog = self._backlog(progress, each)
+        described = [
+            progress for each, progress in pairs if each.commit_description and progress.prepared.error is None
+        ]
+        try:
+            if described:
+                self._committer.write((_descriptions([progress.now() for progress in described]),))
+        except Exception as error:
+            for progress in described:
+                progress.prepared.error = error
+        else:
+            for progress in described:
+                progress.prepared.description_committed = True
+        return [progress.prepared for _, progress in pairs]
+
+    @contextmanager
+    def _noting_errors(self, progress: _Progress) -> Iterator[None]:
+        java = self._evaluator.java
+        try:
+            yield
+        except Exception as error:
+            progress.prepared.error = self._evaluator.blame(java, error)
 
     def _bring_to_level(self, progress: _Progress, task: Prepare) -> None:
         self._append_pending(progress)
@@ -167,12 +198,7 @@ class Refragmenter:
 
     def _commit_description(self, progress: _Progress, failures: tuple[tuple[str, str, Any], ...] = ()) -> None:
         resume_point = progress.now()
-        task = WriteCommit(
-            queries={resume_point.name: query_description(resume_point)},
-            positions={resume_point.name: keyed(resume_point.positions)},
-            failures=failures,
-        )
-        (written,) = self._committer.write((task,))
+        (written,) = self._committer.write((replace(_descriptions([resume_point]), failures=failures),))
         progress.prepared.description_committed = True
         if written.letters:
             progress.prepared.letters.append(written)
@@ -205,6 +231,14 @@ class Refragmenter:
     @staticmethod
     def _stream(progress: _Progress) -> str:
         return min(source.stream for source in progress.resume_point.unfragmented.leaves.values())
+
+
+def _descriptions(resume_points: Sequence[ResumePoint]) -> WriteCommit:
+    """The commit that describes queries as they are now."""
+    return WriteCommit(
+        queries={point.name: query_description(point) for point in resume_points},
+        positions={point.name: keyed(point.positions) for point in resume_points},
+    )
 
 
 def _unreported(progress: _Progress, failures: Iterable[Any]) -> dict[Any, Any]:

@@ -16,10 +16,11 @@ from headgate.spark.machine.counts import Counters
 from headgate.spark.machine.interfaces import RememberedQuery
 from headgate.spark.machine.lifecycle import TRANSITIONS, Life, QueryState, Transition
 from headgate.spark.machine.messages import Answer
-from headgate.spark.machine.tasks import Prepare, Reply, Task, WriteCommit
+from headgate.spark.machine.tasks import Prepare, PrepareTogether, Reply, Task, WriteCommit
 
 NEWEST = 50  # transitions that `status` shows
 Then = Callable[[Answer], None]
+Ended = Callable[[Exception | None], None]  # gets the error, or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,14 @@ class MachineContext:
         self.newest_commit = 0  # the largest commit number in an answer so far
         self._then: dict[Task, Then] = {}
         self._committing: dict[Task, int] = {}  # tasks that write commits, and the newest commit at their submission
+        self._expected: dict[int, Ended] = {}  # by ticket: commands that the machine has given itself
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count(1)
 
     def submit(self, task: Task, then: Then) -> None:
         """Hand out a task; `then` gets its answer."""
         self._then[task] = then
-        if isinstance(task, WriteCommit | Prepare):
+        if isinstance(task, WriteCommit | Prepare | PrepareTogether):
             self._committing[task] = self.newest_commit
         self._out.append(task)
 
@@ -81,8 +83,16 @@ class MachineContext:
         return min(self._committing.values(), default=self.newest_commit)
 
     def reply(self, ticket: int | None, value: Any = None, error: Exception | None = None) -> None:
-        if ticket is not None:
+        if ticket in self._expected:
+            self._expected.pop(ticket)(error)
+        elif ticket is not None:
             self._out.append(Reply(ticket, value, error))
+
+    def expect(self, ended: Ended) -> int:
+        """A ticket for a command that the machine gives itself; `ended` gets the error of its reply, or None."""
+        ticket = -self.new_id()
+        self._expected[ticket] = ended
+        return ticket
 
     def log(self, level: str, text: str, **fields: object) -> None:
         """Write an entry to the program's log."""

@@ -31,6 +31,7 @@ from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.shutdown import Shutdown
 from headgate.spark.machine.spark_restart import SparkRestart
 from headgate.spark.machine.starting import Starting
+from headgate.spark.machine.starting_together import StartingTogether
 from headgate.spark.machine.target_watch import TargetWatch
 from headgate.spark.machine.views import Views
 from headgate.spark.machine.warming import Warming
@@ -66,6 +67,7 @@ class Machine:
         self.declarations = Declarations(self.scheduling, self.catalog, self.lag_limits, facts)
         self.dropping = Dropping(self.scheduling, self.declarations, self.catalog, self.delivery, self.preparation)
         self.starting = Starting(self.scheduling, self.preparation, self.delivery, self.lag_limits, self.policy_changes)
+        self.starting_together = StartingTogether(self.scheduling, self.starting, self.preparation, self.policy_changes)
         self.commands = Commands(
             self.scheduling,
             self.preparation,
@@ -113,6 +115,7 @@ class Machine:
             m.Close: self.shutdown.begin,
             m.SetPolicy: lambda command: self.policy_changes.set_policy(command.policy, command.fuse, command.ticket),
             m.Begin: self._begin,
+            m.AddQueries: self.starting_together.add,
             **self.declarations.handlers,
             **self.dropping.handlers,
             **self.commands.handlers,

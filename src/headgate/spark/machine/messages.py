@@ -91,6 +91,17 @@ class AddQuery(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class AddQueries(Command):
+    """Check queries and start them together: all or, if one is refused, none; or each that is not refused, if `apart`.
+
+    The tickets of these commands do not count.
+    """
+
+    queries: tuple[AddQuery, ...]
+    apart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CheckNewQuery(Command):
     """Check a query as `AddQuery` does, and start nothing. Answered with a `CheckedPlan`."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from headgate.core import PolicyChanged
-from headgate.model import Level, Query, QueryClass
+from headgate.model import HeadgateError, Level, Query, QueryClass
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.guarded import Guarded
@@ -82,7 +82,29 @@ class PolicyChanges:
 
         `query_class` is its class if that is not there yet.
         """
-        network = with_query(self._scheduling.scheduler.network, query, query_class)
+        self._check(with_query(self._scheduling.scheduler.network, query, query_class))
+
+    def refused(self, queries: Sequence[Query]) -> dict[str, HeadgateError]:
+        """Those of some new queries that cannot be scheduled, with the reason, if they come in this order."""
+        network = self._scheduling.scheduler.network
+        try:
+            self._check(network.add_all(queries))
+        except HeadgateError:
+            return self._refused_one_by_one(network, queries)
+        return {}
+
+    def _refused_one_by_one(self, network: Network, queries: Sequence[Query]) -> dict[str, HeadgateError]:
+        refused: dict[str, HeadgateError] = {}
+        for query in queries:
+            try:
+                larger = network.add(query)
+                self._check(larger)
+                network = larger
+            except HeadgateError as error:
+                refused[query.name] = error
+        return refused
+
+    def _check(self, network: Network) -> None:
         for policy in (self._scheduling.scheduler.policy, *self._being_committed):
             policy.check(network)
 

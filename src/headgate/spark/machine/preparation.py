@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from headgate.model import HeadgateError, Level
+from headgate.plan.places import Place
 from headgate.spark.jvm.gone import SparkGoneError
-from headgate.spark.machine.context import MachineContext
-from headgate.spark.machine.interfaces import LayoutView, RememberedQuery, StreamFacts, key
+from headgate.spark.machine.context import Ended, MachineContext
+from headgate.spark.machine.interfaces import Chunks, LayoutView, RememberedQuery, StreamFacts, key
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
-from headgate.spark.machine.tasks import BACKGROUND, WORKER, Prepare, Prepared, RunCancelledError
+from headgate.spark.machine.tasks import BACKGROUND, WORKER, Prepare, Prepared, PrepareTogether, RunCancelledError
 from headgate.spark.machine.window_clocks import streams_of
 
-Ended = Callable[[Exception | None], None]  # gets the error, or None
+
+@dataclass(frozen=True, slots=True)
+class ToPrepare:
+    """A query that is to run, and what else `prepare` would be told of it."""
+
+    life: Life
+    ended: Ended
+    remembered: RememberedQuery
+    commit_description: bool
 
 
 class Preparation:
@@ -60,6 +70,49 @@ class Preparation:
         discard: LayoutView | None = None,
     ) -> None:
         """Bring a query to the level of the policy and let it run; `ended` is called with the error, or None."""
+        task = self._task(life, reason, remembered, commit_description=commit_description, discard=discard)
+
+        def done(answer: Answer) -> None:
+            if (backlog := self._ready_to_enter(life, task, answer.value, answer.error, ended)) is not None:
+                self._enter(life, backlog, ended)
+
+        if task.lane == WORKER:
+            self._runs.submit_when_free(task, done)
+        else:
+            self._context.submit(task, done)
+
+    def needs_cut(self, life: Life, remembered: RememberedQuery) -> bool:
+        """Whether a query must be cut or joined before it can run, or its fragments be opened."""
+        assert life.layout is not None
+        return life.layout.level != self.level or "cut" in remembered.description
+
+    def prepare_all(self, wanted: Sequence[ToPrepare], reason: str) -> None:
+        """Let queries run that need not be cut: one commit has their descriptions, and they enter together."""
+        tasks = [
+            self._task(each.life, reason, each.remembered, commit_description=each.commit_description)
+            for each in wanted
+        ]
+
+        def done(answer: Answer) -> None:
+            values = answer.value if answer.error is None else [None] * len(tasks)
+            entering: list[tuple[ToPrepare, Mapping[Place, Chunks]]] = []
+            for each, task, prepared in zip(wanted, tasks, values, strict=True):
+                backlog = self._ready_to_enter(each.life, task, prepared, answer.error, each.ended)
+                if backlog is not None:
+                    entering.append((each, backlog))
+            self._enter_all(entering)
+
+        self._context.submit(PrepareTogether(tuple(tasks)), done)
+
+    def _task(
+        self,
+        life: Life,
+        reason: str,
+        remembered: RememberedQuery | None,
+        *,
+        commit_description: bool = False,
+        discard: LayoutView | None = None,
+    ) -> Prepare:
         assert life.layout is not None
         remembered, life.reopen_from = remembered or life.reopen_from, None
         if life.state is not QueryState.CUTTING:
@@ -68,7 +121,7 @@ class Preparation:
         life.arrived_meanwhile = {stream: [] for stream in streams_of(life)}
         description = remembered.description if remembered is not None and "cut" in remembered.description else None
         cuts = life.layout.level != self.level or description is not None
-        task = Prepare(
+        return Prepare(
             life.resume_point(),
             self.level,
             {stream: self._scheduling.ends[stream] for stream in streams_of(life)},
@@ -81,32 +134,44 @@ class Preparation:
             lane_name=WORKER if cuts else BACKGROUND,
         )
 
-        def done(answer: Answer) -> None:
-            self._prepared(life, task, answer, ended)
-
-        if cuts:
-            self._runs.submit_when_free(task, done)
-        else:
-            self._context.submit(task, done)
-
-    def _prepared(self, life: Life, task: Prepare, answer: Answer, ended: Ended | None) -> None:
-        prepared: Prepared | None = answer.value
+    def _ready_to_enter(
+        self, life: Life, task: Prepare, prepared: Prepared | None, failed: Exception | None, ended: Ended | None
+    ) -> Mapping[Place, Chunks] | None:
+        """Take over what a preparation has done; returns the backlog of a query that can enter the scheduler now."""
         if prepared is not None:
             self._apply(life, prepared)
-        error = answer.error or (prepared.error if prepared is not None else None)
+        error = failed or (prepared.error if prepared is not None else None)
         if error is not None:
             self._failed(life, task, error, ended)
-            return
+            return None
         if life.layout is not None and life.layout.level != self.level:
             self.prepare(life, "", ended)  # the policy has changed meanwhile
+            return None
+        assert prepared is not None
+        return prepared.backlog
+
+    def _enter_all(self, entering: Sequence[tuple[ToPrepare, Mapping[Place, Chunks]]]) -> None:
+        fine = [(each.life, backlog) for each, backlog in entering if not _sink_error(each.life)]
+        try:
+            self._scheduling.enter_all(fine)
+        except HeadgateError:  # the policy has changed meanwhile: it may schedule some
+            for each, backlog in entering:
+                self._enter(each.life, backlog, each.ended)
             return
-        refusal = "" if life.outbox is None else life.outbox.error  # its sink has failed meanwhile
+        for each, _ in entering:
+            self._entered(each.life, _sink_error(each.life), each.ended)
+
+    def _enter(self, life: Life, backlog: Mapping[Place, Chunks], ended: Ended | None) -> None:
+        refusal = _sink_error(life)
         if not refusal:
-            assert prepared is not None
             try:
-                self._scheduling.enter(life, prepared.backlog)
+                self._scheduling.enter(life, backlog)
             except HeadgateError as refused:  # the policy has changed meanwhile, and cannot schedule it
                 refusal = self._context.explain(refused)
+        self._entered(life, refusal, ended)
+
+    def _entered(self, life: Life, refusal: str, ended: Ended | None) -> None:
+        """Let a query run that is in the scheduler, or suspend one that was refused there."""
         life.arrived_meanwhile = {}
         if refusal:
             life.awaits_spark = life.outbox is not None and life.outbox.awaits_spark
@@ -142,3 +207,8 @@ class Preparation:
             self._context.change_state(life, QueryState.SUSPENDED, "could not go on", self._context.explain(error))
         else:
             ended(error)
+
+
+def _sink_error(life: Life) -> str:
+    """Why a query cannot run: its sink has failed meanwhile."""
+    return "" if life.outbox is None else life.outbox.error

@@ -32,6 +32,7 @@ from headgate.spark.machine.tasks import (
     Evaluate,
     PortionResult,
     Prepare,
+    PrepareTogether,
     RunCancelledError,
     Task,
     WriteCommit,
@@ -387,6 +388,8 @@ class Runs:
         names = {portion.name for portion in portions} | set(task.positions if isinstance(task, WriteCommit) else ())
         if isinstance(task, Prepare | CheckWindows):
             names.add(task.resume_point.name)
+        if isinstance(task, PrepareTogether):
+            names |= {each.resume_point.name for each in task.tasks}
         for active_run in list(self.active_runs.values()):
             if names & {life.name for life in active_run.members}:
                 self._fail(active_run, error)

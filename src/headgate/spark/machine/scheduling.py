@@ -5,7 +5,7 @@ Also translates between offsets of logs and positions in the scheduler's queues,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import inf
@@ -15,6 +15,7 @@ from headgate.core import (
     Declared,
     Event,
     Frontier,
+    QueriesAdded,
     QueryAdded,
     QueryRemoved,
     Scheduler,
@@ -161,7 +162,24 @@ class Scheduling:
 
     def enter(self, life: Life, backlog: Mapping[Place, Chunks]) -> None:
         """Add a query to the scheduler, together with its backlog."""
-        self.wire(life)
+        self._wire(life, self.scheduler.network.add(life.query))
+        backlogs = self._backlogs(life, backlog)
+        self.tell(QueryAdded(life.query, tuple(backlogs.values())))
+        self._entered(life, backlogs)
+
+    def enter_all(self, entering: Sequence[tuple[Life, Mapping[Place, Chunks]]]) -> None:
+        """Add queries to the scheduler at once, or none of them if the policy refuses them."""
+        network = self.scheduler.network.add_all([life.query for life, _ in entering])
+        for life, _ in entering:
+            self._wire(life, network)
+        backlogs = [self._backlogs(life, backlog) for life, backlog in entering]
+        waiting = tuple(chain.from_iterable(each.values() for each in backlogs))
+        self.tell(QueriesAdded(tuple(life.query for life, _ in entering), waiting))
+        for (life, _), each in zip(entering, backlogs, strict=True):
+            self._entered(life, each)
+
+    def _backlogs(self, life: Life, backlog: Mapping[Place, Chunks]) -> dict[QueueId, Produced]:
+        """What waits in the queues of a query, in those where something does."""
         assert life.layout is not None
         backlogs: dict[QueueId, Produced] = {}
         for place, source in life.layout.leaves.items():
@@ -170,8 +188,11 @@ class Scheduling:
             chunks = [*backlog.get(place, ()), *chain.from_iterable(life.arrived_meanwhile.get(source.stream, ()))]
             if chunks:
                 backlogs[queue] = Produced(queue, tuple(chunks))
+        return backlogs
+
+    def _entered(self, life: Life, backlogs: Mapping[QueueId, Produced]) -> None:
+        """Note where the queues of a query begin, and hold back what its windows need not take yet."""
         life.arrived_meanwhile = {}
-        self.tell(QueryAdded(life.query, tuple(backlogs.values())))
         life.entered = True
         for queue in life.bases:
             if queue not in backlogs:  # it shares the stream's queue and starts at the end of that
@@ -195,10 +216,10 @@ class Scheduling:
             self._windows.leave(life)
             self.tell(QueryRemoved(life.name))
 
-    def wire(self, life: Life) -> Network:
-        """Find the queue of each leaf, and the fragment of each operator."""
+    @staticmethod
+    def _wire(life: Life, network: Network) -> None:
+        """Find the queue of each leaf, and the fragment of each operator, in the network that has the query."""
         assert life.layout is not None
-        network = self.scheduler.network.add(life.query)
         queues, places = network.inputs(life.name), network.places(life.name)
         life.queues = {place: queues[place] for place in life.layout.leaves}
         life.bases = {}
@@ -207,7 +228,6 @@ class Scheduling:
         for place, number in sorted(places.items()):
             depth = next(depth for depth in range(len(place), -1, -1) if place[:depth] in homes)
             life.operators.setdefault(number, homes[place[:depth]])
-        return network
 
     # -- backlog and rates -------------------------------------------------------------------------------------
 

@@ -11,12 +11,13 @@ from headgate.spark.machine.lifecycle import TRANSIENT
 from headgate.spark.machine.maintenance import Maintenance
 from headgate.spark.machine.messages import Answer, CancelWait, Close, Command, DescribeAll, DescribeCosts
 from headgate.spark.machine.runs import Runs
-from headgate.spark.machine.tasks import FindPositions, Maintain, OpenStream, Prepare
+from headgate.spark.machine.tasks import FindPositions, Maintain, OpenStream, Prepare, PrepareTogether
 from headgate.spark.machine.views import Views
 from headgate.spark.machine.warming import Warming
 
 GRACE = 2.0  # seconds that cancelled runs get to end
-_WRITING = (Prepare, FindPositions, OpenStream)  # tasks that write to logs: nobody else may open them meanwhile
+# Tasks that write to logs: nobody else may open them meanwhile.
+_WRITING = (Prepare, PrepareTogether, FindPositions, OpenStream)
 
 
 class Shutdown:

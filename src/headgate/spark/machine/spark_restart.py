@@ -13,7 +13,7 @@ from headgate.spark.machine.messages import Answer, SparkDied
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
-from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, Prepared, RestartSpark
+from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, Prepared, PrepareTogether, RestartSpark
 
 _RAN = (QueryState.RUNNING, QueryState.WAITING)  # a query in one of these states continues when Spark is back
 _LEFT_ALONE = (QueryState.STOPPED, QueryState.CHECKING)
@@ -40,7 +40,7 @@ class SparkRestart:
         """After a task that failed because Spark had died: restart it or, if it is back, check queries again."""
         if isinstance(answer.task, RestartSpark):
             return
-        failed = answer.value.error if isinstance(answer.value, Prepared) else answer.error
+        failed = _error(answer)
         if isinstance(failed, SparkChangedError) and not self._runs.restart_reason:
             self._delivery.offer_after_restart()
             for life in [life for life in self._context.lives.values() if life.awaits_spark]:
@@ -151,6 +151,13 @@ class SparkRestart:
             self._preparation.prepare(life, "goes on from its last commit")
         else:
             self._context.change_state(life, former, "as before", life.error)
+
+
+def _error(answer: Answer) -> Exception | None:
+    """Why a task has failed, or a part of it."""
+    if isinstance(answer.task, PrepareTogether) and answer.error is None:
+        return next((prepared.error for prepared in answer.value if prepared.error is not None), None)
+    return answer.value.error if isinstance(answer.value, Prepared) else answer.error
 
 
 def _has_undelivered(life: Life) -> bool:

@@ -20,7 +20,7 @@ from headgate.spark.machine.lag_limits import LagLimits
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.plan_views import CheckedPlan, group_of
 from headgate.spark.machine.policy_changes import PolicyChanges
-from headgate.spark.machine.preparation import Preparation
+from headgate.spark.machine.preparation import Preparation, ToPrepare
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, FindUndelivered
 
@@ -44,26 +44,36 @@ class Starting:
 
     def add(self, command: m.AddQuery) -> None:
         """Add a query; one that is there already may be declared again as it is."""
+        self.check_addition(command)
+        if (life := self._context.lives.get(command.query.name)) is not None:
+            self._add_again(life, command)
+        elif (life := self.admit(command)) is not None:
+            self._check(life, command)
+        else:
+            self._context.reply(command.ticket, command.query.name)
+
+    def check_addition(self, command: m.AddQuery) -> None:
+        """Refuse a query as far as that needs no Spark, unless one of its name is there."""
         query = command.query
         self._scheduling.check_class(query.query_class)
         if not command.lacks:
             self._scheduling.check_reads(query)
-        if query.name in self._context.lives:
-            self._add_again(self._context.lives[query.name], command)
-            return
         remembered = self._context.remembered.get(query.name)
-        if remembered is not None:
+        if remembered is not None and query.name not in self._context.lives:
             check_same(QUERIES, query.name, remembered.description, definition(query))
             _check_kind(query, remembered)
+
+    def admit(self, command: m.AddQuery) -> Life | None:
+        """Add a query that is to be checked by Spark; None if it is from before and lacks something."""
+        query, remembered = command.query, self._context.remembered.get(command.query.name)
         life = Life(query, added=self._context.now, added_by=command, from_before=remembered is not None)
         life.ends = _times(command, remembered)[1]
         life.tally.classes.append((self._context.now, query.query_class))
         self._context.add(life)
         if remembered is not None and command.lacks:
             self._leave_incomplete(life, _waits_for(command.lacks))
-            self._context.reply(command.ticket, life.name)
-        else:
-            self._check(life, command)
+            return None
+        return life
 
     def check_new(self, command: m.CheckNewQuery) -> None:
         """Check a query as if it were added, and reply with what that would lead to; nothing is started or kept."""
@@ -165,25 +175,46 @@ class Starting:
     # -- checking ----------------------------------------------------------------------------------------------
 
     def _check(self, life: Life, command: m.AddQuery) -> None:
-        query, remembered = command.query, self._context.remembered.get(life.name)
-        begins, life.ends = _times(command, remembered)
-
         def checked(answer: m.Answer) -> None:
             if answer.error is not None:
-                self._refused(life, command.ticket, answer.error)
+                self.refuse(life, command.ticket, answer.error)
                 return
-            self._put(life, answer.value)
-            self._lag_limits.limits_changed()
-            self._delivery.open(life, query.sink or "parquet", command.lane, command.behind, command.call)
-            self._delivery.take_over_undelivered(life)
-            if remembered is not None and command.call is not None:
-                self._context.submit(FindUndelivered(query.name, query.sink or "parquet"), undelivered_found)
-            else:
-                start()
+            self.accept(life, command, answer.value)
+            self.start(life, command)
+
+        self._context.submit(self.check_of(life, command), checked)
+
+    def check_of(self, life: Life, command: m.AddQuery) -> CheckQuery:
+        """The task that lets Spark check a query that was admitted."""
+        remembered = self._context.remembered.get(life.name)
+        life.ends = _times(command, remembered)[1]
+        begun_before = remembered is not None and remembered.has_begun
+        return CheckQuery(command.query, begun_before, is_new=remembered is None)
+
+    def accept(self, life: Life, command: m.AddQuery, checked: CheckedQuery) -> None:
+        """Take over what Spark says of a query, and open its sink."""
+        life.unfragmented, life.columns = checked.unfragmented, checked.columns
+        life.reported = set(checked.reported) | life.reported
+        self._lag_limits.limits_changed()
+        self._delivery.open(life, command.query.sink or "parquet", command.lane, command.behind, command.call)
+        self._delivery.take_over_undelivered(life)
+
+    def begins_at_once(self, life: Life, command: m.AddQuery) -> bool:
+        """Whether nothing keeps a query that was accepted from beginning now."""
+        remembered = self._context.remembered.get(life.name)
+        if remembered is not None and command.call is not None:
+            return False
+        begins = _times(command, remembered)[0]
+        begun = remembered is not None and remembered.has_begun
+        return begun or begins is None or begins <= self._context.now
+
+    def start(self, life: Life, command: m.AddQuery) -> None:
+        """Let a query begin that was accepted, now or at its start, after results that a callback may not have got."""
+        remembered = self._context.remembered.get(life.name)
 
         def undelivered_found(answer: m.Answer) -> None:
             if answer.error is not None:
-                self._refused(life, command.ticket, answer.error)
+                self.refuse(life, command.ticket, answer.error)
                 return
             assert life.outbox is not None
             for commit, results, size in answer.value:
@@ -192,21 +223,23 @@ class Starting:
             start()
 
         def start() -> None:
-            if life.ends is not None:
-                self._context.call_at(life.ends, lambda: self.stop(life))
+            self.set_end(life)
+            begins = _times(command, remembered)[0]
             begun = remembered is not None and remembered.has_begun
             if not begun and begins is not None and begins > self._context.now:
                 self._schedule(life, begins, command.ticket)
             else:
                 self.begin(life, command.ticket)
 
-        begun_before = remembered is not None and remembered.has_begun
-        self._context.submit(CheckQuery(query, begun_before, is_new=remembered is None), checked)
+        if remembered is not None and command.call is not None:
+            self._context.submit(FindUndelivered(life.name, command.query.sink or "parquet"), undelivered_found)
+        else:
+            start()
 
-    @staticmethod
-    def _put(life: Life, checked: CheckedQuery) -> None:
-        life.unfragmented, life.columns = checked.unfragmented, checked.columns
-        life.reported = set(checked.reported) | life.reported
+    def set_end(self, life: Life) -> None:
+        """Let a query stop at its end."""
+        if life.ends is not None:
+            self._context.call_at(life.ends, lambda: self.stop(life))
 
     def _schedule(self, life: Life, start: float, ticket: int) -> None:
         """Let a query begin at its start, also if the engine has been restarted by then."""
@@ -215,7 +248,7 @@ class Starting:
 
         def written(error: Exception | None) -> None:
             if error is not None:
-                self._refused(life, ticket, error)
+                self.refuse(life, ticket, error)
                 return
             self._context.remembered[life.name] = RememberedQuery(life.description())
             self._context.call_at(start, lambda: self._begin_if_there(life))
@@ -228,7 +261,7 @@ class Starting:
             self._context.write_description(life, life.description(), written)
         self._context.change_state(life, QueryState.SCHEDULED, "its start lies ahead")
 
-    def _refused(self, life: Life, ticket: int | None, error: Exception) -> None:
+    def refuse(self, life: Life, ticket: int | None, error: Exception) -> None:
         """Remove a query that could not start, as if it had never been added; one from before stays, incomplete."""
         if life.name in self._context.remembered:
             life.awaits_spark = isinstance(error, SparkGoneError)
@@ -247,19 +280,38 @@ class Starting:
 
     def begin(self, life: Life, ticket: int | None = None) -> None:
         """Start a query, at its committed positions if the data directory has any."""
-        remembered = self._context.remembered.get(life.name)
-        committed = remembered or RememberedQuery()
         try:
             self._policy_changes.check(life.query)
-            self._preparation.place(life, committed)
+            self.place(life)
         except HeadgateError as error:
-            self._refused(life, ticket, error)
+            self.refuse(life, ticket, error)
             return
+        if (wanted := self.to_prepare(life, ticket)) is not None:
+            self.prepare(wanted)
+
+    def prepare(self, wanted: ToPrepare) -> None:
+        """Let a query run by itself."""
+        self._preparation.prepare(
+            wanted.life,
+            "begins",
+            wanted.ended,
+            remembered=wanted.remembered,
+            commit_description=wanted.commit_description,
+        )
+
+    def place(self, life: Life) -> None:
+        """Set the positions at which a query begins."""
+        self._preparation.place(life, self._context.remembered.get(life.name) or RememberedQuery())
         life.begins, life.description_committed = None, False
+
+    def to_prepare(self, life: Life, ticket: int | None) -> ToPrepare | None:
+        """What is left to do for a query that has its positions; None: nothing, it was done or paused before."""
+        remembered = self._context.remembered.get(life.name)
+        committed = remembered or RememberedQuery()
         if committed.description.get("done") or committed.description.get("paused"):
             self._come_back(life, committed)
             self._context.reply(ticket, life.name)
-            return
+            return None
 
         def ended(error: Exception | None) -> None:
             if error is None:
@@ -267,16 +319,16 @@ class Starting:
                 self._context.reply(ticket, life.name)
             elif remembered is not None:
                 self._context.remembered[life.name] = self._remembered_now(life, remembered)
-                self._refused(life, ticket, error)
+                self.refuse(life, ticket, error)
             elif life.description_committed:
                 self.remove(life, ticket, error)
             else:
-                self._refused(life, ticket, error)
+                self.refuse(life, ticket, error)
 
         unchanged = all(
             committed.description.get(entry) == said for entry, said in life.description().items() if entry != "cut"
         )
-        self._preparation.prepare(life, "begins", ended, remembered=committed, commit_description=not unchanged)
+        return ToPrepare(life, ended, committed, not unchanged)
 
     def _come_back(self, life: Life, committed: RememberedQuery) -> None:
         """Return a query that was done or paused to its state."""

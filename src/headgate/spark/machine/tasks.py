@@ -76,6 +76,13 @@ class CheckQuery(Task):
     is_new: bool = False  # results of its name, if there are any, are those of a former query
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckQueries(Task):
+    """Let Spark analyse several queries. Answered with a `CheckedQuery` or an error for each."""
+
+    checks: tuple[CheckQuery, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
     """A query that can run."""
@@ -122,6 +129,13 @@ class Prepare(Task):
     @property
     def lane(self) -> str:  # type: ignore[override]
         return self.lane_name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrepareTogether(Task):
+    """Prepare queries that need not be cut or joined, with one commit. Answered with a `Prepared` for each."""
+
+    tasks: tuple[Prepare, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
