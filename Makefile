@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java browser web demo serve picture pictures quick test long check format fuzz chaos kill serve-kill reopen soak versus isolation benchmark clean
+.PHONY: help setup java browser web demo serve picture pictures quick test long check format fuzz chaos kill serve-kill reopen soak versus growth isolation benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -95,6 +95,10 @@ soak: setup  ## Half an hour of queries coming and going on Spark; prints and dr
 
 versus: setup  ## Headgate against Structured Streaming on the same queries and feed (half an hour; ratios, not tests)
 	@$(BIN)/python benchmarks/many_queries.py
+
+growth: setup  ## How latencies and rates grow with queries and windows, beside Spark's own ways (an hour; ratios, not tests)
+	@mkdir -p out
+	@$(BIN)/python -m benchmarks.growth --json out/growth.json --plot out/growth.png
 
 isolation: setup  ## Whether the critical class stays quick beside the others, at 1 to 50 times the plant's rates (20 minutes)
 	@mkdir -p out

@@ -134,7 +134,7 @@ class Feed:
         due = time.monotonic()
         while not self._stop.is_set():
             for stream in self._streams:
-                self._send(stream, rows_of_now(chance, self._setting.rows))
+                self._send(stream, rows_of_now(chance, self._setting.rows, self._setting.places))
             self.sent += self._setting.rows
             if self._taken is None:
                 due += self._setting.every
@@ -152,12 +152,12 @@ class Feed:
         self._thread.join()
 
 
-def rows_of_now(chance: np.random.Generator, rows: int) -> pa.Table:
+def rows_of_now(chance: np.random.Generator, rows: int, places: int = PLACES) -> pa.Table:
     """Rows whose event time is that of their arrival."""
     times = np.full(rows, int(time.time() * 1e6))
     return pa.table(
         {
-            "id": chance.integers(0, PLACES, rows),
+            "id": chance.integers(0, places, rows),
             "temp": chance.uniform(0.0, 100.0, rows),
             "ts": pa.array(times, pa.timestamp("us", "UTC")),
         }
@@ -185,6 +185,7 @@ class Setting:
     rows: int
     every: float
     flood: bool = False
+    places: int = PLACES
 
 
 def rate(taken: Callable[[], int], setting: Setting) -> float:
@@ -247,11 +248,11 @@ def headgate(questions: Sequence[Question], fuse: str, setting: Setting) -> dict
         found = Latencies()
         with Feed(send, streams, setting) as feed:
             time.sleep(setting.warm_up)
-            seen = {one.name: len(session.engine.query(one.name).results.took) for one in questions}
-            sent, cpu = feed.sent, cpu_seconds(spark)
+            began, sent, cpu = time.time(), feed.sent, cpu_seconds(spark)
             time.sleep(setting.seconds)
             for one in questions:
-                found.add(one.query_class, session.engine.query(one.name).results.took[seen[one.name] :].tolist())
+                results = session.engine.query(one.name).results
+                found.add(one.query_class, results.took[results.at >= began].tolist())
             return found.summary(cpu_seconds(spark) - cpu, feed.sent - sent, len(questions))
 
 
