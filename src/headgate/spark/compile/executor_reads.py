@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from headgate.spark.compile.event_time_columns import quoted
-from headgate.spark.compile.leaf_rows import ReadableLog, ReadableSegment
+from headgate.spark.compile.leaf_rows import Range, ReadableLog, ReadableSegment, read_kept
 from headgate.spark.compile.rows_read import add_rows
 from headgate.spark.compile.schemas import LATE, OFFSET
 from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span
@@ -21,6 +21,7 @@ from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span
 _PATTERN = re.compile(r"[\\*?\[\]{}]")  # what Spark takes for a pattern in the path of a file to read
 LARGE = 50_000  # rows that executors read faster than the driver ships them, if nothing else is to be shared
 VAST = 500_000  # rows of a train that executors alone read and write; fewer go through the driver, in half the time
+PRUNED = 1_000_000  # rows in files that the driver looks through for a join, quicker than executors join them
 HEAVY = 32 << 20  # bytes of files that count as vast, however few rows they hold
 _FEW = 1_000  # fewer rows than these are never vast: the sizes of their files are not looked up
 
@@ -84,6 +85,22 @@ def vast(log: ReadableLog, first: int, last: int) -> bool:
         return True
     segments = log.segments(first, last)
     return sum(segment.path.stat().st_size for segment in segments if segment.path is not None) >= HEAVY
+
+
+def too_many(log: ReadableLog, offsets: Range, span: Span) -> bool:
+    """Whether files hold more rows of some offsets and event times than the driver looks through for a join."""
+
+    def sealed(first: int) -> list[ReadableSegment]:
+        found = (segment for segment in log.segments(first, offsets.last) if segment.path is not None)
+        return [segment for segment in found if segment.overlaps(span.low, span.high)]
+
+    segments = read_kept(log, offsets.first, sealed)
+    if sum(segment.rows for segment in segments) > PRUNED:
+        return True
+    try:
+        return sum(segment.path.stat().st_size for segment in segments if segment.path is not None) > HEAVY
+    except FileNotFoundError:  # dropped meanwhile; whoever reads next sees to it
+        return True
 
 
 def located(path: Path) -> str:

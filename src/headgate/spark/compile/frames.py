@@ -40,6 +40,7 @@ from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.event_time_columns import END, START, column_names, quoted, window_columns
 from headgate.spark.compile.executor_reads import SealedRows
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref
+from headgate.spark.compile.join_keys import paired
 from headgate.spark.compile.leaf_rows import Leaves, Logs
 from headgate.spark.compile.log_reader import LogReader, LogRows
 from headgate.spark.compile.quick_frames import Columns, SqlColumn, group_by, select, ship
@@ -332,7 +333,7 @@ def compile_run(
     reader = LogReader(leaves, logs, catalog.streams)
     survey = survey_of(catalog, plan, leaves, reader.train_span, whole)
     builder = make_builder(catalog, reader.rows_of)
-    frames = [builder.frame(reading, {}) for reading in survey.readings()]
+    frames = [builder.frame(paired(reading), {}) for reading in survey.readings()]
     return builder.union_all([finish(frame, builder.extra) for frame in frames if frame is not None])
 
 

@@ -12,10 +12,12 @@ import pyarrow.compute as pc
 from headgate.model import Source, Stream
 from headgate.plan.places import Place
 from headgate.spark.compile import fragment_rows
-from headgate.spark.compile.executor_reads import SealedRows, sealed_rows, train_span
+from headgate.spark.compile.executor_reads import SealedRows, sealed_rows, too_many, train_span
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref
+from headgate.spark.compile.join_keys import comparable, have_partner
 from headgate.spark.compile.leaf_rows import Leaves, Logs, Range, check_kept, read_kept
-from headgate.spark.compile.read_sets import Reading, Within
+from headgate.spark.compile.read_sets import Partner, Reading, Within
+from headgate.spark.compile.schemas import OFFSET
 from headgate.spark.compile.time_spans import ALWAYS, NEVER, Span
 
 
@@ -36,31 +38,72 @@ class LogReader:
     _cache: dict[tuple[object, ...], LogRows] = field(default_factory=dict)
 
     def rows_of(self, reading: Reading) -> LogRows:
-        """The rows that a leaf takes in the run."""
+        """The rows that a leaf takes in the run; of a join's old rows, if that is quicker, those that may match."""
         assert isinstance(reading.node, Source)
+        if reading.partner is not None and self._worth_pruning(reading, reading.partner):
+            rows = self.read(reading.node.stream, reading.offsets, reading.times, reading.late, in_memory=True).table
+            return LogRows(self._pruned(rows, reading, reading.partner))
         return self.read(reading.node.stream, reading.offsets, reading.times, reading.late)
 
-    def read(self, stream_name: str, offsets: Range, times: Within, late: bool) -> LogRows:
-        """Rows of a log by offsets, and by event times where spans are given; with `late` also late ones."""
+    def read(self, stream_name: str, offsets: Range, times: Within, late: bool, *, in_memory: bool = False) -> LogRows:
+        """Rows of a log by offsets, and by event times where spans are given; with `late` also late ones.
+
+        With `in_memory` nothing is left to the executors.
+        """
         bounded = {ref: span for ref, span in times.items() if span.bounded}
-        key = (stream_name, offsets.first, offsets.last, late, *sorted(bounded.items()))
+        key = (stream_name, offsets.first, offsets.last, late, in_memory, *sorted(bounded.items()))
         if key not in self._cache:
             log, stream = self.logs[stream_name], self.streams[stream_name]
-            self._cache[key] = read_kept(
-                log, offsets.first, lambda first: self._read_from(stream_name, first, offsets.last, bounded, late)
-            )
+
+            def read_from(first: int) -> LogRows:
+                return self._read_from(stream_name, first, offsets.last, bounded, late, in_memory)
+
+            self._cache[key] = read_kept(log, offsets.first, read_from)
             lows = {fragment_rows.time_column(stream, ref): span.low for ref, span in bounded.items()}
             check_kept(log, stream_name, offsets.first, lows)
         return self._cache[key]
 
-    def _read_from(self, stream_name: str, first: int, last: int, bounded: Within, late: bool) -> LogRows:
+    def _read_from(
+        self, stream_name: str, first: int, last: int, bounded: Within, late: bool, in_memory: bool
+    ) -> LogRows:
         log, stream = self.logs[stream_name], self.streams[stream_name]
         if isinstance(stream, FragmentStream):
             return LogRows(fragment_rows.read(log, stream, first, last, bounded))
         span = next(iter(bounded.values()), ALWAYS)
-        sealed = sealed_rows(log, first, last, stream.event_time, span, late=late)
+        sealed = None if in_memory else sealed_rows(log, first, last, stream.event_time, span, late=late)
         rest = first if sealed is None else sealed.end
         return LogRows(log.read(rest, last) if late else log.read_window(rest, last, span.low, span.high), sealed)
+
+    def _worth_pruning(self, reading: Reading, partner: Partner) -> bool:
+        """Whether a leaf has old rows, few enough for the driver, and the other side is known without executors."""
+        assert isinstance(reading.node, Source)
+        assert isinstance(partner.reading.node, Source)
+        own, other = reading.node.stream, partner.reading.node.stream
+        if reading.late or reading.offsets.first >= self.leaves[reading.place].range.first:
+            return False
+        if any(isinstance(self.streams[name], FragmentStream) for name in (own, other)):
+            return False
+        keys = list(zip(partner.columns, partner.other_columns, strict=True))
+        if not comparable(keys, self._schema(own), self._schema(other)):
+            return False
+        span = next((span for span in reading.times.values() if span.bounded), ALWAYS)
+        many = too_many(self.logs[own], reading.offsets, span)
+        return not many and self._partner_rows(partner).sealed is None
+
+    def _schema(self, stream_name: str) -> pa.Schema:
+        log = self.logs[stream_name]
+        return read_kept(log, 0, lambda first: log.read(first, first)).schema
+
+    def _partner_rows(self, partner: Partner) -> LogRows:
+        other = partner.reading
+        assert isinstance(other.node, Source)
+        return self.read(other.node.stream, other.offsets, other.times, other.late)
+
+    def _pruned(self, rows: pa.Table, reading: Reading, partner: Partner) -> pa.Table:
+        """New rows are all kept: an expression that fails on one is to be reported, also without a partner."""
+        others = self._partner_rows(partner).table
+        new = pc.greater_equal(rows[OFFSET], self.leaves[reading.place].range.first)
+        return rows.filter(pc.or_(new, have_partner(rows, partner.columns, others, partner.other_columns)))
 
     def train_span(self, place: Place, ref: Ref) -> Span:
         """The span of an event time in a leaf's new tuples; for a large train one that may be wider."""

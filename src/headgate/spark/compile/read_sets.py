@@ -68,6 +68,16 @@ class Reading:
     offsets: Range = NO_OFFSETS
     times: Within = field(default_factory=dict)
     late: bool = False  # a source gives late tuples too
+    partner: Partner | None = None  # of a source below a join; see `join_keys`
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """The other stream of a join, and the columns that are equal in every pair: a stream's own and the other's."""
+
+    reading: Reading
+    columns: tuple[str, ...]
+    other_columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,8 @@ from headgate.spark.compile.fused.tags import (
     tag_expression,
     with_takers,
 )
-from headgate.spark.compile.leaf_rows import Leaf, Leaves, Logs, ReadableLog, check_kept, read_kept
+from headgate.spark.compile.join_keys import KeyColumns, comparable, have_partner, key_columns
+from headgate.spark.compile.leaf_rows import Leaf, Leaves, Logs, check_kept, read_kept
 from headgate.spark.compile.prepared_query import Failure
 from headgate.spark.compile.quick_frames import SqlColumn, collect, select
 from headgate.spark.compile.schemas import ARRIVAL, OFFSET, result_schema
@@ -87,6 +88,7 @@ class FusedJoins:
     sides: tuple[_Side, _Side]
     schemas: tuple[pa.Schema, ...]
     keys: tuple[str, ...]
+    key_columns: KeyColumns
     above: str  # the tags of a pair by the members' predicates on pairs; empty: they have none
     select: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]  # each member's columns of the selection
@@ -114,6 +116,7 @@ class FusedJoins:
             (left, right),
             tuple(member.prepared.schema for member in members),
             templates[0].keys,
+            key_columns(templates[0].keys, core.left, core.right),
             tag_expression(tests, PAIR) if any(tests) else "",
             tuple(select),
             tuple(map(tuple, names)),
@@ -178,9 +181,13 @@ class FusedJoins:
         spans = [_span(micros_of(rows, side.time)) for rows, side in zip(fresh, self.sides, strict=True)]
         low, high = micros(self.core.lower), micros(self.core.upper)
         reach = spans[1].plus(-high, -low), spans[0].plus(low, high)
+        read = [
+            self._read(number, side_leaves, logs, own.hull(reached), fresh[1 - number])
+            for number, (side_leaves, own, reached) in enumerate(zip(taken, spans, reach, strict=True))
+        ]
         left, right = (
-            self._frame(side, side_leaves, logs[side.stream], own.hull(reached), tag, extra)
-            for side, side_leaves, own, reached in zip(self.sides, taken, spans, reach, strict=True)
+            self._frame(side, side_leaves, rows, tag, extra)
+            for side, side_leaves, rows in zip(self.sides, taken, read, strict=True)
         )
         self._check_kept(taken, fresh, logs)
         return left, right
@@ -197,18 +204,31 @@ class FusedJoins:
                     reach = span.plus(-high, -low) if own == 0 else span.plus(low, high)
                     check_kept(log, side.stream, leaf.start, {side.time: reach.low})
 
-    def _frame(
-        self, side: _Side, leaves: Sequence[Leaf], log: ReadableLog, times: Span, tag: Tag, extra: Sequence[str]
-    ) -> DataFrame | None:
+    def _read(
+        self, number: int, leaves: Sequence[Leaf], logs: Logs, times: Span, partners: pa.Table
+    ) -> pa.Table | None:
+        """A side's new rows, and its old rows that have a key of the other side's new rows, the `partners`."""
         if times.empty:
             return None
+        log = logs[self.sides[number].stream]
         begin, last = min(leaf.start for leaf in leaves), max(leaf.range.last for leaf in leaves)
         rows = read_kept(log, begin, lambda first: log.read_window(first, last, times.low, times.high))
+        keys = [(pair[number], pair[1 - number]) for pair in self.key_columns]
+        if not comparable(keys, rows.schema, partners.schema):
+            return rows
+        ranges = {(leaf.range.first, leaf.range.last) for leaf in leaves}
+        new = pa.array(span_bits(rows[OFFSET].to_numpy(), list(ranges)) != 0)
+        own, other = zip(*keys, strict=True)
+        return rows.filter(pc.or_(new, have_partner(rows, own, partners, other)))
+
+    def _frame(
+        self, side: _Side, leaves: Sequence[Leaf], rows: pa.Table | None, tag: Tag, extra: Sequence[str]
+    ) -> DataFrame | None:
+        if rows is None or not rows.num_rows:
+            return None
         offsets = rows[OFFSET].to_numpy()
         new = span_bits(offsets, [(leaf.range.first, leaf.range.last) for leaf in leaves])
         old = span_bits(offsets, [(leaf.start, leaf.range.first) for leaf in leaves])
-        if not rows.num_rows:
-            return None
         tagged = rows.select([*side.columns, ARRIVAL, *extra])
         tagged = tagged.append_column(NEW, pa.array(new)).append_column(OLD, pa.array(old))
         tagged, within = with_takers(tagged, new | old, len(leaves), ANY)
