@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from tests.spark.conftest import Open
@@ -110,7 +112,12 @@ def test_a_directory_comes_back_with_all(opened: Open, monkeypatch: pytest.Monke
     session.close()
     sent: list[int] = []
     restore = Engine.restore_queries
-    monkeypatch.setattr(Engine, "restore_queries", lambda self, new: (sent.append(len(new)), restore(self, new)))
+
+    def spied(self: Engine, new: Any) -> Any:
+        sent.append(len(new))
+        return restore(self, new)
+
+    monkeypatch.setattr(Engine, "restore_queries", spied)
     session = opened()
     assert sent == [41]
     assert states(session) == {"running"}

@@ -2,8 +2,8 @@
 
 Between two runs of a group only the rows change, yet Spark would analyse, optimise and plan the job anew, and generate
 its code. A `RepeatedJob` keeps the executed plan of its first run. For every later run it gives the plan new leaves,
-which are scans of the new rows, builds the nodes above them again with `withNewChildren`, and runs that. Small trains
-are evaluated by Spark's interpreter: for a few thousand rows, to generate code takes longer than to do without.
+which are scans of the new rows, builds the nodes above them again with `withNewChildren`, and runs that. Short trains
+are evaluated by Spark's interpreter: for some hundred rows, to generate code takes longer than to do without.
 
 This leans on the inside of Spark, so it is kept in this one module and used only where all is as it knows it: the plan
 has no other nodes than those in `KNOWN`, and a probe, once for each Spark session, gives the rows of the ordinary way.
@@ -32,10 +32,17 @@ from headgate.spark.compile.quick_frames import arrow_types, collect, java_frame
 from headgate.spark.compile.rows_read import add_rows
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
 
-FEW = 20_000  # rows that the interpreter evaluates faster than Spark generates code for them
+FEW = 20_000  # rows of a train whose plan is repeated
+INTERPRETED = 5_000  # rows that the interpreter evaluates faster than Spark generates code for them
 _SHORT = 2_000  # rows whose bytes go with a call
 OFF = "HEADGATE_REPEATED_JOBS"  # set to "off", every run is planned anew: for measuring and for comparing results
-KNOWN = frozenset({"RDDScanExec", "ProjectExec", "FilterExec", "CoalesceExec", "GenerateExec", "UnionExec"})
+KNOWN = frozenset(
+    {
+        *("RDDScanExec", "ProjectExec", "FilterExec", "CoalesceExec", "GenerateExec", "UnionExec"),
+        *("HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec", "SortExec"),
+        *("WholeStageCodegenExec", "InputAdapter"),
+    }
+)
 _INTERPRETED = ("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 _log = logs.logger("compile")
 
@@ -49,11 +56,13 @@ class RepeatedJob:
 
     spark: SparkSession
     build: Build
-    _plans: dict[tuple[pa.Schema, ...], _Plan | None] = field(default_factory=dict)
+    interpreted: int = INTERPRETED  # rows up to which it is not worth generating code
+    _plans: dict[tuple[bool, *tuple[pa.Schema, ...]], _Plan | None] = field(default_factory=dict)
 
     def collect(self, *tables: pa.Table, rows: int = FEW) -> pa.Table:
         """One Spark job: the rows of the frame over these tables, shipped with at most `rows` rows in a partition."""
-        plan = self._plan(tables) if sum(table.num_rows for table in tables) <= FEW else None
+        count = sum(table.num_rows for table in tables)
+        plan = self._plan(tables, count <= self.interpreted) if count <= FEW else None
         if plan is not None:
             try:
                 return plan.run(tables)
@@ -63,10 +72,11 @@ class RepeatedJob:
                 # The ordinary way tells what has failed, in words that are known.
         return collect(self.build([ship(self.spark, table, rows) for table in tables]))
 
-    def _plan(self, tables: Sequence[pa.Table]) -> _Plan | None:
-        key = tuple(table.schema for table in tables)
+    def _plan(self, tables: Sequence[pa.Table], interpret: bool) -> _Plan | None:
+        key = (interpret, *(table.schema for table in tables))
         if key not in self._plans:
-            self._plans[key] = _planned(self.spark, self.build, tables) if usable(self.spark) else None
+            spark = interpreting(self.spark) if interpret else self.spark
+            self._plans[key] = _planned(spark, self.build, tables) if usable(self.spark) else None
         return self._plans[key]
 
 
@@ -117,10 +127,7 @@ class _Plan:
 
 def _planned(spark: SparkSession, build: Build, tables: Sequence[pa.Table]) -> _Plan | None:
     """The plan of a job over tables of these types; None: it has nodes that are not known, or other leaves."""
-    frames: list[DataFrame] = [
-        ClassicDataFrame(shipped(interpreted(spark), table.slice(0, 0)), interpreted(spark)) for table in tables
-    ]
-    frame = build(frames)
+    frame = build([ClassicDataFrame(shipped(spark, table.slice(0, 0)), spark) for table in tables])
     private: Any = frame
     scans: list[_Scan] = []
     try:
@@ -203,7 +210,7 @@ def _tools(spark: SparkSession) -> _Tools:
 
 
 @cache
-def interpreted(spark: SparkSession) -> SparkSession:
+def interpreting(spark: SparkSession) -> SparkSession:
     """A clone of the session that plans for Spark's interpreter, without generated code."""
     original: Any = spark
     clone = SparkSession(spark.sparkContext, original._jsparkSession.cloneSession())
@@ -246,9 +253,11 @@ def _probe(spark: SparkSession) -> bool:
         return frames[0].selectExpr("n + 1 AS m", "text", "CASE WHEN n > 1 THEN 1L ELSE 0L END AS tags").where("m > 0")
 
     try:
-        plan = _planned(spark, build, [first])
-        same = plan is not None and all(
-            plan.run([table]).equals(collect(build([ship(spark, table, FEW)]))) for table in (first, second)
+        plans = [_planned(session, build, [first]) for session in (interpreting(spark), spark)]
+        same = all(
+            plan is not None and plan.run([table]).equals(collect(build([ship(spark, table, FEW)])))
+            for plan in plans
+            for table in (first, second)
         )
     except Exception as error:  # whatever it is: the ordinary way does without
         _log.info("jobs are planned anew for every run", reason=one_line(error))

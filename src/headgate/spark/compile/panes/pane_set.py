@@ -28,6 +28,7 @@ from headgate.spark.compile.panes.functions import Merge, Partial, UnfitError
 from headgate.spark.compile.panes.merging import column_names, merge
 from headgate.spark.compile.panes.pane_tree import PaneTree
 from headgate.spark.compile.quick_frames import Columns, SqlColumn, collect, group_by, select
+from headgate.spark.compile.repeated_jobs import FEW, RepeatedJob
 from headgate.spark.compile.schemas import ARRIVAL, OFFSET
 from headgate.spark.compile.time_spans import Span
 
@@ -92,10 +93,12 @@ class PaneSet:
     upto: int = 0
     low: EventTime = inf
     tree: PaneTree = field(init=False)
+    _job: RepeatedJob = field(init=False)
     _users: dict[int, _User] = field(default_factory=dict)
     _runs: int = 0
 
     def __post_init__(self) -> None:
+        self._job = RepeatedJob(self.spark, lambda frames: self._frame(frames[0].coalesce(1)))
         self.clear()
 
     def clear(self) -> None:
@@ -188,6 +191,8 @@ class PaneSet:
     def _aggregated(self, rows: pa.Table, sealed: SealedRows | None) -> pa.Table:
         """One Spark job: the partial aggregates of rows by pane, filter and keys."""
         names = [*self.contents.columns, ARRIVAL]
+        if sealed is None and rows.num_rows <= FEW:
+            return self._job.collect(rows.select(names))
         frames = []
         if sealed is not None:
             frames.append(sealed.frame(self.spark, rows.schema).select(*(quoted((name,)) for name in names)))
