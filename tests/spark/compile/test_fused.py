@@ -38,6 +38,7 @@ GROUPS = {
         "SELECT window.end AS t, sum(v) AS n FROM a WHERE id = 1 GROUP BY window(ts, '4 seconds')",
         "SELECT max(v) - min(v) AS n, window.start AS t FROM a WHERE v > 0 GROUP BY window(ts, '4 seconds') "
         "HAVING count(*) > 1",
+        "SELECT window.start AS t, percentile(v, 0.5) AS n FROM a GROUP BY window(ts, '4 seconds')",
     ],
     "sliding": [
         f"SELECT window.start AS t, id, count(*) AS n {_SLIDE.format('')}",

@@ -17,6 +17,7 @@ from headgate.spark.compile.fused import FusedJob, Member, fuse
 from headgate.spark.compile.fused.aggregates import FusedAggregates
 from headgate.spark.compile.fused.tags import WORD
 from headgate.spark.compile.leaf_rows import Leaves, Logs
+from headgate.spark.compile.panes.functions import has_panes
 from headgate.spark.compile.panes.pane_sets import PaneSets
 from headgate.spark.compile.panes.paned_aggregates import PanedAggregates
 from headgate.spark.compile.prepared_query import Isolation, PreparedQuery, Result
@@ -173,7 +174,13 @@ class FusedJobs:
 
     def _without_served_by_panes(self, query_runs: list[QueryRun], label: str) -> list[QueryRun]:
         """Evaluate what panes can serve; returns the query runs that are still to be evaluated."""
-        plain = [query_run for query_run in query_runs if not query_run.fragment.prepared.isolating]
+        if self._pane_sets is None:
+            return query_runs
+        plain = [
+            query_run
+            for query_run in query_runs
+            if not query_run.fragment.prepared.isolating and has_panes(query_run.fragment.prepared.plan)
+        ]
         try:
             paned = self._paned_group([query_run.fragment.prepared for query_run in plain])
             if paned is None:

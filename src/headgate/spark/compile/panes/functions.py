@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from math import gcd
 from typing import Any
 
@@ -139,6 +140,7 @@ def function(call: Call, types: Sequence[DataType]) -> Function | None:
     return None if make is None else make(call, types)
 
 
+@lru_cache(maxsize=5_000)
 def has_panes(plan: Operator) -> bool:
     """Whether the windows of a query may be made of panes, going by its text; the types of its arguments decide."""
     parts = template(plan)
