@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pytest
 from tests.spark.conftest import Open
@@ -10,6 +12,7 @@ from tests.spark.engine.workload import PATIENCE
 from headgate.core import replay_trace
 from headgate.model import HeadgateError, Query
 from headgate.spark.engine.engine import Engine
+from headgate.spark.engine.new_queries import NewQuery
 from headgate.spark.session import Session
 
 MANY = 200
@@ -110,7 +113,12 @@ def test_a_directory_comes_back_with_all(opened: Open, monkeypatch: pytest.Monke
     session.close()
     sent: list[int] = []
     restore = Engine.restore_queries
-    monkeypatch.setattr(Engine, "restore_queries", lambda self, new: (sent.append(len(new)), restore(self, new)))
+
+    def counted(engine: Engine, new: Sequence[NewQuery]) -> None:
+        sent.append(len(new))
+        restore(engine, new)
+
+    monkeypatch.setattr(Engine, "restore_queries", counted)
     session = opened()
     assert sent == [41]
     assert states(session) == {"running"}
