@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
@@ -12,6 +12,7 @@ from tests.spark.engine.workload import PATIENCE
 from headgate.core import replay_trace
 from headgate.model import HeadgateError, Query
 from headgate.spark.engine.engine import Engine
+from headgate.spark.engine.new_queries import NewQuery
 from headgate.spark.session import Session
 
 MANY = 200
@@ -113,11 +114,11 @@ def test_a_directory_comes_back_with_all(opened: Open, monkeypatch: pytest.Monke
     sent: list[int] = []
     restore = Engine.restore_queries
 
-    def spied(self: Engine, new: Any) -> Any:
+    def counted(engine: Engine, new: Sequence[NewQuery]) -> None:
         sent.append(len(new))
-        return restore(self, new)
+        restore(engine, new)
 
-    monkeypatch.setattr(Engine, "restore_queries", spied)
+    monkeypatch.setattr(Engine, "restore_queries", counted)
     session = opened()
     assert sent == [41]
     assert states(session) == {"running"}
