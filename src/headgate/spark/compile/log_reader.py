@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from headgate.model import Source, Stream
 from headgate.plan.places import Place
-from headgate.spark.compile import fragment_rows
+from headgate.spark.compile import executor_reads, fragment_rows
 from headgate.spark.compile.executor_reads import SealedRows, sealed_rows, too_many, train_span
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref
 from headgate.spark.compile.join_keys import comparable, have_partner
@@ -40,10 +40,13 @@ class LogReader:
     def rows_of(self, reading: Reading) -> LogRows:
         """The rows that a leaf takes in the run; of a join's old rows, if that is quicker, those that may match."""
         assert isinstance(reading.node, Source)
-        if reading.partner is not None and self._worth_pruning(reading, reading.partner):
-            rows = self.read(reading.node.stream, reading.offsets, reading.times, reading.late, in_memory=True).table
-            return LogRows(self._pruned(rows, reading, reading.partner))
-        return self.read(reading.node.stream, reading.offsets, reading.times, reading.late)
+        asked = reading.node.stream, reading.offsets, reading.times, reading.late
+        if reading.partner is None or not self._worth_pruning(reading, reading.partner):
+            return self.read(*asked)
+        pruned = self._pruned(self.read(*asked, in_memory=True).table, reading, reading.partner)
+        if pruned.num_rows >= executor_reads.LARGE and (rows := self.read(*asked)).sealed is not None:
+            return rows
+        return LogRows(pruned)
 
     def read(self, stream_name: str, offsets: Range, times: Within, late: bool, *, in_memory: bool = False) -> LogRows:
         """Rows of a log by offsets, and by event times where spans are given; with `late` also late ones.
