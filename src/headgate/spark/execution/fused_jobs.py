@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -22,6 +21,7 @@ from headgate.spark.compile.panes.pane_sets import PaneSets
 from headgate.spark.compile.panes.paned_aggregates import PanedAggregates
 from headgate.spark.compile.prepared_query import Isolation, PreparedQuery, Result
 from headgate.spark.execution.job_runner import JobRunner, Ran
+from headgate.spark.execution.kept_jobs import KeptJobs
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
 from headgate.spark.jvm.gone import SparkGoneError
@@ -32,8 +32,6 @@ KEPT = 200  # groups whose prepared jobs are cached
 KEPT_PANED = 2_000  # the same for jobs that fold rows into panes, which lone queries have, too
 
 Now = Callable[[], float]
-Job = TypeVar("Job")
-Kept = OrderedDict[tuple[int, ...], tuple[Job, list[PreparedQuery]]]  # by the addresses of the queries
 
 
 class Rehearsal(NamedTuple):
@@ -56,8 +54,8 @@ class FusedJobs:
         self, runner: JobRunner, logs: Mapping[str, StreamLog], aside: Path, now: Now, *, panes: bool = True
     ) -> None:
         self._runner, self._logs, self._aside, self._now = runner, logs, aside, now
-        self._groups: Kept[FusedJob] = OrderedDict()
-        self._paned: Kept[PanedAggregates | None] = OrderedDict()
+        self._groups = KeptJobs[FusedJob](KEPT, now)
+        self._paned = KeptJobs[PanedAggregates | None](KEPT_PANED, now)
         self._pane_sets = PaneSets() if panes else None
 
     def evaluate(self, query_runs: Sequence[QueryRun], label: str) -> None:
@@ -222,7 +220,7 @@ class FusedJobs:
             group = _fused_aggregates(prepared_queries)
             return None if group is None else PanedAggregates.of(group, sets)
 
-        return _kept(self._paned, prepared_queries, lambda: self._runner.call(make), KEPT_PANED)
+        return self._paned.get(prepared_queries, lambda: self._runner.call(make))
 
     def _group(self, query_runs: Sequence[QueryRun]) -> FusedJob:
         return self._group_of([query_run.fragment.prepared for query_run in query_runs])
@@ -233,18 +231,7 @@ class FusedJobs:
             assert len(members) == len(prepared_queries), "the plan groups only queries of one form"
             return fuse(prepared_queries[0].catalog, members)
 
-        return _kept(self._groups, prepared_queries, make, KEPT)
-
-
-def _kept(cache: Kept[Job], prepared_queries: list[PreparedQuery], make: Callable[[], Job], most: int) -> Job:
-    """What is kept for these queries, or else is made and kept."""
-    key = tuple(map(id, prepared_queries))
-    if key not in cache:
-        cache[key] = make(), prepared_queries  # keeps them alive, since the key has their addresses
-        if len(cache) > most:
-            cache.popitem(last=False)
-    cache.move_to_end(key)
-    return cache[key][0]
+        return self._groups.get(prepared_queries, make)
 
 
 def _members(prepared_queries: Sequence[PreparedQuery]) -> list[Member]:

@@ -9,6 +9,7 @@ from headgate.model import HeadgateError
 from headgate.plan.places import Place
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
+from headgate.spark.execution.memory import give_back_memory
 from headgate.spark.execution.open_sinks import OpenSinks, sizes
 from headgate.spark.execution.refragmenter import Refragmenter
 from headgate.spark.execution.unexpected_errors import explain
@@ -135,6 +136,7 @@ class Performer:
         """Merge small files and shorten the commit log; returns where streams may start, for the machine to decide."""
         self._sinks.maintain(task.upto)
         self._committer.commits.compact(task.upto)
+        give_back_memory()
         if task.resume_points is None:
             return {}
         running = [RunningQuery.of(resume_point) for resume_point in task.resume_points]
