@@ -1,8 +1,8 @@
 """Memory that libraries have freed is given back to the system.
 
 Tables of Arrow come and go by the thousand, in several threads. What they leave free stays with the process: in Arrow's
-pool, and in the C library's arenas, of which every thread has its own. So the process grew by a megabyte or two a minute
-while queries came and went, though nothing was kept.
+pool, and in the C library's arenas, of which every thread has its own. So the process grew by a megabyte or two a
+minute while queries came and went, though nothing was kept.
 """
 
 from __future__ import annotations
