@@ -113,11 +113,11 @@ class _Plan:
     def run(self, tables: Sequence[pa.Table]) -> pa.Table:
         """One Spark job on other rows of the same types."""
         spark = self.frame.sparkSession
-        leaves = [_with_rows(spark, scan, table) for scan, table in zip(self.scans, tables, strict=True)]
-        frame: Any = self.frame
-        batches = frame._jdf.toArrowBatchRdd(_rebuilt(self.root, leaves, _tools(spark).nothing))
-        with _settings_in_tasks(spark):
-            address, secret, _ = _tools(spark).python_rdd.collectAndServe(batches)
+        frame, tools = cast(Any, self.frame), _tools(spark)
+        with _active(spark):
+            leaves = [_with_rows(spark, scan, table) for scan, table in zip(self.scans, tables, strict=True)]
+            batches = frame._jdf.toArrowBatchRdd(_rebuilt(self.root, leaves, tools.nothing))
+            address, secret, _ = tools.python_rdd.collectAndServe(batches)
         with _load_from_socket((address, secret), NoOpSerializer()) as messages:
             received = list(messages)
         return pa.Table.from_batches(
@@ -199,6 +199,8 @@ class _Tools(NamedTuple):
     utilities: Java
     python_rdd: Java
     context: Java
+    sessions: Java
+    session: Java
 
 
 @cache
@@ -206,7 +208,9 @@ def _tools(spark: SparkSession) -> _Tools:
     jvm: Any = spark._jvm
     context: Any = spark.sparkContext
     nothing = getattr(getattr(jvm.scala.collection.immutable, "Nil$"), "MODULE$")
-    return _Tools(nothing, jvm.scala.collection.Iterator, jvm.PythonSQLUtils, jvm.PythonRDD, context._jsc.sc())
+    sessions, private = jvm.org.apache.spark.sql.classic.SparkSession, cast(Any, spark)
+    iterator, utilities, rdds = jvm.scala.collection.Iterator, jvm.PythonSQLUtils, jvm.PythonRDD
+    return _Tools(nothing, iterator, utilities, rdds, context._jsc.sc(), sessions, private._jsparkSession)
 
 
 @cache
@@ -220,14 +224,20 @@ def interpreting(spark: SparkSession) -> SparkSession:
 
 
 @contextmanager
-def _settings_in_tasks(spark: SparkSession) -> Iterator[None]:
-    """Let tasks that this thread starts meanwhile have the session's settings, as Spark does for its own actions."""
-    properties = _tools(spark).context.getLocalProperties()
+def _active(spark: SparkSession) -> Iterator[None]:
+    """Let plans that this thread makes meanwhile belong to the session, and tasks that it starts have its settings.
+
+    Spark does that for its own actions.
+    """
+    tools = _tools(spark)
+    tools.sessions.setActiveSession(tools.session)
+    properties = tools.context.getLocalProperties()
     properties.putAll(_settings(spark))
     try:
         yield
     finally:
         properties.remove(_INTERPRETED[0])  # the only one in which the sessions differ
+        tools.sessions.clearActiveSession()
 
 
 @cache
