@@ -46,23 +46,24 @@ class UnitState:
     def takes(self, train: Train) -> tuple[Take, ...]:
         """Take a train: its tuples are counted per query at the entries; tuples left inside the unit are all taken."""
         queue = self.queue
+        fitting = _NONE if train.fits is None else self.stats.model(self.unit).fits(train.fits)
         if queue is not None:
             waiting = len(queue)  # none where another unit of the same run has taken them
-            return (queue.take(self._count(train, waiting, queue)),) if waiting else ()
-        takes = [take for entry in self.entries for take in self._from(entry, train)]
+            return (queue.take(_count(train, fitting, waiting, queue)),) if waiting else ()
+        takes = [take for entry in self.entries for take in self._from(entry, train, fitting)]
         takes += [queue.take(len(queue)) for queue in self.inner if len(queue)]
         return tuple(takes)
 
-    def _from(self, entry: list[TupleQueue], train: Train) -> list[Take]:
+    def _from(self, entry: list[TupleQueue], train: Train, fitting: float) -> list[Take]:
         """The oldest waiting tuples over the entry queues of one query."""
         if len(entry) == 1:
             (queue,) = entry
             waiting = len(queue)
-            return [queue.take(self._count(train, waiting, queue))] if waiting else []
+            return [queue.take(_count(train, fitting, waiting, queue))] if waiting else []
         waiting = sum(map(len, entry))
         if not waiting:
             return []
-        left = self._count(train, waiting)
+        left = _count(train, fitting, waiting)
         if left >= waiting:
             return [queue.take(len(queue)) for queue in entry if len(queue)]
         taken: dict[int, Take] = {}
@@ -92,13 +93,13 @@ class UnitState:
                 if queue.id not in taken:
                     queue.pinned = None
 
-    def _count(self, train: Train, waiting: int, queue: TupleQueue | None = None) -> int:
-        count = train.size(waiting)
-        if train.fits is not None:
-            fitting = self.stats.model(self.unit).fits(train.fits)
-            if fitting < count:
-                count = fitting if queue is None else min(count, queue.up_to_mark(fitting))
-        return count
+
+def _count(train: Train, fitting: float, waiting: int, queue: TupleQueue | None = None) -> int:
+    """How many tuples to take of those that wait, if so many fit into the train's time."""
+    count = train.size(waiting)
+    if fitting < count:
+        count = int(fitting) if queue is None else min(count, queue.up_to_mark(int(fitting)))
+    return count
 
 
 class CoreView:

@@ -25,6 +25,7 @@ from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.jvm.process import Java
 from headgate.spark.machine.tasks import Evaluate, Portion, PortionResult, WarmUp
 from headgate.spark.queries.layout import Layout, QueryCutter
+from headgate.spark.queries.remembered_logs import remembered
 from headgate.spark.queries.running_query import Logs, RunningQuery
 from headgate.spark.sinks.followers import Followers
 from headgate.spark.sinks.table import check_sink
@@ -101,9 +102,10 @@ class SparkEvaluator:
 
     def _group(self, group: Sequence[Portion], label: str) -> Iterator[PortionResult]:
         query_runs: dict[Portion, QueryRun] = {}
+        logs = remembered(self._logs)
         for portion in group:
             try:
-                query_runs[portion] = self.query_run(portion)
+                query_runs[portion] = self.query_run(portion, logs)
             except SparkGoneError:
                 raise
             except Exception as error:  # for example, its log lacks tuples that it was to read
@@ -118,12 +120,12 @@ class SparkEvaluator:
             except Exception as error:
                 yield PortionResult(portion, explain(error, f"run {portion.name}"))
 
-    def query_run(self, portion: Portion) -> QueryRun:
+    def query_run(self, portion: Portion, logs: Logs | None = None) -> QueryRun:
         fragment = cast(Fragment, portion.fragment)
         if fragment.prepared.catalog.spark is not self.spark:  # its frames are in a Java process that has died
             raise SparkChangedError("the query was made ready for a Spark that has died")
         taken = {place: Range(*offsets) for place, offsets in portion.offsets.items()}
-        return QueryRun.of(RunningQuery.of(portion.resume_point), fragment, taken, self._logs)
+        return QueryRun.of(RunningQuery.of(portion.resume_point), fragment, taken, logs or self._logs)
 
     def _result(
         self,

@@ -161,7 +161,10 @@ class Counters:
         return self._of(unit.queries[0], unit.payer)
 
     def _of(self, query: str, query_class: str) -> ClassCounts:
-        return self._counts.setdefault((namespace(query), query_class), ClassCounts())
+        key = namespace(query), query_class
+        if (counts := self._counts.get(key)) is None:
+            counts = self._counts[key] = ClassCounts()
+        return counts
 
     def now(self) -> tuple[Counted, ...]:
         """As they are at the moment."""

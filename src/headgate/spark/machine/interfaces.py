@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 from headgate.model import EventTime, Level, Query, QueueId, Source
@@ -116,6 +117,7 @@ class StreamFacts(Protocol):
         """Whether a window of a whole query ends between its positions and these ends of its streams."""
 
 
+@lru_cache(maxsize=1000)
 def key(place: Place) -> str:
     """A place in the form that commits store.
 

@@ -78,7 +78,7 @@ class RunHistory:
             longest, mean = float(windows[arrivals == first].max()), float(windows.mean())
         start = self._begun.get(number)
         released = None if start is None else start.released
-        answer = Answer(result.count, float(arrivals.mean()), first, released, longest, mean)
+        answer = Answer(result.count, float(arrivals.sum()) / arrivals.size, first, released, longest, mean)
         self._answers.setdefault(number, {})[result.portion.name] = answer
 
     def ended(self, active_run: ActiveRun, outcome: Outcome, cancelled: bool = False) -> None:
