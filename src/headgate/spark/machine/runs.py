@@ -42,6 +42,7 @@ from headgate.spark.machine.window_clocks import streams_of
 from headgate.spark.machine.worker_load import Load, Payer, WorkerLoad
 
 TRIES = 5  # how often a run is repeated after its commit failed, before its queries are suspended
+_NO_TIMES: Floats = np.empty(0)
 _CANCELLED = "cancelled, as the engine closes"
 _GAVE_WAY = "cancelled for something more important"
 ANSWERS = 1000  # response times of a query's run that a policy is told at most, evenly chosen
@@ -260,8 +261,7 @@ class Runs:
     def add_result(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
         """Count what was committed and put results into the outbox. Returns response times if the policy wants them."""
         tally, gives = life.tally, result.portion.fragment.feeds_name is None
-        since = np.maximum(np.asarray(result.arrivals, dtype=float), life.added)
-        times = np.maximum(0.0, written.at - since)
+        times = np.maximum(0.0, written.at - np.maximum(result.arrivals, life.added)) if result.count else _NO_TIMES
         tally.runs += 1
         tally.pace.committed(written.at)
         tally.jobs += result.jobs
