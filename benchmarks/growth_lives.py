@@ -57,8 +57,13 @@ def measure(count: int, seconds: float, warm_up: float) -> dict[str, Any]:
 
 def submit(session: Session, texts: dict[str, str]) -> None:
     """Start them all; the only place that says how."""
-    for number, (name, text) in enumerate(texts.items()):
-        session.query(name, text, query_class=list(CLASSES)[number % len(CLASSES)], sink="blackhole")
+    classes = list(CLASSES)
+    session.add_queries(
+        [
+            {"name": name, "sql": text, "query_class": classes[number % len(classes)], "sink": "blackhole"}
+            for number, (name, text) in enumerate(texts.items())
+        ]
+    )
 
 
 def _all_running(session: Session) -> None:

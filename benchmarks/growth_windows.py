@@ -5,7 +5,7 @@ window has filled and some more have passed. While it fills, steps are taken man
 
 Headgate gets a step once the one before is committed, with its log, commits and a Parquet file of results on disk.
 Structured Streaming has a Parquet file per step beforehand and `maxFilesPerTrigger=1`, append mode, results collected
-in `foreachBatch`; shuffle partitions as many as cores, else its defaults.
+in `foreachBatch`; shuffle partitions as many as cores, else the settings that Headgate gives Spark for small jobs.
 """
 
 from __future__ import annotations
