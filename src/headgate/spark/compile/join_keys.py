@@ -17,7 +17,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.model import Join, Select, Source
+from headgate.model import Join, Select, Source, Stream
 from headgate.plan.fusion_template import join_conditions
 from headgate.spark.compile.read_sets import Partner, Reading
 
@@ -43,6 +43,15 @@ def key_columns(equalities: tuple[str, ...], left: str, right: str) -> KeyColumn
             return ()
         found.append((sides[left], sides[right]))
     return tuple(found)
+
+
+def is_collated(stream: Stream) -> bool:
+    """Whether a stream has texts that Spark compares in another way than Arrow.
+
+    >>> is_collated(Stream(name="s", schema=(("a", "string"), ("b", "string collate UTF8_LCASE"))))
+    True
+    """
+    return any("collate" in kind.lower() for _, kind in stream.schema)
 
 
 def comparable(keys: Sequence[tuple[str, str]], left: pa.Schema, right: pa.Schema) -> bool:

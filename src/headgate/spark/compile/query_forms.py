@@ -65,7 +65,12 @@ def text_columns(plan: Operator, relations: Iterable[Mapping[str, str]]) -> froz
     >>> plan = Project(inputs=(Source("s"),), columns=(Column("b", "b"), Column("c", "TIMESTAMP(a)")))
     >>> sorted(text_columns(plan, [{"a": "string", "b": "string", "c": "string", "d": "int"}]))
     ['a', 'b']
+    >>> text_columns(plan, [{"a": "string", "st": "struct<a:timestamp>"}])
+    frozenset()
     """
+    relations = list(relations)
+    if any("<" in kind or kind.lower() == "variant" for relation in relations for kind in relation.values()):
+        return frozenset()  # a name after a dot may be that of a field, of any type
     types: dict[str, set[str]] = {}
     for relation in relations:
         for name, kind in relation.items():

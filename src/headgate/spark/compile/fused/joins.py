@@ -53,7 +53,7 @@ from headgate.spark.compile.fused.tags import (
     tag_expression,
     with_takers,
 )
-from headgate.spark.compile.join_keys import KeyColumns, comparable, have_partner, key_columns
+from headgate.spark.compile.join_keys import KeyColumns, comparable, have_partner, is_collated, key_columns
 from headgate.spark.compile.leaf_rows import Leaf, Leaves, Logs, check_kept, read_kept
 from headgate.spark.compile.prepared_query import Failure
 from headgate.spark.compile.quick_frames import SqlColumn, collect, select
@@ -109,6 +109,7 @@ class FusedJoins:
             for template in templates
         ]
         tests = [template.above for template in templates]
+        streams = [catalog.streams[side.stream] for side in (left, right)]
         select, names = select_outputs(outputs, plain)
         return cls(
             catalog,
@@ -116,7 +117,7 @@ class FusedJoins:
             (left, right),
             tuple(member.prepared.schema for member in members),
             templates[0].keys,
-            key_columns(templates[0].keys, core.left, core.right),
+            () if any(map(is_collated, streams)) else key_columns(templates[0].keys, core.left, core.right),
             tag_expression(tests, PAIR) if any(tests) else "",
             tuple(select),
             tuple(map(tuple, names)),

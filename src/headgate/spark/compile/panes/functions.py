@@ -61,7 +61,7 @@ class Merge(StrEnum):
     SUM = "sum"
     MIN = "min"
     MAX = "max"
-    MOMENTS = "moments"  # a count, a mean and the sum of squared deviations from it
+    MOMENTS = "moments"  # a count, a mean, the sum of squared deviations from it, the lowest and the highest value
     LOWEST = "lowest"  # a value and what it is chosen by
     HIGHEST = "highest"
     LIST = "list"
@@ -269,7 +269,7 @@ def _spread(of_sample: bool, root: bool) -> Callable[[Call, Sequence[DataType]],
     """Variances and standard deviations; those of a sample with one value are null."""
 
     def finish(columns: Arrays) -> Array:
-        count, _, squares = (np.asarray(column.fill_null(0), np.float64) for column in columns)
+        count, _, squares, _, _ = (np.asarray(column.fill_null(0), np.float64) for column in columns)
         freedom = count - 1 if of_sample else count
         none = freedom <= 0
         spread = squares / np.where(none, 1.0, freedom)
@@ -279,11 +279,11 @@ def _spread(of_sample: bool, root: bool) -> Callable[[Call, Sequence[DataType]],
         ((argument, kind),) = zip(call.arguments, types, strict=True)
         if not isinstance(kind, (*_NARROW, LongType, *_FLOATING, DecimalType)):
             return None
-        count, mean, variance = (f"{name}(CAST({argument} AS DOUBLE))" for name in ("count", "avg", "var_pop"))
-        # A count stands for 0 where nothing is counted, but the others are null.
-        moments = Partial(
-            Merge.MOMENTS, (count + call.where, mean + call.where, f"{variance}{call.where} * {count}{call.where}")
+        count, mean, variance, low, high = (
+            f"{name}(CAST({argument} AS DOUBLE)){call.where}" for name in ("count", "avg", "var_pop", "min", "max")
         )
+        # A count stands for 0 where nothing is counted, but the others are null.
+        moments = Partial(Merge.MOMENTS, (count, mean, f"{variance} * {count}", low, high))
         return Function((moments,), finish)
 
     return make

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.spark.compile.panes.functions import Array, Merge, Partial
+from headgate.spark.compile.panes.functions import Array, Merge, Partial, UnfitError
 
 _ROW = "_row"
 _SIMPLE = frozenset({Merge.SUM, Merge.MIN, Merge.MAX})  # Arrow merges these itself
@@ -48,6 +49,12 @@ class _Groups:
     def sums(self, values: Numbers) -> Numbers:
         return np.add.reduceat(values, self.starts) if len(values) else values
 
+    def lowest(self, values: Numbers) -> Numbers:
+        return np.minimum.reduceat(values, self.starts) if len(values) else values
+
+    def highest(self, values: Numbers) -> Numbers:
+        return np.maximum.reduceat(values, self.starts) if len(values) else values
+
 
 def merge(table: pa.Table, keys: Sequence[str], partials: Sequence[Partial]) -> pa.Table:
     """One row for each combination of keys, of the same columns in the same order.
@@ -79,15 +86,25 @@ def merge(table: pa.Table, keys: Sequence[str], partials: Sequence[Partial]) -> 
 
 
 def _moments(columns: Sequence[Array], groups: _Groups) -> list[Array]:
-    """By the formula of Chan, Golub and LeVeque: no difference of large sums."""
-    count, mean, squares = (
-        np.asarray(column.cast(pa.float64()).fill_null(0.0), np.float64)[groups.rows] for column in columns
+    """By the formula of Chan, Golub and LeVeque: no difference of large sums.
+
+    Values that are all equal have no deviations, as in Spark, though their means may be rounded.
+    """
+    fills = (0.0, 0.0, 0.0, math.inf, -math.inf)
+    count, mean, squares, low, high = (
+        np.asarray(column.cast(pa.float64()).fill_null(fill), np.float64)[groups.rows]
+        for column, fill in zip(columns, fills, strict=True)
     )
-    counts = groups.sums(count)
-    means = groups.sums(count * mean) / np.where(counts > 0, counts, 1.0)
-    with np.errstate(invalid="ignore"):  # infinity less infinity is NaN, in Spark, too
+    counts, lows, highs = groups.sums(count), groups.lowest(low), groups.highest(high)
+    with np.errstate(invalid="ignore", over="ignore"):  # infinity less infinity is NaN, in Spark, too
+        means = groups.sums(count * mean) / np.where(counts > 0, counts, 1.0)
         deviations = groups.sums(squares + count * (mean - means[groups.of_row]) ** 2)
-    return [pa.array(counts), pa.array(means), pa.array(deviations)]
+    equal = (lows == highs) & np.isfinite(lows)
+    finite = np.isfinite(lows) & np.isfinite(highs)
+    if np.any(finite & ~equal & ~np.isfinite(deviations)):
+        raise UnfitError("values are so large that their sums are not finite")
+    means, deviations = np.where(equal, lows, means), np.where(equal, 0.0, deviations)
+    return [pa.array(values) for values in (counts, means, deviations, lows, highs)]
 
 
 def _chosen(last: bool) -> Callable[[Sequence[Array], _Groups], list[Array]]:
