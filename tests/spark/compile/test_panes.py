@@ -24,8 +24,8 @@ from headgate.plan.sql import plan_sql
 from headgate.spark.compile.fused import Member
 from headgate.spark.compile.fused.aggregates import FusedAggregates
 from headgate.spark.compile.leaf_rows import Leaf, Leaves, Range
-from headgate.spark.compile.panes.functions import Merge, Partial
-from headgate.spark.compile.panes.merging import merge
+from headgate.spark.compile.panes.functions import Merge, Partial, UnfitError
+from headgate.spark.compile.panes.merging import column_names, merge
 from headgate.spark.compile.panes.pane_sets import PaneSets
 from headgate.spark.compile.panes.pane_tree import PaneTree, cover
 from headgate.spark.compile.panes.paned_aggregates import PanedAggregates
@@ -386,3 +386,16 @@ def test_any_stretch_of_panes_is_the_sum_of_its_panes(
     check()
     tree.drop_before(1 << 62)
     assert tree.size == 0
+
+
+def test_values_that_are_all_equal_do_not_deviate() -> None:
+    """Spark says exactly 0, and a query may look for that, though the means of panes are rounded."""
+    partial = Partial(Merge.MOMENTS, ("count", "mean", "squares", "low", "high"))
+    names = column_names(0, partial)
+    for value in (97.3, 1e308, -0.1):
+        rows = [[11.0, 6.0], [value, value * (1 + 1e-15)], [0.0, 0.0], [value, value], [value, value]]
+        merged = merge(pa.table([pa.array([1, 1]), *map(pa.array, rows)], names=["k", *names]), ["k"], [partial])
+        assert merged[names[2]].to_pylist() == [0.0]
+    apart = [[1.0, 1.0], [1e308, -1e308], [0.0, 0.0], [1e308, -1e308], [1e308, -1e308]]
+    with pytest.raises(UnfitError, match="so large"):
+        merge(pa.table([pa.array([1, 1]), *map(pa.array, apart)], names=["k", *names]), ["k"], [partial])
