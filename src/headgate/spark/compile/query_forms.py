@@ -65,18 +65,23 @@ def text_columns(plan: Operator, relations: Iterable[Mapping[str, str]]) -> froz
     >>> plan = Project(inputs=(Source("s"),), columns=(Column("b", "b"), Column("c", "TIMESTAMP(a)")))
     >>> sorted(text_columns(plan, [{"a": "string", "b": "string", "c": "string", "d": "int"}]))
     ['a', 'b']
-    >>> text_columns(plan, [{"a": "string", "st": "struct<a:timestamp>"}])
-    frozenset()
+    >>> sorted(text_columns(plan, [{"a": "string", "b": "string", "st": "struct<a:timestamp>"}]))
+    ['b']
     """
-    relations = list(relations)
-    if any("<" in kind or kind.lower() == "variant" for relation in relations for kind in relation.values()):
-        return frozenset()  # a name after a dot may be that of a field, of any type
     types: dict[str, set[str]] = {}
     for relation in relations:
         for name, kind in relation.items():
             types.setdefault(name.lower(), set()).add(kind.lower())
     computed = {column.name.lower() for column in _columns(plan) if not _is_named(column)}
-    return frozenset(name for name, kinds in types.items() if kinds == {"string"} and name not in computed)
+    # A name after a dot may be that of a field, of any type.
+    nested = [kind for kinds in types.values() for kind in kinds if "<" in kind]
+    if any(kind == "variant" for kinds in types.values() for kind in kinds):
+        return frozenset()
+    return frozenset(
+        name
+        for name, kinds in types.items()
+        if kinds == {"string"} and name not in computed and not any(name in kind for kind in nested)
+    )
 
 
 def _form(node: Operator, texts: frozenset[str]) -> Operator:
