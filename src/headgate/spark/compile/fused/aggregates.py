@@ -28,6 +28,7 @@ from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.frames import Catalog, survey_of
 from headgate.spark.compile.fused.input_rows import micros_of, ship_rows
 from headgate.spark.compile.fused.isolating_aggregates import IsolatingAggregates
+from headgate.spark.compile.fused.membership import split_by_member
 from headgate.spark.compile.fused.registry import Member, MemberResult, register
 from headgate.spark.compile.fused.tags import (
     BIT,
@@ -35,7 +36,6 @@ from headgate.spark.compile.fused.tags import (
     TAGS,
     select_outputs,
     span_bits,
-    split_by_member,
     tag_expression,
     with_takers,
 )

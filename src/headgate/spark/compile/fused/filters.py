@@ -31,7 +31,7 @@ from headgate.spark.compile.fused.row_isolation import (
     predicate_judge,
     rows_with_outputs,
 )
-from headgate.spark.compile.fused.tags import IN, WORD, span_bits, with_takers
+from headgate.spark.compile.fused.tags import IN, WORD, select_outputs, span_bits, with_takers
 from headgate.spark.compile.leaf_rows import Leaves, Logs, Range
 from headgate.spark.compile.quick_frames import SqlColumn, collect, select
 from headgate.spark.compile.repeated_jobs import FEW, RepeatedJob
@@ -181,9 +181,9 @@ class _TaggingJob:
         # Outputs must not be computed for rows that no member wants, on which they may fail.
         computing = [n for n, texts in enumerate(group.outputs) if not set(texts) <= set(group.plain)]
         membership = Membership.of(group.predicates, group.types, quoted_of, exact=computing, same=same)
-        select, names = _select_outputs(group.outputs, group.plain, membership)
+        select, names = select_outputs(group.outputs, group.plain, membership.wanted)
         repeated = RepeatedJob(group.catalog.spark, lambda frames: job.frame(frames[0], filter=False))
-        job = cls(group.catalog, group.columns, membership, tuple(select), names, repeated)
+        job = cls(group.catalog, group.columns, membership, tuple(select), tuple(map(tuple, names)), repeated)
         return job
 
     def input(self, rows: pa.Table, spans: Sequence[Span]) -> pa.Table:
@@ -208,23 +208,6 @@ class _TaggingJob:
             tagged = tagged.where(columns.expression(membership.wanted(range(len(self.names)))))
         hidden = map(SqlColumn, (ARRIVAL, *membership.hidden))
         return select(tagged, columns.listed([*map(SqlColumn, self.select), *hidden]))
-
-
-def _select_outputs(
-    outputs: Sequence[Sequence[str]], plain: Sequence[str], membership: Membership
-) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
-    """What to select for all members, equal expressions once, and for each member its columns of that selection."""
-    members_of: dict[str, list[int]] = {}
-    for member, texts in enumerate(outputs):
-        for text in texts:
-            members_of.setdefault(text, []).append(member)
-    names = {text: f"_e{number}" for number, text in enumerate(members_of)}
-    columns = set(plain)
-    select = [
-        f"{text if text in columns else f'CASE WHEN {membership.wanted(own)} THEN {text} END'} AS {names[text]}"
-        for text, own in members_of.items()
-    ]
-    return select, tuple(tuple(names[text] for text in texts) for texts in outputs)
 
 
 def _spans(ranges: Sequence[Range]) -> list[Span]:

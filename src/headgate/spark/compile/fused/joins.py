@@ -31,6 +31,7 @@ from headgate.spark.compile.failure_sites import Sites, row_as_json
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.frames import Catalog
 from headgate.spark.compile.fused.input_rows import micros_of, read_union, ship_rows
+from headgate.spark.compile.fused.membership import split_by_member
 from headgate.spark.compile.fused.registry import Member, MemberResult, register
 from headgate.spark.compile.fused.row_isolation import (
     BAD,
@@ -49,7 +50,6 @@ from headgate.spark.compile.fused.tags import (
     pinned,
     select_outputs,
     span_bits,
-    split_by_member,
     tag_expression,
     with_takers,
 )

@@ -220,6 +220,13 @@ class Membership:
         return tag_expression([self.predicates[member] for member in members], within)
 
 
+def split_by_member(table: pa.Table, names: Sequence[Sequence[str]], schemas: Sequence[pa.Schema]) -> list[pa.Table]:
+    """Each member's rows of a result whose rows have the bits of the members that they are for in `_tags`."""
+    rows, members = _set_bits(table[TAGS], range(len(schemas)))
+    order = np.argsort(members, kind="stable")
+    return hand_out(table, Pairs(rows[order], members[order]), names, schemas)
+
+
 def hand_out(
     table: pa.Table, pairs: Pairs, names: Sequence[Sequence[str]], schemas: Sequence[pa.Schema]
 ) -> list[pa.Table]:

@@ -14,13 +14,11 @@ Example: of two members, the first wants `v > 1`, the second all rows, but takes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-
-from headgate.spark.compile.schemas import ARRIVAL, CLOSES, result_schema
 
 TAGS = "_tags"
 IN = "_in"  # the members that take a row, by its offset and event time
@@ -85,24 +83,33 @@ def pinned(tags: str) -> str:
     return f"({tags}) | (monotonically_increasing_id() & 0L)"
 
 
-def select_outputs(outputs: Sequence[Sequence[str]], plain: Iterable[str]) -> tuple[list[str], list[list[str]]]:
+def select_outputs(
+    outputs: Sequence[Sequence[str]], plain: Iterable[str], wanted: Callable[[Sequence[int]], str] | None = None
+) -> tuple[list[str], list[list[str]]]:
     """What to select for all members, and for each member the names of its columns in that selection.
 
     Equal expressions are computed once, and only for rows that one of their members wants: on others they may fail.
-    Those in `plain` are columns as they are, which cannot fail.
+    Those in `plain` are columns as they are, which cannot fail. `wanted` says as SQL whether one of some members wants
+    a row; by default their bits in `_tags` do.
 
     >>> select_outputs([["id", "v / w"], ["id"]], ["id", "v", "w"])
     (['id AS _e0', 'CASE WHEN (_tags & 1L) != 0 THEN v / w END AS _e1'], [['_e0', '_e1'], ['_e0']])
     """
-    bits_of = bits_by_output(outputs)
-    names = {text: f"_e{number}" for number, text in enumerate(bits_of)}
-    columns = set(plain)
-    select = [f"{text if text in columns else _guarded(text, bits)} AS {names[text]}" for text, bits in bits_of.items()]
+    members_of: dict[str, list[int]] = {}
+    for member, texts in enumerate(outputs):
+        for text in texts:
+            members_of.setdefault(text, []).append(member)
+    names = {text: f"_e{number}" for number, text in enumerate(members_of)}
+    columns, test = set(plain), wanted or _in_tags
+    select = [
+        f"{text if text in columns else f'CASE WHEN {test(members)} THEN {text} END'} AS {names[text]}"
+        for text, members in members_of.items()
+    ]
     return select, [[names[text] for text in texts] for texts in outputs]
 
 
-def _guarded(text: str, bits: int) -> str:
-    return f"CASE WHEN ({TAGS} & {bits}L) != 0 THEN {text} END"
+def _in_tags(members: Sequence[int]) -> str:
+    return f"({TAGS} & {sum(1 << member for member in set(members))}L) != 0"
 
 
 def span_bits(values: Bits, spans: Sequence[tuple[float, float]]) -> Bits:
@@ -131,21 +138,3 @@ def with_takers(rows: pa.Table, bits: Bits, members: int, column: str = IN) -> t
     if all_for_everyone(bits, members):
         return rows, None
     return rows.append_column(column, pa.array(bits)), column
-
-
-def split_by_member(table: pa.Table, columns: Sequence[Sequence[str]], schemas: Sequence[pa.Schema]) -> list[pa.Table]:
-    """Each member's rows of a tagged result, in its own columns, with `_arrival` and `_closes` (null if missing)."""
-    tags = table[TAGS].to_numpy()
-    if CLOSES not in table.schema.names:
-        table = table.append_column(CLOSES, pa.nulls(table.num_rows, pa.timestamp("us", "UTC")))
-    return [
-        tagged_rows(table, tags, number, (*names, ARRIVAL, CLOSES), result_schema(schema))
-        for number, (names, schema) in enumerate(zip(columns, schemas, strict=True))
-    ]
-
-
-def tagged_rows(table: pa.Table, tags: Bits, number: int, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
-    """The rows of one member: some columns under the names and types of a schema."""
-    rows = table.filter(pa.array((tags & (1 << number)) != 0))
-    arrays = [rows[name].cast(column.type) for name, column in zip(columns, schema, strict=True)]
-    return pa.table(arrays, schema=schema)

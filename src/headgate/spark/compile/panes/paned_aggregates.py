@@ -19,7 +19,8 @@ from headgate.model import Aggregate, Window
 from headgate.spark.compile.event_time_columns import END, START
 from headgate.spark.compile.fused.aggregates import NOTHING, FusedAggregates, MemberReads, reads_of
 from headgate.spark.compile.fused.input_rows import ship_rows
-from headgate.spark.compile.fused.tags import MEMBER, split_by_member
+from headgate.spark.compile.fused.membership import split_by_member
+from headgate.spark.compile.fused.tags import MEMBER
 from headgate.spark.compile.leaf_rows import Leaf, Leaves, Logs, check_kept
 from headgate.spark.compile.panes.functions import Call, Function, UnfitError, comparable, function, pane_width, parse
 from headgate.spark.compile.panes.merging import column_names
