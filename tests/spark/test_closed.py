@@ -32,6 +32,7 @@ CALLS: dict[str, Callable[[Session], object]] = {
     "create_class": lambda hg: hg.create_class("new", 1),
     "query": lambda hg: hg.query("new", COPY),
     "add_query": lambda hg: hg.add_query(Query(name="new", query_class="low", plan=None)),  # type: ignore[arg-type]
+    "add_queries": lambda hg: hg.add_queries([{"name": "new", "sql": COPY}]),
     "plan": lambda hg: hg.plan(COPY),
     "__getitem__": lambda hg: hg["q"],
     "append": lambda hg: hg.append("a", rows(0)),
