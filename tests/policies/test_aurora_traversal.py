@@ -144,10 +144,12 @@ def test_listed_queries_are_each_called_in_their_own_order() -> None:
         ("aaat", Train()),
         ("baat, train=0.2", Train(fraction=0.2)),
         ("aaat, ratio=0.3, threshold=50", Train(fraction=0.3, threshold=50)),
-        ("slope-slack", None),
+        ("slope-slack", Train()),
+        ("fixed-priority, push=true", Train()),
+        ("bucketing, train=1", Train(at_most=1)),
     ],
 )
-def test_trains(policy: str, train: Train | None) -> None:
+def test_trains(policy: str, train: Train) -> None:
     assert create(policy).train == train
 
 
