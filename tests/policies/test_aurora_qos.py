@@ -189,7 +189,7 @@ def test_a_refused_change_changes_nothing(name: str) -> None:
         ("bucketing, partitions=0", "partitions must be a whole number of at least 1, found 0"),
         ("bucketing, partitions=2.5", "partitions must be a whole number of at least 1, found 2.5"),
         ("slope-slack, push=7", "push must be true or false, found 7"),
-        ("aaat, traversal=max", "traversal must be min-cost or min-latency or min-memory, found max"),
+        ("aaat, traversal=max", "traversal must be min-cost or min-latency or min-memory or auto, found max"),
         ("baat, train=1.5", "train must be all, a number of tuples, or a share"),
     ],
 )

@@ -192,11 +192,11 @@ def test_a_fraction_of_the_queue_is_taken() -> None:
 
 def test_overheads_are_told_apart() -> None:
     """Section 3.4.5: by calls (the worker), by runs (the storage), by decisions (the scheduler)."""
-    head = {"run_overhead": "3 ms", "decision_cost": "1 ms"}
-    given = workload({"q": ["select, cost=5ms, overhead=2ms"] * 3}, "at, times=[0], batch=10", **head)
+    chain, ten = ["select, cost=5ms, overhead=2ms"] * 3, "at, times=[0], batch=10"
+    given = workload({"q": chain}, ten, run_overhead="3 ms", decision_cost="1 ms")
     report = {name: measure(simulate(given, name)) for name in ("taat", "baat", "aaat")}
     found = {
-        name: [one.value(f"overhead.{who}") for who in ("worker", "storage", "scheduler")]
+        name: [one.value(f"overhead.{who}") or 0.0 for who in ("worker", "storage", "scheduler")]
         for name, one in report.items()
     }
     assert found["taat"] == pytest.approx([30 * 0.002, 30 * 0.003, 30 * 0.001])

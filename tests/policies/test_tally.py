@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 from typing import ClassVar
 
@@ -168,8 +169,10 @@ def test_a_fixed_order_costs_less_than_one_that_follows_what_waits(settings: str
     assert each[0] < each[1]
 
 
-@pytest.mark.parametrize("name", ["fixed-priority", "slope-slack"])
-@pytest.mark.parametrize("settings", ["", ", push=true", ", schedule=3"])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [*product(("fixed-priority", "slope-slack"), ("", ", push=true", ", schedule=3")), ("taat", ""), ("baat", "")],
+)
 def test_sorting_chooses_the_same_units_and_counts_all_that_are_ready(name: str, settings: str) -> None:
     kept, again = (traced(chains(), f"{name}{settings}, order={order}")[1] for order in ("kept", "sorted"))
     assert intervals(kept) == intervals(again)

@@ -84,8 +84,9 @@ class Tally:
 
     One rule for all policies: count what the algorithm does, whatever Python does for it.
 
-    * computed: one for every queue that a priority is computed from. A priority that depends on nothing that waits is
-      computed when statistics are new, and counts one then.
+    * computed: one for every priority that is computed; one that depends on nothing that waits is computed when
+      statistics are new. Sums over several queues are taken as kept from one change of a queue to the next; where they
+      are computed anew (`slope-slack, order=sorted`), every queue that is read counts one.
     * compared: the base-2 logarithm of the entries, rounded up, for putting something into a heap of priorities and
       again for taking it out; n times that for sorting n (`sorting`); n for finding the best of n; and one look for
       going on to the first of places whose order is fixed beforehand: the next slot of a cycle, the best rank, the

@@ -41,16 +41,13 @@ class Kept(Scored):
         self._dates: list[tuple[float, UnitId]] = []  # when scores are over, a heap likewise
         self._stale: set[UnitId] = set()
         self._counting: dict[QueueId, list[UnitId]] = {}  # for which units a queue counts
-        self._reads: dict[UnitId, int] = {}  # from how many queues a score is computed
 
     def changed(self, view: View) -> None:
         self._heap, self._place = [], {}
         self._dates, self._until = [], {}
-        self._stale, self._counting, self._reads = set(), {}, {}
+        self._stale, self._counting = set(), {}
         for number, unit in view.units.items():
-            counting = self.counts(unit)
-            self._reads[number] = len({*counting, *unit.queues})
-            for queue in counting:
+            for queue in self.counts(unit):
                 self._counting.setdefault(queue, []).append(number)
 
     def ready(self, view: View, unit: Unit) -> None:
@@ -92,7 +89,7 @@ class Kept(Scored):
             heapify(self._dates)
 
     def _enter(self, view: View, unit: Unit) -> None:
-        self.tally.computed += self._reads[unit.id]
+        self.tally.computed += 1
         score, head, depth, last = self._rank(view, unit)
         entry = tuple(-value for value in score), -head, -depth, -last
         if self._place.get(unit.id) != entry:

@@ -22,7 +22,7 @@ class Scored(Policy):
         ready = view.ready.values()
         if not ready:
             return IDLE
-        self.tally.computed += sum(len(unit.queues) for unit in ready)
+        self.tally.computed += len(ready)
         if self.schedule == 1:
             self.tally.compared += len(ready)
             return Choice((max(ready, key=lambda unit: self._rank(view, unit)),), self.train)

@@ -24,7 +24,7 @@ def statistics(workload: Workload) -> Measured:
 def offered_load(workload: Workload, of: LoadOf = LoadOf.ALL) -> float:
     """The share of the cores' time that the arrivals ask for: 1 keeps all of them busy all the time.
 
-    All of it, overheads spread over the average train; or only what tuples cost, as the capacity of Carney 2005 (3.4.1).
+    All of it, overheads spread over the average train; or only what tuples cost: the capacity of Carney 2005, 3.4.1.
     """
     if of is LoadOf.COSTS:
         bare = _with_given(workload, lambda given: replace(given, overhead=0.0))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headgate.model import WHOLE_QUEUE, Choice, Idle, Level, Unit, UnitId, WorkerId
+from headgate.policies.aurora.ordering import ORDER, Ordering
 from headgate.policies.aurora.traversal import TRAVERSALS, Boxes, Calls, expected_latency
 from headgate.policies.contract import View
 from headgate.policies.cyclic import Cyclic
@@ -15,7 +16,7 @@ PROMPT_OR_FRUGAL = ("min-cost", "min-latency")
 
 
 @register("aaat")
-class ApplicationAtATime(Cyclic):
+class ApplicationAtATime(Ordering, Cyclic):
     """Whole queries in a cycle; inside one, its operators are called in an order that suits an aim.
 
     A query is a superbox: one decision empties all its queues. `traversal` says in which order it calls its boxes:
@@ -23,8 +24,8 @@ class ApplicationAtATime(Cyclic):
     * `min-cost`: every box once, the fewest calls;
     * `min-latency`: the cheapest result first, each all the way to the output;
     * `min-memory`: what frees memory fastest first;
-    * `auto`: `min-cost` or `min-latency`, for what waits before each box at the moment whichever promises the lower mean
-      latency. The dearer tuples are beside calls, the more often that is `min-latency`.
+    * `auto`: `min-cost` or `min-latency`, whichever promises the lower mean latency for what waits before each box at
+      the moment. The dearer tuples are beside calls, the more often that is `min-latency`.
 
     >>> from headgate.policies.checks import Situation
     >>> filters = ["select, cost=2ms, selectivity=0.5, name=slow", "select, cost=1ms, selectivity=0.1, name=quick"]
@@ -50,6 +51,7 @@ class ApplicationAtATime(Cyclic):
             "in which order a query's operators are called; auto: min-cost or min-latency, by the cost model",
             choices=(*TRAVERSALS, AUTO),
         ),
+        ORDER,
     )
 
     traversal: str
@@ -77,6 +79,9 @@ class ApplicationAtATime(Cyclic):
         names = PROMPT_OR_FRUGAL if self.traversal == AUTO else (self.traversal,)
         self._boxes = {unit.id: view.stats.boxes(unit) for unit in view.units.values()}
         self._calls = {number: [TRAVERSALS[name](boxes) for name in names] for number, boxes in self._boxes.items()}
+
+    def first(self, view: View, worker: WorkerId) -> Choice | Idle:
+        return Cyclic.choose(self, view, worker)
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
         choice = super().choose(view, worker)

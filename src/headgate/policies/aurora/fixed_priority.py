@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headgate.model import Choice, Idle, Unit, UnitId, WorkerId
-from headgate.policies.aurora.qos_aware import Ordered
+from headgate.policies.aurora.ordering import ORDER, Ordering
+from headgate.policies.aurora.qos_aware import QosAware
 from headgate.policies.contract import View
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line, Order, Ranks
@@ -12,7 +13,7 @@ from headgate.stats import Stats
 
 
 @register("fixed-priority")
-class FixedPriority(Ordered, Linear):
+class FixedPriority(Ordering, QosAware, Linear):
     """The least slack first: the QoS graph's deadline less the time that a tuple takes to the output from here.
 
     The order is known beforehand, equal ones by number, so a decision is cheap. It knows nothing of what waits: under
@@ -33,6 +34,7 @@ class FixedPriority(Ordered, Linear):
 
     source = "Carney 2005, sections 4.2.1 and 4.5"
     rule = "least slack before the deadline"
+    settings = (*QosAware.settings, ORDER)
     needs = frozenset({"qos", "remaining_times"})
 
     def line(self, unit: Unit, stats: Stats) -> Line:

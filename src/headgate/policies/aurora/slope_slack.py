@@ -3,8 +3,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from headgate.model import Choice, Idle, QueueId, Unit, WorkerId
+from headgate.policies.aurora.ordering import ORDER, Ordering
 from headgate.policies.aurora.outlook import Outlooks
-from headgate.policies.aurora.qos_aware import Ordered
+from headgate.policies.aurora.qos_aware import QosAware
 from headgate.policies.contract import Policy, View
 from headgate.policies.kept import Kept
 from headgate.policies.registry import register
@@ -12,7 +13,7 @@ from headgate.policies.scored import Score
 
 
 @register("slope-slack")
-class SlopeSlack(Ordered, Kept):
+class SlopeSlack(Ordering, QosAware, Kept):
     """What loses most utility per second first; where nothing is lost yet, what begins to lose soonest.
 
     It looks at where the waiting tuples will stand on their QoS graph when they come out. Those that are too late for
@@ -31,10 +32,12 @@ class SlopeSlack(Ordered, Kept):
 
     source = "Carney 2005, sections 4.2.2 and 4.5"
     rule = "steepest fall of utility, then least slack"
+    settings = (*QosAware.settings, ORDER)
     needs = frozenset({"qos", "output_costs"})
 
     def changed(self, view: View) -> None:
         self._outlooks = Outlooks(view)
+        self._reads = {number: len(self._outlooks.queues(unit)) for number, unit in view.units.items()}
         super().changed(view)
 
     def counts(self, unit: Unit) -> Collection[QueueId]:
