@@ -159,6 +159,9 @@ def _write_report(path: Path, catalogue: Catalogue, judged: Judged, full: bool) 
 
     write_report(path, catalogue, judged.outcomes, Circumstances(datetime.now(UTC).date(), full))
     note(f"wrote {path}")
+    for outcome in judged.outcomes:
+        if outcome.verdict != "reproduced" and not outcome.experiment.paragraph:
+            note(f"{outcome.experiment.document} {outcome.experiment.id} has no paragraph that says why")
 
 
 def _show(judged: Judged, as_json: bool) -> None:
