@@ -14,6 +14,7 @@ from headgate.model import HeadgateError, QoS, Target, Train, Value, check_name,
 from headgate.model.values import as_text, not_negative, priority
 from headgate.plan.fusion import Fuse
 from headgate.workload.settings import bare
+from headgate.workload.workload import LoadBy, LoadOf
 
 DEEPEST_TYPE, LONGEST_TYPE = 20, 10_000  # types within each other; characters
 
@@ -213,6 +214,16 @@ def read_statistics(value: Value) -> str:
     return _one_of(value, ["given", "measured"])
 
 
+def read_load_of(value: Value) -> LoadOf:
+    """What counts for the load."""
+    return LoadOf(_one_of(value, [each.value for each in LoadOf]))
+
+
+def read_load_by(value: Value) -> LoadBy:
+    """What is scaled for the load."""
+    return LoadBy(_one_of(value, [each.value for each in LoadBy]))
+
+
 def _one_of(value: Value, choices: list[str]) -> str:
     if not isinstance(value, str):
         raise HeadgateError(f"must be text, found {as_text(value)}", hint=f"write one of {', '.join(choices)}")
@@ -269,6 +280,8 @@ Name = Annotated[str, BeforeValidator(_validator(read_name))]
 Names = Annotated[list[str], BeforeValidator(_validator(read_names))]
 OperatorPosition = Annotated[Any, BeforeValidator(_validator(read_operator))]
 Fusing = Annotated[Any, BeforeValidator(_validator(read_fuse))]
+LoadCounts = Annotated[Any, BeforeValidator(_validator(read_load_of))]
+LoadScales = Annotated[Any, BeforeValidator(_validator(read_load_by))]
 Statistics = Annotated[str, BeforeValidator(_validator(read_statistics))]
 Graph = Annotated[Any, BeforeValidator(_validator(read_qos))]
 Wanted = Annotated[Any, BeforeValidator(_validator(read_target))]

@@ -100,6 +100,8 @@ def _workload(file: File, locations: FileLocations) -> Workload:
         source_cores=head.source_cores,
         drain=head.drain,
         load=head.load,
+        load_of=head.load_of,
+        load_by=head.load_by,
         train=head.run_takes,
         fuse=head.fused,
         noise=head.noise,

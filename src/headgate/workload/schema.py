@@ -16,6 +16,8 @@ from headgate.workload.fields import (
     Fusing,
     Graph,
     Length,
+    LoadCounts,
+    LoadScales,
     Name,
     Names,
     OperatorPosition,
@@ -24,6 +26,7 @@ from headgate.workload.fields import (
     TrainSize,
     Wanted,
 )
+from headgate.workload.workload import LoadBy, LoadOf
 
 MOST_CORES = 10_000  # more are a typing error, and would only fill the memory
 
@@ -49,6 +52,8 @@ class WorkloadSection(Section):
     source_cores: int = Field(1, ge=0, le=MOST_CORES)
     drain: bool = True
     load: float | None = Field(None, gt=0)
+    load_of: LoadCounts = LoadOf.ALL
+    load_by: LoadScales = LoadBy.COSTS
     train: TrainSize = ONE_TUPLE
     fuse: Fusing = Fuse.OFF
     noise: float = Field(0.0, ge=0, lt=1)
