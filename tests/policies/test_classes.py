@@ -274,8 +274,10 @@ def test_query_priorities(classes: list[tuple[int, list[float]]]) -> None:
     network = Situation(dict.fromkeys(costs, "select"), classes=of).network()
     found = query_priorities(units(network, Level.QUERY), names, costs)
     shares = {unit.queries[0]: found[unit.id] for unit in units(network, Level.QUERY)}
-    assert all(shares[name] == 1.0 for name, cost in costs.items() if not cost)
-    paid = {name: share for name, share in shares.items() if costs[name]}
+    unknown = {f"c{number}" for number, (_, of_class) in enumerate(classes) if not any(of_class)}  # equal shares there
+    paid = {name: share for name, share in shares.items() if costs[name] or of[name] in unknown}
+    assert all(shares[name] == 1.0 for name in costs if name not in paid)
+    assert all(len({shares[name] for name in costs if of[name] == each}) == 1 for each in unknown)
     if paid and sum(paid.values()) < LONGEST - 1:
         assert min(paid.values()) == pytest.approx(1.0)
         totals = dict.fromkeys((of[name] for name in paid), 0.0)
@@ -430,6 +432,15 @@ def test_lottery_draws_by_priority() -> None:
     policy, view = started("lottery", one_each({"A": 6.0, "B": 3.0, "C": 1.0}, waiting=9000))
     seen = Counter(of_classes(policy, view, 8000))
     assert [seen[name] / 8000 for name in "ABC"] == pytest.approx([0.6, 0.3, 0.1], abs=0.02)
+
+
+def test_lottery_draws_by_share_of_the_cost_inside_a_class() -> None:
+    """Al Moakar 2013, section 6.2.1 with 6.1.2: two queries of a class have no more tickets than one would have."""
+    queries = {"x": "select, cost=3ms", "y": "select, cost=1ms", "z": "select, cost=9ms"}
+    classes, worth = {"x": "gold", "y": "gold", "z": "tin"}, {"gold": 6.0, "tin": 2.0}
+    situation = Situation(queries, classes=classes, priorities=worth, waiting=dict.fromkeys(queries, 9000))
+    seen = Counter(of_classes(*started("lottery", situation), 8000))
+    assert [seen[name] / 8000 for name in "xyz"] == pytest.approx([9 / 16, 3 / 16, 4 / 16], abs=0.02)
 
 
 def test_operator_lottery_draws_by_cost_inside_a_class() -> None:
