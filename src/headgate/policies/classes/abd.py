@@ -10,7 +10,7 @@ from headgate.policies.classes.inversion import MODULES, step
 from headgate.policies.classes.ranking import priorities
 from headgate.policies.classes.slice import Slice
 from headgate.policies.classes.spreading import spread
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, Reading, View
 from headgate.policies.registry import register
 from headgate.policies.rotation import Rotation
 from headgate.policies.settings import Setting
@@ -42,6 +42,7 @@ class AdaptiveBroadcastDisks(Policy):
     rule = "next class in the spread-out cycle, in it the next unit"
     needs = frozenset({"class_priority", "model", "run_overhead"})
     levels = (Level.OPERATOR, Level.QUERY)
+    reading = Reading.LAST
     settings = (
         Setting(
             "slice",

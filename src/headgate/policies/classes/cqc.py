@@ -8,7 +8,7 @@ from headgate.model import IDLE, Choice, ClassId, Idle, Level, Outcome, Run, Uni
 from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
 from headgate.policies.classes.inversion import MODULES
 from headgate.policies.classes.ranking import priorities
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, Reading, View
 from headgate.policies.registry import register
 from headgate.policies.settings import TRAIN, Setting
 from headgate.policies.slowdown.hr import HighestRate
@@ -91,6 +91,7 @@ class ContinuousQueryClasses(TwoLevel):
     rule = "next class in the cycle while its quota lasts, in it the highest S/C"
     needs = HighestRate.needs | {"class_priority", "run_overhead"}
     levels = (Level.OPERATOR, Level.QUERY)
+    reading = Reading.OWN
     settings = (
         Setting(
             "period",

@@ -6,13 +6,13 @@ from headgate.model import Level, UnitId
 from headgate.policies.classes.drawing import Drawing
 from headgate.policies.classes.ranking import priorities
 from headgate.policies.classes.shares import query_priorities
-from headgate.policies.contract import View
+from headgate.policies.contract import Reading, View
 from headgate.policies.registry import register
 
 
 @register("lottery")
 class Lottery(Drawing):
-    """A query is drawn, its tickets its share of its class's cost times the class's priority; it runs on all that waits.
+    """A query is drawn, its tickets the class's priority times its share of the class's cost; it runs on all that waits.
 
     The tickets are the priorities of `mbd`, so a class has as many as its priority says however many queries it has. In
     the long run all get their share, and nobody starves; from one run to the next chance decides, so that response
@@ -31,6 +31,7 @@ class Lottery(Drawing):
     rule = "chance by class priority times share of the class's cost"
     needs = frozenset({"class_priority", "query_cost"})
     levels = (Level.QUERY,)
+    reading = Reading.LAST
 
     def tickets(self, view: View) -> Mapping[UnitId, float]:
         costs = {name: view.stats.query_cost(name) for unit in view.units.values() for name in unit.queries}

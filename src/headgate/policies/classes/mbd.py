@@ -25,7 +25,7 @@ from headgate.policies.classes.inversion import MODULES
 from headgate.policies.classes.ranking import priorities
 from headgate.policies.classes.shares import query_priorities
 from headgate.policies.classes.spreading import spread
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, Reading, View
 from headgate.policies.registry import register
 from headgate.policies.rotation import Rotation
 from headgate.policies.settings import Setting
@@ -54,6 +54,7 @@ class MultiCoreBroadcastDisks(Policy):
     rule = "next query in the spread-out cycle"
     needs = frozenset({"class_priority", "query_cost"})
     levels = (Level.QUERY,)
+    reading = Reading.LAST
     settings = (
         inversion_setting("none"),
         AT,

@@ -16,7 +16,7 @@ def query_priorities(
 
     Pr_q = P_class · cost(q) / cost(class) · m, with m so large that the least Pr is 1 (Al Moakar 2013, section 6.1.2).
     Queries that share operators are one unit: their priorities are added, and all count as of the class that pays. A
-    unit that costs nothing has 1, but in a class where none costs anything, as none is known yet, all have equal shares.
+    unit that costs nothing has 1, but in a class where nothing has a cost, as none is known yet, all have equal shares.
     If the round would be too long, m is smaller. A source is read as often as all that read it run together.
     """
     working = [unit for unit in units if unit.level is not Level.SOURCE]
