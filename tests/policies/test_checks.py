@@ -58,6 +58,8 @@ VARIANTS = (
     "mbd, inversion=dsp, adapt=sa",
     "mbd, inversion=dvp, at=p75, adapt=s, threshold=0.5",
     "mbd, inversion=isp, at=p90, affinity=3",
+    "mbd, update=off, inversion=dvp, equal=true",
+    "mprr, update=on",
     "per-class-thread, split=true",
 )
 

@@ -389,6 +389,48 @@ def test_classes_are_followed_at_the_end_of_the_round() -> None:
     assert slots(policy, view) == {"dear": 3, "cheap": 16, "tin": 1}
 
 
+@pytest.mark.parametrize(
+    "change", [{"priorities": {"gold": 8.0, "tin": 1.0}}, {"classes": {**GOLD_TIN.classes, "dear": "tin"}}]
+)
+def test_without_update_neither_priorities_nor_classes_are_followed(change: dict[str, Any]) -> None:
+    policy, view = mbd(GOLD_TIN, "mbd, update=off")
+    changed = Situation(**{**vars(GOLD_TIN), **change}).view(policy)
+    view.stats, view.units = changed.stats, changed.units
+    renew(policy, view)
+    for _ in range(12):
+        turn(policy, view)
+    assert slots(policy, view) == {"dear": 3, "cheap": 1, "tin": 1}
+
+
+def test_without_update_a_new_query_is_scheduled_by_the_old_priorities() -> None:
+    policy, _ = mbd(GOLD_TIN, "mbd, update=off")
+    queries, classes = {**GOLD_TIN.queries, "new": "select, cost=1ms"}, {**GOLD_TIN.classes, "new": "tin"}
+    later = Situation(queries, classes=classes, priorities={"gold": 100.0, "tin": 1.0})
+    policy.changed(later.view(policy))
+    assert slots(policy, later.view(policy)) == {"dear": 6, "cheap": 2, "tin": 1, "new": 1}
+
+
+@pytest.mark.parametrize(("text", "share"), [("mprr", [0.6, 0.3, 0.1]), ("mprr, update=on", [0.2, 0.6, 0.2])])
+def test_mprr_keeps_to_the_priorities_it_began_with(text: str, share: list[float]) -> None:
+    """Al Moakar 2013, section 6.3.7: it does not notice that priorities change."""
+    policy, view = started(text, one_each(HCN))
+    view.stats = one_each({**HCN, "H": 1.0, "C": 3.0}).view(policy).stats
+    renew(policy, view)
+    found = [chosen(policy, view).train for _ in range(3)]
+    assert [train.fraction for train in found if train is not None] == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("text", "after"), [("", [5, 4, 3]), (", equal=true", [5, 4, 2])])
+@pytest.mark.parametrize("name", ["mbd", "abd", "cqc"])
+def test_answering_just_as_late_can_count_as_inversion(name: str, text: str, after: list[int]) -> None:
+    policy, _ = started(f"{name}, inversion=dsp{text}", one_each({"A": 5.0, "B": 4.0, "C": 3.0}))
+    frequencies = policy._frequencies  # type: ignore[attr-defined]
+    for query_class, seconds in {"A": 1.0, "B": 2.0, "C": 2.0}.items():
+        frequencies.responses.add(query_class, [seconds])
+    frequencies.judge()
+    assert list(frequencies.of.values()) == after
+
+
 def dearer(share: float) -> Situation:
     cost = f"select, cost={3 * share!r}ms"
     return Situation(**{**vars(GOLD_TIN), "queries": {**GOLD_TIN.queries, "dear": cost}})

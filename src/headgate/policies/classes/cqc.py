@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.model import IDLE, Choice, ClassId, Idle, Level, Outcome, Run, Unit, UnitId, WorkerId
-from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
+from headgate.policies.classes.frequencies import AT, EQUAL, Frequencies, inversion_setting
 from headgate.policies.classes.inversion import MODULES
 from headgate.policies.classes.ranking import priorities
 from headgate.policies.contract import Policy, Reading, View
@@ -102,16 +102,18 @@ class ContinuousQueryClasses(TwoLevel):
         ),
         inversion_setting("none"),
         AT,
+        EQUAL,
     )
 
     period: float
     inversion: str
     at: str
+    equal: bool
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.wants_answers = self.inversion != "none"
-        self._frequencies = Frequencies(MODULES.get(self.inversion), self.at)
+        self._frequencies = Frequencies(MODULES.get(self.inversion), self.at, self.equal)
         self._round = 0.0  # seconds of one
         self._passed = 0  # turns since classes were last judged
         self.accounts: dict[ClassId, Account] = {}

@@ -12,7 +12,7 @@ from headgate.policies.registry import register
 
 @register("lottery")
 class Lottery(Drawing):
-    """A query is drawn, its tickets the class's priority times its share of the class's cost; it runs on all that waits.
+    """A query is drawn, its tickets its class's priority times its share of the cost; it runs on all that waits.
 
     The tickets are the priorities of `mbd`, so a class has as many as its priority says however many queries it has. In
     the long run all get their share, and nobody starves; from one run to the next chance decides, so that response
