@@ -18,7 +18,7 @@ def best_sum(jobs: Jobs, cores: int, weights: Floats) -> float:
 
     >>> from numpy import ones
     >>> best_sum(Jobs.of([0.0, 1.0], [3.0, 1.0]), 1, ones(2))
-    6.0
+    7.0
     """
     if len(jobs) > MOST_JOBS:
         raise ValueError(f"{len(jobs)} jobs have too many orders to try, {MOST_JOBS} are the most")

@@ -15,8 +15,8 @@ Floats = npt.NDArray[np.float64]
 class Jobs:
     """Results to be worked for, all columns equally long.
 
-    A job may begin at its `release`. It takes `work` core seconds that no other job is charged for, and it ends at least
-    `alone` seconds after its release, however many cores there are.
+    A job may begin at its `release`. It takes `work` core seconds that no other job is charged for, and ends no sooner
+    than `alone` seconds after its release, however many cores there are.
     """
 
     release: Floats
