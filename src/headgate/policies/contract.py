@@ -13,6 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from heapq import nsmallest
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
@@ -106,6 +107,14 @@ def sorting(entries: int) -> int:
     return entries * entries.bit_length()
 
 
+class Reading(StrEnum):
+    """How a policy decides about sources, where those are units."""
+
+    RULE = "rule"  # as about all others
+    LAST = "last"  # on one core they are read only when nothing else can run (Al Moakar 2013, section 2.2.1)
+    OWN = "own"  # by a rule for them, whatever the workload says
+
+
 class Policy(ABC):
     """Decides the next run.
 
@@ -126,6 +135,7 @@ class Policy(ABC):
     train: Train | None
     isolation: Isolation
     schedule: int
+    reading: Reading = Reading.RULE
     wants_answers: bool = False  # drivers tell response times (`Outcome.answered`) only where they are wanted
 
     def __init__(self, **settings: Any) -> None:

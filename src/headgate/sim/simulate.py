@@ -296,6 +296,7 @@ class Simulation:
             "seed": workload.seed,
             "guard": checked_if_from_file,
             "workers": workload.cores,
+            "sources_last": workload.sources == "last",
         }
         if trace is None:
             return Scheduler(workload.network(), policy, **settings)  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from headgate.workload.fields import (
     Names,
     OperatorPosition,
     Priority,
+    Sources,
     Statistics,
     TrainSize,
     Wanted,
@@ -50,6 +51,7 @@ class WorkloadSection(Section):
     seed: int = Field(1, ge=0)
     cores: int = Field(1, ge=1, le=MOST_CORES)
     source_cores: int = Field(1, ge=0, le=MOST_CORES)
+    sources: Sources = ""
     drain: bool = True
     load: float | None = Field(None, gt=0)
     load_of: LoadCounts = LoadOf.ALL
