@@ -27,7 +27,7 @@ def offered_load(workload: Workload, of: LoadOf = LoadOf.ALL) -> float:
     All of it, overheads spread over the average train; or only what tuples cost: the capacity of Carney 2005, 3.4.1.
     """
     if of is LoadOf.COSTS:
-        bare = _with_given(workload, lambda given: replace(given, overhead=0.0))
+        bare = with_given(workload, lambda given: replace(given, overhead=0.0))
         return offered_load(replace(bare, run_overhead=0.0))
     network = workload.network()
     stats = Stats(network, statistics(workload))
@@ -54,7 +54,7 @@ def scaled(workload: Workload) -> Workload:
 
 
 def _by_costs(workload: Workload, factor: float) -> Workload:
-    changed = _with_given(
+    changed = with_given(
         workload, lambda given: replace(given, cost=given.cost * factor, overhead=given.overhead * factor)
     )
     streams = workload.streams
@@ -81,7 +81,7 @@ def _by_rates(workload: Workload, factor: float) -> Workload:
     return at(high)
 
 
-def _with_given(workload: Workload, change: Callable[[Given], Given]) -> Workload:
+def with_given(workload: Workload, change: Callable[[Given], Given]) -> Workload:
     """The workload with the costs of every operator changed."""
     queries = tuple(replace(query, plan=_changed(query.plan, change)) for query in workload.queries)
     return replace(workload, queries=queries)

@@ -1,0 +1,42 @@
+"""Figures 4.5 and 4.6: the length of the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headgate.reproduction import Comparison, Experiment, Form, Measurements, Order, Picture, Shape, Simulation, Size
+
+POLICIES = {"SlopeSlack": "slope-slack", "Fixed": "fixed-priority"}
+SIZES = (1, 2, 5, 10, 20, 50, 100)
+
+
+def compare(found: Measurements) -> Iterator[Comparison]:
+    for name in POLICIES:
+        yield Shape(f"{name}: QoS over the length of the schedule", Form.PEAK, found.curve("qos.mean", name))
+        yield Shape(f"{name}: time spent scheduling", Form.FALLING, found.curve("scheduling.seconds", name))
+    for size in (1, 10):
+        at = found.samples("scheduling.seconds", size)
+        yield Order(f"time spent scheduling with {size}", ("Fixed", "SlopeSlack"), at)
+
+
+def picture(found: Measurements) -> Picture:
+    return Picture(found.curves("qos.mean"), "boxes in a schedule", "qos.mean")
+
+
+EXPERIMENT = Experiment(
+    document="carney",
+    id="4.6",
+    source="figures 4.5 and 4.6, section 4.4.1",
+    claim="1200 tuples a second: short schedules spend too much time on decisions, long ones hurry too little, "
+    "so QoS has its best in the middle",
+    runs={
+        (name, size): Simulation(workload="carney-4.2", policy=f"{policy}, order=sorted, schedule={size}")
+        for name, policy in POLICIES.items()
+        for size in SIZES
+    },
+    compare=compare,
+    picture=picture,
+    quick=Size(seconds=2.0, seeds=1),
+    full=Size(seconds=30.0, seeds=3),
+    sensitive="The cost of a decision.",
+)
