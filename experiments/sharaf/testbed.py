@@ -76,7 +76,12 @@ def _named(query: Query) -> Query:
 
 def at_load(workload: Workload, seed: int, load: float) -> Workload:
     """A seed's queries and packets, at a load that the packets which really come make."""
-    return loaded(replace(drawn(seed), duration=workload.duration, decision_cost=workload.decision_cost), seed, load)
+    return replace(_at_load(seed, workload.duration, load), decision_cost=workload.decision_cost)
+
+
+@cache
+def _at_load(seed: int, seconds: float, load: float) -> Workload:
+    return loaded(replace(drawn(seed), duration=seconds), seed, load)
 
 
 def loaded(workload: Workload, seed: int, load: float) -> Workload:
