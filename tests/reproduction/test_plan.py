@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from headgate.model import HeadgateError
-from headgate.reproduction import Experiment, Size
+from headgate.reproduction import Experiment, Simulation, Size
 from headgate.reproduction.catalogue import own_folder, read_catalogue
 from headgate.reproduction.outcome import Outcome
 from headgate.reproduction.plan import Plan, plan_reproduction
 from headgate.reproduction.tasks import SimulationTask, run_task
+from headgate.workload import Workload
 
 ROOT = Path(__file__).parents[2]
 KEYS = """
@@ -79,6 +80,23 @@ def test_runs_of_another_size_are_others(experiments: Path, other: dict[str, flo
     shared = 3 if "seeds" in other else 0
     assert len(first.keys() & second.keys()) == shared
     assert len(second) == 3 * size.seeds
+
+
+def test_every_seed_may_draw_its_own_workload(experiments: Path) -> None:
+    catalogue = read_catalogue(experiments)
+    (made,) = catalogue.chosen("paper", ["F10"])
+    runs = {key: replace(run, per_seed=_longer) for key, run in made.runs.items() if isinstance(run, Simulation)}
+    planned = plan_reproduction([replace(made, runs=runs)], catalogue.workloads, full=True)
+    assert sorted(workload.duration for workload in planned.workloads.values()) == [3.0, 4.0]  # 2 s and the seed
+    assert {planned.workloads[task.workload].duration - task.seed for task in _simulations(planned)} == {2.0}
+
+
+def _longer(workload: Workload, seed: int) -> Workload:
+    return replace(workload, duration=workload.duration + seed)
+
+
+def _simulations(planned: Plan) -> list[SimulationTask]:
+    return [task for task in planned.tasks.values() if isinstance(task, SimulationTask)]
 
 
 def test_keys_are_the_same_in_every_process() -> None:

@@ -36,7 +36,17 @@ from headgate.reproduction.comparisons import (
     crossing,
     verdict,
 )
-from headgate.reproduction.experiment import Calculation, Document, Experiment, Picture, Simulation, Size, Values, grid
+from headgate.reproduction.experiment import (
+    Calculation,
+    Document,
+    Experiment,
+    Picture,
+    Run,
+    Simulation,
+    Size,
+    Values,
+    grid,
+)
 from headgate.reproduction.measurements import Key, Measurements
 from headgate.reproduction.sample import Sample
 
@@ -54,6 +64,7 @@ __all__ = [
     "Order",
     "Picture",
     "Ratio",
+    "Run",
     "Sample",
     "Shape",
     "Simulation",

@@ -36,6 +36,7 @@ class Simulation:
         default_factory=dict
     )  # load, rate, cores: as `headgate sweep --vary` sets them
     change: Callable[[Workload], Workload] | None = None  # anything else that is different, before the settings
+    per_seed: Callable[[Workload, int], Workload] | None = None  # what each seed draws itself, its duration being set
     measure: Callable[[Records], Values] | None = None  # further numbers of a run
     bin: float = 0.1  # seconds, of measures over time
     in_quick: bool = True  # whether it is part of a quick reproduction

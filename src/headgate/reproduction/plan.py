@@ -78,11 +78,12 @@ def _workload(run: Simulation, folder: Path, reader: Callable[[Path], Workload])
 def _simulations(run: Simulation, size: Size, workload: Workload, plan: Plan) -> dict[str, Task]:
     create(run.policy)  # refuses what is no policy
     sized = workload if size.seconds is None else replace(workload, duration=size.seconds)
-    name = hashlib.sha256(repr(sized).encode()).hexdigest()[:20]
-    plan.workloads[name] = sized
     own = None if run.measure is None else fingerprint.function(run.measure)
     tasks: dict[str, Task] = {}
     for seed in range(1, size.seeds + 1):
+        drawn = sized if run.per_seed is None else run.per_seed(sized, seed)
+        name = hashlib.sha256(repr(drawn).encode()).hexdigest()[:20]
+        plan.workloads[name] = drawn
         key = result_key(fingerprint.simulator(), name, run.policy, dict(run.settings), run.bin, own, seed)
         tasks[key] = SimulationTask(key, name, run.policy, run.settings, run.bin, run.measure, seed)
     return tasks
