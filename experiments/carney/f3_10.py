@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from headgate.metrics import Records
 from headgate.reproduction import Comparison, Experiment, Measurements, Order, Ratio, Simulation, Size, Values
 
-POLICIES = {"TAAT": "taat, order=sorted", "BAAT": "baat, order=sorted", "MC": "aaat, order=sorted"}
+NAMES = {"TAAT": "taat", "BAAT": "baat", "MC": "aaat"}
+POLICIES = {name: f"{policy}, order=sorted, schedule=1000" for name, policy in NAMES.items()}
 
 
 def spent(records: Records) -> Values:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from experiments.carney.curves import stays_below
 from headgate.reproduction import Bound, Comparison, Experiment, Measurements, Order, Picture, Sample, Size, grid
 
-POLICIES = {"BAAT": "baat, order=sorted", "AAAT": "aaat, order=sorted"}
+POLICIES = {"BAAT": "baat, order=sorted, schedule=1000", "AAAT": "aaat, order=sorted, schedule=1000"}
 LOADS = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 MANY = 10.0  # times the latency at the lowest load: saturated
 

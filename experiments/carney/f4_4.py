@@ -8,7 +8,7 @@ from experiments.carney.curves import holds_until, in_all
 from headgate.reproduction import Comparison, Experiment, Measurements, Order, Picture, Sample, Size, grid
 
 POLICIES = {
-    "RR": "baat, order=sorted, schedule=100",
+    "RR": "baat, order=sorted, schedule=1000",
     "SlopeSlack": "slope-slack, order=sorted, schedule=10",
     "Fixed": "fixed-priority, order=sorted, schedule=10",
 }
