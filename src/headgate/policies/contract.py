@@ -91,7 +91,7 @@ class Tally:
     * compared: the base-2 logarithm of the entries, rounded up, for putting something into a heap of priorities and
       again for taking it out; n times that for sorting n (`sorting`); n for finding the best of n; and one look for
       going on to the first of places whose order is fixed beforehand: the next slot of a cycle, the best rank, the
-      best bucket, each operator of a plan that is put together.
+      best bucket.
     """
 
     computed: int = 0

@@ -67,11 +67,10 @@ class ApplicationAtATime(Ordering, Cyclic):
     def calls(self, view: View, unit: Unit) -> Calls:
         """The traversal of one superbox, for what waits in it now."""
         orders, boxes = self._calls[unit.id], self._boxes[unit.id]
-        self.tally.compared += sum(map(len, orders))
-        if len(orders) == 1:
+        if len(orders) == 1:  # known beforehand
             return orders[0]
         waiting = {box.operator: float(sum(len(view.queue(queue)) for queue in box.queues)) for box in boxes}
-        self.tally.computed += sum(len(box.queues) for box in boxes)
+        self.tally.computed += sum(len(box.queues) for box in boxes) + sum(map(len, orders))
         return min(orders, key=lambda calls: expected_latency(boxes, calls, waiting))
 
     def changed(self, view: View) -> None:
