@@ -37,7 +37,7 @@ def chains(count: int) -> Workload:
     return parse_workload(FILE % (DECISION, count, count, BOXES))
 
 
-DECISION = "3500"
+DECISION = "45"
 
 
 def compare(found: Measurements) -> Iterator[Comparison]:
@@ -67,9 +67,9 @@ EXPERIMENT = Experiment(
     quick=Size(seconds=4.0, seeds=1),
     full=Size(seconds=60.0, seeds=3),
     paragraph="What makes threads slow in the document, caches, locks and switching, is modelled by one number "
-    "only: at each switch the operating system looks at every thread that can run. The figure has no "
-    "numbers in the text, and the number of queries and their rates are not printed: 18 tuples a second "
-    "for each query here, with which the 400 boxes ask for 72 % of the time.",
+    "only: at each switch the operating system looks at every thread. The figure has no numbers in the "
+    "text, and the number of queries and their rates are not printed: 18 tuples a second for each query "
+    "here, with which the 400 boxes ask for 72 % of the time.",
     sensitive="The cost of a look at a thread, for which the calibrated cost of a decision is taken; the rate of "
     "each query.",
 )

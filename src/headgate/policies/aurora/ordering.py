@@ -20,8 +20,8 @@ ORDER = Setting(
 class Ordering(Policy):
     """Runs the first units of an order that is kept between decisions, or sorted anew for each.
 
-    The document's scheduler sorts: whenever it is asked, it puts all that can run in order, however few of them it
-    lists (Carney 2005, sections 4.2.1 and 4.4.1). Both ways the same units are chosen; what deciding costs is counted
+    The document's scheduler sorts: whenever it is asked, it looks which boxes can run and puts all of these in order,
+    however few of them it lists (Carney 2005, sections 4.2.1 and 4.4). Both ways the same units are chosen; what deciding costs is counted
     by the way that is asked for.
     """
 
@@ -41,7 +41,8 @@ class Ordering(Policy):
         if self.order == "kept":
             return self.first(view, worker)
         tally = self.tally
-        computed, compared = tally.computed + self.reads(view), tally.compared + sorting(len(view.ready))
+        looked = len(view.units) + sorting(len(view.ready))
+        computed, compared = tally.computed + self.reads(view), tally.compared + looked
         choice = self.first(view, worker)  # what sorting would give
         tally.computed, tally.compared = computed, compared
         return choice

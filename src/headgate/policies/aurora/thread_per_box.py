@@ -13,8 +13,8 @@ class ThreadPerBox(Cyclic):
     """Every operator is a thread of its own, and the operating system switches between those that have work.
 
     Not a policy to use, but what there is without a scheduler. Threads take turns, each until nothing waits before
-    its operator. A switch is a run, which pays `run_overhead`; and at each one the system looks at every thread that
-    could run, so that switching costs more, the more operators there are.
+    its operator. A switch is a run, which pays `run_overhead`; and at each one the system goes through all threads to
+    see which of them can run, so that switching costs more, the more operators there are.
 
     >>> from headgate.policies.checks import Situation
     >>> Situation({"q": ["select, name=first", "select, name=second"]}).order("thread-per-box")
@@ -30,5 +30,5 @@ class ThreadPerBox(Cyclic):
         return sorted(view.units.values(), key=lambda unit: unit.id)
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        self.tally.computed += len(view.ready)
+        self.tally.compared += len(view.units)
         return super().choose(view, worker)
