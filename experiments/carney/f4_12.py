@@ -22,7 +22,7 @@ from headgate.reproduction import (
 )
 
 PARTITIONS = (1, 5, 10, 20, 40, 100, 260, 400)
-RATE = {"rate": 9.0}  # of each of the 200 streams
+RATE = {"rate": 9.6}  # of each of the 200 streams
 
 
 def compare(found: Measurements) -> Iterator[Comparison]:

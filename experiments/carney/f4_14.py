@@ -78,19 +78,19 @@ EXPERIMENT = Experiment(
     claim="pushing paths through to the output lifts slope-slack most; with 20 boxes of a quarter of the cost a "
     "box at a time is much worse, while pushed paths are as before",
     runs={
-        **grid("carney-4.2", POLICIES, "rate", RATES, quick=RATES[2::3]),
+        **grid("carney-4.2", POLICIES, "rate", RATES, quick=RATES[4::5]),
         **grid(
             "carney-4.2",
             {f"deep {name}": policy for name, policy in POLICIES.items()},
             "rate",
             RATES,
-            quick=RATES[2::3],
+            quick=RATES[4::5],
             change=deep,
         ),
     },
     compare=compare,
     picture=picture,
-    quick=Size(seconds=1.0, seeds=1),
+    quick=Size(seconds=5.0, seeds=1),
     full=Size(seconds=20.0, seeds=2),
     sensitive="The overheads of calls and runs: the deep paths call four times as many boxes, so that pushed ones "
     "lose by depth too.",
