@@ -56,5 +56,9 @@ EXPERIMENT = Experiment(
     picture=picture,
     quick=Size(seconds=5.0, seeds=1),
     full=Size(seconds=20.0, seeds=2),
+    paragraph="Trees and straight paths behave alike under each policy, as published. The lead of bucketing depends "
+    "on what decisions cost: with 80 paths and the calibrated cost the three are within a few per cent of "
+    "each other, and fixed priorities, which keep the tight half in time under overload, hold a mean QoS "
+    "of 0.9 longest.",
     sensitive="Costs and rates, which are not printed: boxes of 0.1 ms as in table 4.2.",
 )
