@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headgate.metrics import Records
-from headgate.reproduction import Simulation, Values
+from headgate.reproduction import Calculation, Key, Simulation, Values
 
 NAMES = {"TAAT": "taat", "BAAT": "baat", "MC": "aaat"}
 
@@ -14,7 +14,7 @@ def spent(records: Records) -> Values:
     return {"overhead": overhead, "scheduler": records.scheduling / overhead}
 
 
-def batches() -> dict[str, Simulation]:
+def batches() -> dict[Key, Simulation | Calculation]:
     """A tuple, a box and an application at a time, on the same tuples."""
     return {
         name: Simulation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.carney.curves import holds_until, in_all
-from headgate.reproduction import Measurements, Simulation, grid
+from headgate.reproduction import Calculation, Key, Measurements, Simulation, grid
 
 POLICIES = {
     "bucketing": "bucketing, push=true, partitions=20, schedule=10",
@@ -15,12 +15,12 @@ SHAPES = {"fanout": "carney-fanout", "straight": "carney-straight"}
 HIGH = 0.9
 
 
-def runs() -> dict[tuple[str | float, ...] | str, Simulation]:
-    found = {}
+def runs() -> dict[Key, Simulation | Calculation]:
+    found: dict[Key, Simulation | Calculation] = {}
     for shape, workload in SHAPES.items():
         named = {f"{shape} {name}": policy for name, policy in POLICIES.items()}
         found.update(grid(workload, named, "rate", RATES, quick=(20.0, 26.0, 34.0)))
-    return found  # type: ignore[return-value]
+    return found
 
 
 def held(found: Measurements, shape: str, name: str) -> float:
