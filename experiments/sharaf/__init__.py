@@ -11,6 +11,6 @@ CHOSEN = """
     it, on a slower clock. As in the document, the load is met for the packets that really come; how many do, it does
     not say, and here they are about 1000. How long a turn of RR lasts, it does not say either. That is what was
     calibrated, on one figure, RR's slowdown at load 0.7 in figure 5: a turn lasts as long as the dearest operator
-    takes for a tuple.
+    takes for a tuple. Figure 12 speaks against it: there turns of one tuple come nearer.
 """
 DOCUMENT = Document("sharaf", "Sharaf et al. 2006", CHOSEN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Event
 from unittest.mock import Mock
 
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
 from headgate.sweep.spark_job import run_each
 

@@ -62,7 +62,7 @@ def _run_on_spark(
 ) -> Iterator[SweepResult]:
     if not missing:
         return
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
     from headgate.cli.spark_start import start_spark
 
