@@ -34,8 +34,7 @@ EXPERIMENT = Experiment(
     quick=QUICK,
     full=FULL,
     paragraph="""
-        The norm weighs the longest burst most, so seeds differ. BSD's lead over HNR grows with the number of packets
-        (20 % with 5000), its lead over LSF with the shortness of bursts.
+        The norm weighs the longest burst most, so seeds differ.
     """,
     sensitive="how bursty the packets come, and how many there are.",
 )

@@ -31,11 +31,9 @@ EXPERIMENT = Experiment(
     quick=QUICK,
     full=FULL,
     paragraph="""
-        The difference is small, so that few packets decide on which side it falls; it is of the published size over
-        many seeds if selectivities are independent.
+        The difference is small, so that a few packets decide on which side it falls; seeds differ.
     """,
     sensitive="""
-        the selectivities' independence: with predicates that are passed together HNR's response time is 6 % below
-        HR's, since HR then reckons with rates that are not the queries' own.
+        that a query keeps the product of its two shares.
     """,
 )

@@ -33,8 +33,7 @@ EXPERIMENT = Experiment(
     quick=QUICK,
     full=FULL,
     paragraph="""
-        The trace is not part of this repository, and LSF's mean grows with its bursts: with shorter ones BSD's lead
-        is larger (81 % with single sources of 20 ms), with longer ones smaller.
+        The trace is not part of this repository, and LSF's mean and HNR's largest slowdown both grow with its bursts.
     """,
     sensitive="how bursty the packets come.",
 )

@@ -85,7 +85,9 @@ def test_runs_of_another_size_are_others(experiments: Path, other: dict[str, flo
 def test_every_seed_may_draw_its_own_workload(experiments: Path) -> None:
     catalogue = read_catalogue(experiments)
     (made,) = catalogue.chosen("paper", ["F10"])
-    runs = {key: replace(run, per_seed=_longer) for key, run in made.runs.items() if isinstance(run, Simulation)}
+    runs = {
+        key: replace(run, per_seed=_longer) for key, run in made.runs_of(True).items() if isinstance(run, Simulation)
+    }
     planned = plan_reproduction([replace(made, runs=runs)], catalogue.workloads, full=True)
     assert sorted(workload.duration for workload in planned.workloads.values()) == [3.0, 4.0]  # 2 s and the seed
     assert {planned.workloads[task.workload].duration - task.seed for task in _simulations(planned)} == {2.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from headgate.cli.console import note
@@ -61,6 +62,8 @@ def _run_on_spark(
 ) -> Iterator[SweepResult]:
     if not missing:
         return
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
     from headgate.cli.spark_start import start_spark
 
     spark = start_spark(master, finished.folder / "spark.log")
@@ -68,4 +71,5 @@ def _run_on_spark(
     try:
         yield from run(spark.sparkContext, missing)
     finally:
-        spark.stop()
+        with suppress(Py4JError, OSError):  # a signal to the whole process group has ended Java too
+            spark.stop()

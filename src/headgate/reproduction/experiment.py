@@ -71,7 +71,7 @@ class Experiment:
     id: str  # as in the document: F5, 4.12
     claim: str  # what the document says, in our words
     source: str  # where: figure 5, section 9.1.1
-    runs: Mapping[Key, Run]
+    runs: Mapping[Key, Run] | Callable[[], Mapping[Key, Run]]  # a function, if it takes time to say which
     compare: Callable[[Measurements], Iterable[Comparison]]
     quick: Size
     full: Size
@@ -84,7 +84,8 @@ class Experiment:
 
     def runs_of(self, full: bool) -> dict[Key, Run]:
         """The runs of a full or of a quick reproduction."""
-        return {key: run for key, run in self.runs.items() if full or run.in_quick}
+        runs = self.runs() if callable(self.runs) else self.runs
+        return {key: run for key, run in runs.items() if full or run.in_quick}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 # What a simulation and the other calculations run; what is above them only asks and shows.
-PACKAGES = ("model", "plan", "workload", "stats", "metrics", "freshness", "policies", "core", "sim", "sweep")
+PACKAGES = ("model", "plan", "workload", "stats", "metrics", "freshness", "policies", "core", "sim")
+SETTINGS = "sweep/varied_settings.py"
 
 
 @cache
 def simulator() -> str:
     """The code of the simulator and of everything that it uses."""
     root = Path(__file__).parents[1]
-    return _hash(path for package in PACKAGES for path in (root / package).rglob("*.py"))
+    return _hash([root / SETTINGS, *(path for package in PACKAGES for path in (root / package).rglob("*.py"))])
 
 
 def function(called: Callable[..., Any]) -> str:

@@ -7,10 +7,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import Accumulator, AccumulatorParam, SparkContext
 
 from headgate.model import HeadgateError
@@ -36,7 +37,8 @@ def run_each(context: SparkContext, run: Callable[[Item], Result], items: Sequen
             yield from _results_until_done(running, finished)
         finally:
             if not running.done():
-                context.cancelAllJobs()
+                with suppress(Py4JError, OSError):  # a signal to the whole process group has ended Java too
+                    context.cancelAllJobs()
 
 
 def _results_until_done(job: Future[None], finished: Accumulator[list[Result]]) -> Iterator[Result]:
