@@ -33,7 +33,7 @@ class Guarded(Policy):
         self.error: Exception | None = None
         self.given, self.tally = inner.given, inner.tally
         self.level, self.train, self.schedule = inner.level, inner.train, inner.schedule
-        self.isolation = inner.isolation
+        self.isolation, self.reading = inner.isolation, inner.reading
         self.needs, self.wants_answers = inner.needs, inner.wants_answers
         self._tells_growth = type(inner).grown is not Policy.grown
 

@@ -78,7 +78,7 @@ class Simulation:
         self._busy = 0.0
         self._ending: list[tuple[float, int, Outcome]] = []  # runs under way by the time they end
         self._scheduling = 0.0
-        self._counted = 0  # priorities computed and compared that have been charged
+        self._counted = self._decided()  # what has been charged for; orders made before the run begins cost nothing
         self._sizes: dict[int, int] = {}  # bytes of a tuple, by queue
         self._undos: dict[WorkerId, Undo] = {}  # what was before the runs under way, if they may be cancelled
         self._cancelled, self._cancelled_seconds = 0, 0.0
@@ -97,6 +97,8 @@ class Simulation:
             seconds=end,
             busy=self._busy,
             scheduling=self._scheduling,
+            call_overhead=self.machine.call_overhead,
+            run_overhead=self.scheduler.runs * self.workload.run_overhead,
             workers=self.workload.cores,
             decisions=self.scheduler.decisions,
             runs=self.scheduler.runs,
@@ -253,12 +255,16 @@ class Simulation:
 
     def _charge(self, per_decision: float) -> float:
         """Seconds for the priorities that were computed and compared since the last run."""
-        tally = self.scheduler.policy.tally
-        done = tally.computed + tally.compared
+        done = self._decided()
         seconds = per_decision * max(0, done - self._counted)  # a policy that takes over begins at 0
         self._counted = done
         self._scheduling += seconds
         return seconds
+
+    def _decided(self) -> int:
+        """What the policy has computed and compared so far."""
+        tally = self.scheduler.policy.tally
+        return tally.computed + tally.compared
 
     def _deliver(self, outcome: Outcome, now: float) -> None:
         self.machine.deliver(outcome)
@@ -294,6 +300,7 @@ class Simulation:
             "seed": workload.seed,
             "guard": checked_if_from_file,
             "workers": workload.cores,
+            "sources_last": workload.sources == "last",
         }
         if trace is None:
             return Scheduler(workload.network(), policy, **settings)  # type: ignore[arg-type]

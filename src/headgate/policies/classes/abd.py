@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.model import IDLE, WHOLE_QUEUE, Choice, ClassId, Idle, Level, Outcome, Run, Unit, UnitId, WorkerId
-from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
+from headgate.policies.classes.frequencies import AT, EQUAL, Frequencies, inversion_setting
 from headgate.policies.classes.inversion import MODULES, step
 from headgate.policies.classes.ranking import priorities
 from headgate.policies.classes.slice import Slice
 from headgate.policies.classes.spreading import spread
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, Reading, View
 from headgate.policies.registry import register
 from headgate.policies.rotation import Rotation
 from headgate.policies.settings import Setting
@@ -42,6 +42,7 @@ class AdaptiveBroadcastDisks(Policy):
     rule = "next class in the spread-out cycle, in it the next unit"
     needs = frozenset({"class_priority", "model", "run_overhead"})
     levels = (Level.OPERATOR, Level.QUERY)
+    reading = Reading.LAST
     settings = (
         Setting(
             "slice",
@@ -51,16 +52,20 @@ class AdaptiveBroadcastDisks(Policy):
         ),
         inversion_setting("step", "step"),
         AT,
+        EQUAL,
     )
 
     slice: float
     inversion: str
     at: str
+    equal: bool
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.wants_answers = self.inversion != "none"
-        self._frequencies = Frequencies(step if self.inversion == "step" else MODULES.get(self.inversion), self.at)
+        self._frequencies = Frequencies(
+            step if self.inversion == "step" else MODULES.get(self.inversion), self.at, self.equal
+        )
         self._slices: Rotation[ClassId] = Rotation()
         self._inside: dict[ClassId, Rotation[UnitId]] = {}
         self._slice = Slice(self.slice)

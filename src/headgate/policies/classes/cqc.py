@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.model import IDLE, Choice, ClassId, Idle, Level, Outcome, Run, Unit, UnitId, WorkerId
-from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
+from headgate.policies.classes.frequencies import AT, EQUAL, Frequencies, inversion_setting
 from headgate.policies.classes.inversion import MODULES
 from headgate.policies.classes.ranking import priorities
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, Reading, View
 from headgate.policies.registry import register
 from headgate.policies.settings import TRAIN, Setting
 from headgate.policies.slowdown.hr import HighestRate
@@ -91,6 +91,7 @@ class ContinuousQueryClasses(TwoLevel):
     rule = "next class in the cycle while its quota lasts, in it the highest S/C"
     needs = HighestRate.needs | {"class_priority", "run_overhead"}
     levels = (Level.OPERATOR, Level.QUERY)
+    reading = Reading.OWN
     settings = (
         Setting(
             "period",
@@ -101,16 +102,18 @@ class ContinuousQueryClasses(TwoLevel):
         ),
         inversion_setting("none"),
         AT,
+        EQUAL,
     )
 
     period: float
     inversion: str
     at: str
+    equal: bool
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.wants_answers = self.inversion != "none"
-        self._frequencies = Frequencies(MODULES.get(self.inversion), self.at)
+        self._frequencies = Frequencies(MODULES.get(self.inversion), self.at, self.equal)
         self._round = 0.0  # seconds of one
         self._passed = 0  # turns since classes were last judged
         self.accounts: dict[ClassId, Account] = {}
