@@ -191,3 +191,30 @@ class WindowJoin(Effect):
         )
         reference = max(first.reference, second.reference - work)
         return SimulatedTuple(mix(left.identity, right.identity), second.arrival, reference)
+
+
+class CountedJoin(WindowJoin):
+    """A join of windows that are counted: the first so many tuples of both streams, then the next, and so on.
+
+    Tuples are counted where they come in, so that a window holds what filters have left of it.
+    """
+
+    def __init__(self, operator: Join, key: int, selectivity: float, works: tuple[float, float]) -> None:
+        super().__init__(operator, key, selectivity, works)
+        self._tuples = operator.given.tuples
+        self._windows: dict[int, tuple[list[tuple[float, SimulatedTuple]], list[tuple[float, SimulatedTuple]]]] = {}
+
+    def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]:
+        self._sides = self._windows.setdefault(item.identity // self._tuples, ([], []))
+        return super().results(item, port)
+
+    def crowded(self, port: int) -> bool:
+        return False  # however late a tuple is, its window is the one that it was counted in
+
+    def restorer(self) -> Callable[[], None]:
+        windows = {number: (list(left), list(right)) for number, (left, right) in self._windows.items()}
+
+        def restore() -> None:
+            self._windows = windows
+
+        return restore
