@@ -16,7 +16,15 @@ CHOSEN = """
     of 10 ms (its "10 time units"), and joins that keep one pair in 20 (its 20 locations). Costs vary by 5 %, as in its
     simulator. The system is to be loaded but not overloaded: tuples alone ask for {busy:g} of the cores' time{same},
     and what calls cost is up to how many tuples wait for them. Every query reads streams of its own: the document's
-    first 21 queries had 27 streams.
+    first 21 queries had 27 streams. {sources}
+"""
+ON_ONE = """
+    Its single-core system reads only when no operator has tuples (section 2.2.1). Reading a tuple costs a quarter of the
+    cheapest operator, as where sources have a core of their own: that one core has to serve sixteen (section 6.3.2).
+"""
+APART = """
+    A core of their own reads the sources, in turn (sections 2.2.2 and 6.2). Reading a tuple costs a quarter of the
+    cheapest operator: the one core has to serve sixteen others (section 6.3.2).
 """
 OPERATORS: Mapping[str, tuple[tuple[str, int, str], ...]] = {
     "aggregate": (("aggregate", 3, ", window=10ms"), ("project", 1, "")),
@@ -25,6 +33,7 @@ OPERATORS: Mapping[str, tuple[tuple[str, int, str], ...]] = {
 }
 SHARE = {"share": "uniform, low=0.25, high=1.0"}
 TUPLES = 10_000  # per stream
+READING = 0.25  # of the cost of the cheapest operator
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class Plan:
     like: str = ""  # the workload whose costs it has
     seconds: float | None = None  # how long 10 000 tuples take, unless said
     arrivals: Mapping[int, str] | None = None  # of a class, where they are not Poisson at the rate
+    apart: bool = True  # sources have a core of their own
     shared: bool = False  # a union and an except of all classes
     changes: Sequence[Mapping[str, object]] = ()
 
@@ -56,9 +66,9 @@ def files() -> dict[str, str]:
 def plans() -> Iterator[Plan]:
     """All of them."""
     alike, joins, eight, eleven = (3, 2, 2), (0, 2, 0), (4, 2, 2), (5, 2, 4)
-    yield Plan("A", "Table 2: the same queries in every class, one core.", [alike] * 3, (6, 3, 1), 1500)
-    yield Plan("B", "Table 2: few queries in class 1, one core.", [joins, eight, eleven], (3, 2, 1), 1500, like="A")
-    yield Plan("C", "Table 2: the queries of B, other priorities.", [joins, eight, eleven], (6, 3, 1), 1500, like="A")
+    yield Plan("A", "Table 2: the same queries in every class, one core.", [alike] * 3, (6, 3, 1), 1500, apart=False)
+    yield Plan("B", "Table 2: few queries in class 1, one core.", [joins, eight, eleven], (3, 2, 1), 1500, like="A", apart=False)
+    yield Plan("C", "Table 2: the queries of B, other priorities.", [joins, eight, eleven], (6, 3, 1), 1500, like="A", apart=False)
     yield Plan("D", "Table 4: the same queries in every class, one core.", [alike] * 3, (30, 20, 10), 1600)
     yield Plan("E", "Table 4: few queries in class 1.", [joins, eight, eleven], (60, 30, 10), 1500, like="D")
     says = "Table 4: the queries of E, classes 1 and 3 exchanged."
@@ -149,28 +159,36 @@ def _text(plan: Plan, cost: int, *, calls: bool = True) -> str:
         name=f"almoakar-{plan.name}",
         duration=f"{seconds:g} s",
         cores=plan.cores,
+        source_cores=None if plan.apart else 0,
+        sources="rr" if plan.apart else "last",
         noise=0.05,
+        statistics="measured" if plan.changes else None,
         train="all",
     )
     classes = "".join(
         table("[[class]]", name=f"c{number}", priority=priority) for number, priority in enumerate(plan.priorities, 1)
     )
     same = f" at costs as in {plan.like}" if plan.like else ""
-    chosen = CHOSEN.format(busy=plan.busy, same=f", about,{same}" if same else "")
+    sources = " ".join((APART if plan.apart else ON_ONE).split())
+    chosen = CHOSEN.format(busy=plan.busy, same=f", about,{same}" if same else "", sources=sources)
     says = comment(f"Workload {plan.name} of Al Moakar 2013. {plan.says}\n\n{chosen}")
     changes = inline(plan.changes, "change") if plan.changes else ""
-    return says + changes + head + _streams(plan) + classes + _queries(plan, cost, calls)
+    return says + changes + head + _streams(plan, cost) + classes + _queries(plan, cost, calls)
 
 
-def _streams(plan: Plan) -> str:
-    parts = []
+def _streams(plan: Plan, cost: int) -> str:
+    parts, reading = [], f"{round(READING * cost)} ns"
     for number, counts in enumerate(plan.classes, 1):
         arrivals = (plan.arrivals or {}).get(number, f"poisson, rate={plan.rate}")
         for kind, count in zip(KINDS, counts, strict=True):
             for name in _inputs(number, kind):
-                parts += [table("[[stream]]", name=name, count=count, arrivals=arrivals)] if count else []
-        parts += [table("[[stream]]", name=f"c{number}-shared", arrivals=arrivals)] if plan.shared else []
+                parts += [_stream(name, arrivals, reading, count)] if count else []
+        parts += [_stream(f"c{number}-shared", arrivals, reading)] if plan.shared else []
     return "".join(parts)
+
+
+def _stream(name: str, arrivals: str, reading: str, count: int | None = None) -> str:
+    return table("[[stream]]", name=name, count=count, arrivals=arrivals, source_cost=reading)
 
 
 def _inputs(number: int, kind: str) -> list[str]:
