@@ -41,13 +41,16 @@ class Kept(Scored):
         self._dates: list[tuple[float, UnitId]] = []  # when scores are over, a heap likewise
         self._stale: set[UnitId] = set()
         self._counting: dict[QueueId, list[UnitId]] = {}  # for which units a queue counts
+        self._reads: dict[UnitId, int] = {}  # from how many queues a score is computed
 
     def changed(self, view: View) -> None:
         self._heap, self._place = [], {}
         self._dates, self._until = [], {}
-        self._stale, self._counting = set(), {}
+        self._stale, self._counting, self._reads = set(), {}, {}
         for number, unit in view.units.items():
-            for queue in self.counts(unit):
+            counting = self.counts(unit)
+            self._reads[number] = len({*counting, *unit.queues})
+            for queue in counting:
                 self._counting.setdefault(queue, []).append(number)
 
     def ready(self, view: View, unit: Unit) -> None:
@@ -69,11 +72,11 @@ class Kept(Scored):
     def _renew(self, view: View) -> None:
         """Compute the scores that may have changed, and reorder those units."""
         while self._dates and self._dates[0][0] <= view.now:
+            self.tally.compared += len(self._dates).bit_length()
             date, number = heappop(self._dates)
             if self._until.get(number) == date:
                 del self._until[number]
                 self._stale.add(number)
-        self.tally.computed += len(self._stale)
         ready = view.ready
         for number in self._stale:
             if (unit := ready.get(number)) is None:
@@ -89,20 +92,23 @@ class Kept(Scored):
             heapify(self._dates)
 
     def _enter(self, view: View, unit: Unit) -> None:
+        self.tally.computed += self._reads[unit.id]
         score, head, depth, last = self._rank(view, unit)
         entry = tuple(-value for value in score), -head, -depth, -last
         if self._place.get(unit.id) != entry:
             self._place[unit.id] = entry
             heappush(self._heap, entry)
+            self.tally.compared += len(self._heap).bit_length()
         date = self.until(unit, view)
         if date < inf and self._until.get(unit.id) != date:
             self._until[unit.id] = date
             heappush(self._dates, (date, unit.id))
+            self.tally.compared += len(self._dates).bit_length()
 
     def _pop(self, view: View) -> Unit | None:
         while self._heap:
+            self.tally.compared += len(self._heap).bit_length()
             entry = heappop(self._heap)
-            self.tally.compared += 1
             number = entry[-1]
             if self._place.get(number) == entry:
                 del self._place[number]

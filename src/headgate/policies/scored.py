@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Collection
 
 from headgate.model import IDLE, Choice, Idle, Unit, UnitId, WorkerId
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, View, sorting
 
 Score = tuple[float, ...]
 
@@ -22,10 +22,11 @@ class Scored(Policy):
         ready = view.ready.values()
         if not ready:
             return IDLE
-        self.tally.computed += len(ready)
-        self.tally.compared += len(ready)
+        self.tally.computed += sum(len(unit.queues) for unit in ready)
         if self.schedule == 1:
+            self.tally.compared += len(ready)
             return Choice((max(ready, key=lambda unit: self._rank(view, unit)),), self.train)
+        self.tally.compared += sorting(len(ready))
         best = sorted(ready, key=lambda unit: self._rank(view, unit), reverse=True)
         return Choice(tuple(best[: self.schedule]), self.train)
 

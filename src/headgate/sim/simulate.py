@@ -97,6 +97,8 @@ class Simulation:
             seconds=end,
             busy=self._busy,
             scheduling=self._scheduling,
+            call_overhead=self.machine.call_overhead,
+            run_overhead=self.scheduler.runs * self.workload.run_overhead,
             workers=self.workload.cores,
             decisions=self.scheduler.decisions,
             runs=self.scheduler.runs,

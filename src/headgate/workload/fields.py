@@ -14,7 +14,7 @@ from headgate.model import HeadgateError, QoS, Target, Train, Value, check_name,
 from headgate.model.values import as_text, not_negative, priority
 from headgate.plan.fusion import Fuse
 from headgate.workload.settings import bare
-from headgate.workload.workload import SOURCE_ORDERS
+from headgate.workload.workload import SOURCE_ORDERS, LoadBy, LoadOf
 
 DEEPEST_TYPE, LONGEST_TYPE = 20, 10_000  # types within each other; characters
 
@@ -229,6 +229,16 @@ def read_statistics(value: Value) -> str:
     return _one_of(value, ["given", "measured"])
 
 
+def read_load_of(value: Value) -> LoadOf:
+    """What counts for the load."""
+    return LoadOf(_one_of(value, [each.value for each in LoadOf]))
+
+
+def read_load_by(value: Value) -> LoadBy:
+    """What is scaled for the load."""
+    return LoadBy(_one_of(value, [each.value for each in LoadBy]))
+
+
 def read_sources(value: Value) -> str:
     """In which order sources are read."""
     return _one_of(value, list(SOURCE_ORDERS))
@@ -290,6 +300,8 @@ Name = Annotated[str, BeforeValidator(_validator(read_name))]
 Names = Annotated[list[str], BeforeValidator(_validator(read_names))]
 OperatorPosition = Annotated[Any, BeforeValidator(_validator(read_operator))]
 Fusing = Annotated[Any, BeforeValidator(_validator(read_fuse))]
+LoadCounts = Annotated[Any, BeforeValidator(_validator(read_load_of))]
+LoadScales = Annotated[Any, BeforeValidator(_validator(read_load_by))]
 Statistics = Annotated[str, BeforeValidator(_validator(read_statistics))]
 Sources = Annotated[str, BeforeValidator(_validator(read_sources))]
 Graph = Annotated[Any, BeforeValidator(_validator(read_qos))]

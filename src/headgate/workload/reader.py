@@ -101,6 +101,8 @@ def _workload(file: File, locations: FileLocations) -> Workload:
         sources=_sources(head, locations),
         drain=head.drain,
         load=head.load,
+        load_of=head.load_of,
+        load_by=head.load_by,
         train=head.run_takes,
         fuse=head.fused,
         noise=head.noise,

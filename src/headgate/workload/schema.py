@@ -16,6 +16,8 @@ from headgate.workload.fields import (
     Fusing,
     Graph,
     Length,
+    LoadCounts,
+    LoadScales,
     Name,
     Names,
     OperatorPosition,
@@ -25,6 +27,7 @@ from headgate.workload.fields import (
     TrainSize,
     Wanted,
 )
+from headgate.workload.workload import LoadBy, LoadOf
 
 MOST_CORES = 10_000  # more are a typing error, and would only fill the memory
 
@@ -51,6 +54,8 @@ class WorkloadSection(Section):
     sources: Sources = ""
     drain: bool = True
     load: float | None = Field(None, gt=0)
+    load_of: LoadCounts = LoadOf.ALL
+    load_by: LoadScales = LoadBy.COSTS
     train: TrainSize = ONE_TUPLE
     fuse: Fusing = Fuse.OFF
     noise: float = Field(0.0, ge=0, lt=1)

@@ -52,8 +52,11 @@ class Bucketing(QosAware):
         self._buckets = Buckets()
         self._calendar = Calendar(self._plane.width or 1.0)
         self._counting: dict[QueueId, list[UnitId]] = {}  # for which units a queue counts
+        self._reads: dict[UnitId, int] = {}  # from how many queues an outlook is computed
         for number, unit in view.units.items():
-            for queue in self._outlooks.queues(unit):
+            queues = self._outlooks.queues(unit)
+            self._reads[number] = len(queues)
+            for queue in queues:
                 self._counting.setdefault(queue, []).append(number)
         self._turns = {number: turn for number, turn in self._turns.items() if number in view.units}
 
@@ -91,9 +94,10 @@ class Bucketing(QosAware):
 
     def _place(self, view: View, unit: Unit) -> None:
         outlooks = self._outlooks.of(view, unit)
-        self.tally.computed += 1
+        self.tally.computed += self._reads[unit.id]
         self._buckets.place(unit.id, min(map(self._plane.bucket, outlooks)), self._turns[unit.id])
         if self._plane.width:
+            self.tally.compared += 1
             self._calendar.enter(unit.id, view.now + min(map(self._plane.lasts, outlooks)))
 
     def numbers(self, view: View, unit: Unit) -> dict[str, float]:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from headgate.model import QueueId, Unit
+from headgate.model import Choice, Idle, QueueId, Unit, WorkerId
 from headgate.policies.aurora.outlook import Outlooks
-from headgate.policies.aurora.qos_aware import QosAware
+from headgate.policies.aurora.qos_aware import Ordered
 from headgate.policies.contract import Policy, View
 from headgate.policies.kept import Kept
 from headgate.policies.registry import register
@@ -12,7 +12,7 @@ from headgate.policies.scored import Score
 
 
 @register("slope-slack")
-class SlopeSlack(QosAware, Kept):
+class SlopeSlack(Ordered, Kept):
     """What loses most utility per second first; where nothing is lost yet, what begins to lose soonest.
 
     It looks at where the waiting tuples will stand on their QoS graph when they come out. Those that are too late for
@@ -39,6 +39,12 @@ class SlopeSlack(QosAware, Kept):
 
     def counts(self, unit: Unit) -> Collection[QueueId]:
         return self._outlooks.queues(unit)
+
+    def first(self, view: View, worker: WorkerId) -> Choice | Idle:
+        return Kept.choose(self, view, worker)
+
+    def reads(self, view: View) -> int:
+        return sum(self._reads[number] for number in view.ready)
 
     def score(self, unit: Unit, view: View) -> Score:
         """Slack shrinks for all alike, so the moment when there is none left keeps the order."""
