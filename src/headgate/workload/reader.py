@@ -154,6 +154,7 @@ def _stream(section: StreamSection, index: int, locations: FileLocations) -> Str
         arrivals=section.arrivals,
         source=section.source,
         source_cost=section.source_cost,
+        source_overhead=section.source_overhead,
         bytes=section.bytes,
     )
 

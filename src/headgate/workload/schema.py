@@ -84,6 +84,7 @@ class StreamSection(Section):
     watermark: Cost | None = None
     ahead: Ahead | None = None
     source_cost: Cost = 0.0
+    source_overhead: Cost = 0.0
     bytes: int = Field(1, ge=1)
     source: str | None = None
     count: int | None = Field(None, ge=1, le=100_000)

@@ -1,0 +1,35 @@
+"""Figure 6.3: adaptive with one requirement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.pielech.candidates import CANDIDATES, MEASURES, adaptive, best, run, worst
+from headgate.reproduction import Bound, Comparison, Experiment, Key, Measurements, Order, Simulation, Size
+
+
+def compare(found: Measurements) -> Iterator[Comparison]:
+    for measure in ("memory", "delay"):
+        own = found.sample(measure, f"for {measure}", "join")
+        near_best = own / best(found, measure, "join")
+        yield Bound(f"{MEASURES[measure]}: adaptive over the best single one", near_best, most=1.0)
+        ends = {"adaptive": own, "worst single one": worst(found, measure, "join")}
+        yield Order(MEASURES[measure], ("adaptive", "worst single one"), ends)
+
+
+RUNS: dict[Key, Simulation] = {
+    **{(name, "join"): run("join", policy) for name, policy in CANDIDATES.items()},
+    **{(f"for {name}", "join"): run("join", adaptive(**{name: 1.0})) for name in ("memory", "delay")},
+}
+
+EXPERIMENT = Experiment(
+    document="pielech",
+    id="6.3",
+    source="figure 6.3, section 6.3",
+    claim="one requirement: adaptive is at or near the best single policy",
+    runs=RUNS,
+    compare=compare,
+    quick=Size(seconds=30.0, seeds=2),
+    full=Size(seconds=30.0, seeds=10),
+    sensitive="How far the policies differ at all, which follows from the chosen costs.",
+)
