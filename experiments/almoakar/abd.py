@@ -44,8 +44,8 @@ EXPERIMENT = Experiment(
     document="almoakar",
     id="ABD",
     source="figures 9 to 12, section 5.3.2",
-    claim="ABD's weighted mean is 12.2 (D), 43.1 (E), 23.7 (F), 19.1 % (5G) below CQC's, its class 1 36.6 to 52.2 %; CQC "
-    "inverts in E and 5G, ABD never; WeHR's weighted mean on D is 26 times ABD's, and class 3 starves",
+    claim="ABD's weighted mean is 12.2 (D), 43.1 (E), 23.7 (F), 19.1 % (5G) below CQC's, its class 1 36.6 to 52.2 %; "
+    "CQC inverts in E and 5G, ABD never; WeHR's weighted mean on D is 26 times ABD's, and class 3 starves",
     runs=RUNS,
     compare=compare,
     quick=Size(seconds=0.5, seeds=1),

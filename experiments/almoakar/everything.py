@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def _inversion(means: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]], n
     ranks = sorted(set(now.values()), reverse=True)
     pairs = [
         (now[above] / now[below], means[above][number] / means[below][number])
-        for higher, lower in zip(ranks, ranks[1:], strict=False)
+        for higher, lower in pairwise(ranks)
         for above in now
         for below in now
         if now[above] == higher and now[below] == lower
@@ -63,7 +64,7 @@ EXPERIMENT = Experiment(
     document="almoakar",
     id="PIAT",
     source="figures 120 to 135, section 6.3.7",
-    claim="rates, selectivities and priorities change: DSP and DVP have the lowest cumulated inversion of all schedulers",
+    claim="rates, selectivities and priorities move: DSP and DVP have the least cumulated inversion of all schedulers",
     runs=RUNS,
     compare=compare,
     quick=Size(seconds=0.5, seeds=1),

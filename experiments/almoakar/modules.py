@@ -51,11 +51,11 @@ EXPERIMENT = Experiment(
     document="almoakar",
     id="Inversion",
     source="figures 84 to 106, section 6.3.3",
-    claim="5G_4 with one class at 500 a second: MBD inverts, each module removes it at the mean, DVP converges first for "
-    "class 1, DSP for class 3; at p75 only DSP always does",
+    claim="5G_4 with one class at 500 a second: MBD inverts, each module removes it at the mean, DVP converges first "
+    "for class 1, DSP for class 3; at p75 only DSP always does",
     runs=RUNS,
     compare=compare,
     quick=Size(seconds=0.3, seeds=1),
     full=Size(seconds=3.0, seeds=1),
-    sensitive="Everything that decides whether neighbouring classes answer nearly at the same time: load and overheads.",
+    sensitive="Everything that decides whether neighbouring classes answer nearly at the same time: load, overheads.",
 )

@@ -74,7 +74,7 @@ EXPERIMENT = Experiment(
     document="almoakar",
     id="Priorities",
     source="figures 112 to 118, section 6.3.5",
-    claim="changed priorities are followed: no inversion with MBD_UP, but with MBD; class 5 gains when it becomes equal",
+    claim="changed priorities are followed: no inversion with MBD_UP, one with MBD; class 5 gains when made equal",
     runs=RUNS,
     compare=compare,
     quick=Size(seconds=0.6, seeds=1),

@@ -93,8 +93,8 @@ EXPERIMENT = Experiment(
     document="almoakar",
     id="Scale",
     source="figures 70 to 83, section 6.3.2",
-    claim="queries × cores from 2 to 16: weighted response time flat at 2.11 to 2.18 ms; input × cores: falling; overloaded "
-    "from 1600 tuples a second on, whatever the cores",
+    claim="queries × cores from 2 to 16: weighted response time flat at 2.11 to 2.18 ms; input × cores: falling; "
+    "overloaded from 1600 tuples a second on, whatever the cores",
     runs=RUNS,
     compare=compare,
     picture=picture,

@@ -112,8 +112,8 @@ EXPERIMENT = Experiment(
     document="almoakar",
     id="Selectivity",
     source="figures 107 to 111, section 6.3.4",
-    claim="selectivities of class 3 fall to 0.1: only DVP_SA, DSP_SA, DVP_S, DSP_S remove the inversion; DSP_SA converges "
-    "first, DVP_SA has the lowest response time of those",
+    claim="selectivities of class 3 fall to 0.1: only DVP_SA, DSP_SA, DVP_S, DSP_S remove the inversion; DSP_SA "
+    "converges first, DVP_SA has the lowest response time of those",
     runs=RUNS,
     compare=compare,
     quick=Size(seconds=0.5, seeds=1),

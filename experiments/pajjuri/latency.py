@@ -27,7 +27,7 @@ EXPERIMENT = Experiment(
     document="pajjuri",
     id="6.1",
     source="figure 6.1, section 6.2",
-    claim="latency: path capacity lowest, simplified segment below segment; path capacity 13 % below segment on average",
+    claim="latency: path capacity lowest, simplified segment below segment; path capacity 13 % below segment",
     runs=over_rates(RATES, quick=(100, 900)),
     compare=compare,
     picture=picture,

@@ -35,7 +35,7 @@ OPERATORS: Mapping[str, tuple[tuple[str, int, str], ...]] = {
 }
 SHARE = {"share": "uniform, low=0.25, high=1.0"}
 TUPLES = 10_000  # per stream
-CALLING = 1.0  # overhead of a call, in costs of a tuple
+CALLING = 2.0  # overhead of a call, in costs of a tuple
 
 
 @dataclass(frozen=True)
@@ -197,6 +197,7 @@ def _text(plan: Plan, cost: int, *, calls: bool = True) -> str:
         cores=plan.cores,
         source_cores=None if plan.apart else 0,
         sources="rr" if plan.apart else "last",
+        windows="end",
         noise=0.05,
         statistics="measured" if plan.changes else None,
         train="all",
@@ -255,7 +256,7 @@ def _queries(plan: Plan, cost: int, calls: bool) -> str:
 
 
 def _groups(number: int, kind: str, count: int, inputs: int) -> Iterator[tuple[str, int]]:
-    """Queries that read different streams, and how their names begin: all, or several times as many as there are streams.
+    """Queries that read different streams, and how their names begin: all, or several times as many as streams.
 
     >>> list(_groups(1, "join", 5, 2))
     [('c1-join-1-', 2), ('c1-join-2-', 2), ('c1-join-3-', 1)]

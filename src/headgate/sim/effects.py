@@ -66,7 +66,7 @@ class _Maker:
             kind = CountedJoin if operator.given.tuples else WindowJoin
             return kind(operator, self._key(node), 1.0 if given is None else given, works)
         if isinstance(operator, Aggregate):
-            return WindowAggregate(operator, self._key(node))
+            return WindowAggregate(operator, self._key(node), self._workload.windows == "end")
         if isinstance(operator, Union):
             return Merge()
         if isinstance(operator, Except):

@@ -74,11 +74,14 @@ class Difference(Effect):
 class WindowAggregate(Effect):
     """Counts tuples per window; a window's results leave with the tuple that closes it.
 
-    Without a selectivity each window gives one result; with one, that share of its tuples, at least one.
+    Without a selectivity each window gives one result; with one, that share of its tuples, at least one. Results arrive
+    with the tuple that closes the window or, if they count `from_end`, at its end: then waiting for that tuple is part
+    of their response times.
     """
 
-    def __init__(self, operator: Aggregate, key: int) -> None:
+    def __init__(self, operator: Aggregate, key: int, from_end: bool = False) -> None:
         self._window = operator.window
+        self._from_end = from_end
         self.selectivity = operator.given.selectivity
         self._key = key
         self._open: dict[int, int] = {}  # window number ⇒ tuples
@@ -121,7 +124,9 @@ class WindowAggregate(Effect):
         return 1 if self.selectivity is None else max(1, round(self.selectivity * self._open[number]))
 
     def _result(self, number: int, copy: int, closing: SimulatedTuple) -> SimulatedTuple:
-        return SimulatedTuple(mix(self._key, number, copy), closing.arrival, closing.arrival)
+        end = number * self._window.slide + self._window.size
+        arrival = min(end, closing.arrival) if self._from_end else closing.arrival
+        return SimulatedTuple(mix(self._key, number, copy), arrival, arrival)
 
 
 class WindowJoin(Effect):

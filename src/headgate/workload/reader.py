@@ -99,6 +99,7 @@ def _workload(file: File, locations: FileLocations) -> Workload:
         cores=head.cores,
         source_cores=head.source_cores,
         sources=_sources(head, locations),
+        windows=head.windows,
         drain=head.drain,
         load=head.load,
         load_of=head.load_of,
