@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from experiments.almoakar.schedulers import LEVELS, SCHEDULERS, inversions
+from experiments.almoakar.schedulers import LEVELS, SCHEDULERS, Slower, inversions
 
 from headgate.metrics import measure
 from headgate.sim import simulate
@@ -47,6 +47,14 @@ def test_threads_per_class_go_by_the_load_of_classes() -> None:
     assert max(means, key=lambda name: means[name]) == "c3"
     assert len(found("3F_6", SCHEDULERS["PCT_S"]).inverted) == 5
     assert found("3E_6", SCHEDULERS["PCT_S"]).inverted == ()
+
+
+@pytest.mark.parametrize(("number", "level"), [(3, "mean"), (3, "p75"), (1, "p75")])
+def test_a_class_that_gets_fewer_tuples_is_inverted(number: int, level: str) -> None:
+    """Section 6.3.3: the premise of the experiments with inversion modules."""
+    given = Slower(number)(replace(read_workload(WORKLOADS / "almoakar-5G_4.toml"), duration=SECONDS))
+    pairs = {pair.above: pair.ratio for pair in measure(simulate(given, "mbd")).inversion.levels[level]}
+    assert pairs[f"c{number}"]
 
 
 @pytest.mark.parametrize("name", ["MRR", "MORR"])
