@@ -7,8 +7,7 @@ import numpy as np
 from headgate.metrics import Records
 from headgate.reproduction import Measurements, Sample, Simulation
 
-RR = "rr, quantum=50ms"
-CANDIDATES = {"RR": RR, "FIFO": "fifo", "MTIQ": "mtiq", "Chain": "chain"}
+CANDIDATES = {"RR": "rr", "FIFO": "fifo", "MTIQ": "mtiq", "Chain": "chain"}
 EXPLORED = 10.0  # seconds: five of warm-up, one for each candidate and one more; charts begin after that
 MEASURES = {"memory": "tuples in memory", "delay": "mean delay", "output": "mean output rate"}
 
@@ -17,7 +16,7 @@ def adaptive(**weights: float) -> str:
     """The adaptive policy for requirements by weight: delay and memory are to be small, the output large."""
     words = {"memory": "queue, minimize", "delay": "delay, minimize", "output": "output, maximize"}
     wanted = ", ".join(f"[{words[name]}, {weight!r}]" for name, weight in weights.items())
-    return f"adaptive, candidates=[({RR}), fifo, mtiq, chain], requirements=[{wanted}]"
+    return f"adaptive, candidates=[rr, fifo, mtiq, chain], requirements=[{wanted}]"
 
 
 def after_exploring(records: Records) -> dict[str, float | None]:
