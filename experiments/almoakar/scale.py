@@ -25,6 +25,7 @@ from headgate.reproduction import (
 from headgate.workload import Workload
 
 CORES = (2, 4, 8, 16)
+SECONDS = 1.0
 STEP, FIRST, RISE = 0.36, 600, 100  # the rate rises by 100 tuples a second every 0.36 s, from 600 on
 DRASTIC = 3.0  # times the response time of the first steps
 
@@ -38,7 +39,7 @@ class Faster:
     def __call__(self, workload: Workload) -> Workload:
         arrivals = f"poisson, rate={300 * self.cores}"
         streams = tuple(replace(stream, arrivals=arrivals) for stream in workload.streams)
-        return replace(workload, streams=streams, cores=self.cores)
+        return replace(workload, streams=streams, cores=self.cores, duration=SECONDS)
 
 
 def knee(records: Records) -> dict[str, float | None]:
@@ -73,7 +74,7 @@ def picture(found: Measurements) -> Picture:
 RUNS: dict[Key, Simulation] = {
     **{
         ("CQs", cores): Simulation(
-            workload="almoakar-5S_2", policy="mbd", change=Times(cores // 2, cores), in_quick=cores <= 4
+            workload="almoakar-5S_2", policy="mbd", change=Times(cores // 2, cores, SECONDS), in_quick=cores <= 4
         )
         for cores in CORES
     },
@@ -98,7 +99,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     compare=compare,
     picture=picture,
-    quick=Size(seconds=0.3, seeds=1),
-    full=Size(seconds=6.84, seeds=1),
+    quick=Size(seconds=0.2, seeds=1),
+    full=Size(seeds=1),
     sensitive="Costs are calibrated on the first of these numbers, and on the rate at which overload begins.",
 )

@@ -56,14 +56,16 @@ class Slower:
 
 
 class Times:
-    """The queries of a workload several times, on the same streams and on so many cores."""
+    """The queries of a workload several times, on the same streams and on so many cores, for so many seconds."""
 
-    def __init__(self, times: int, cores: int) -> None:
+    def __init__(self, times: int, cores: int, seconds: float | None = None) -> None:
         self.times = times
         self.cores = cores
+        self.seconds = seconds
 
     def __call__(self, workload: Workload) -> Workload:
         queries = (
             replace(query, name=f"{query.name}-{copy}") for copy in range(self.times) for query in workload.queries
         )
-        return replace(workload, queries=tuple(queries), cores=self.cores)
+        seconds = self.seconds or workload.duration
+        return replace(workload, queries=tuple(queries), cores=self.cores, duration=seconds)

@@ -24,11 +24,9 @@ def after_exploring(records: Records) -> dict[str, float | None]:
     query = records.queries[0]
     arrival, emission = np.asarray(query.arrival), np.asarray(query.emission)
     moments, tuples = np.asarray(records.queue.time), np.asarray(records.queue.tuples)
-    end = max(30.0, 30.0 * (records.seconds // 30.0))  # arrivals end there, what is left is worked off later
+    end = float(arrival.max())  # what is left by then is worked off later
     counted = (emission > EXPLORED) & (emission <= end)
     during = (moments > EXPLORED) & (moments <= end)
-    if not counted.any():
-        return dict.fromkeys(MEASURES)
     return {
         "memory": float(tuples[during].mean()),
         "delay": float((emission - arrival)[counted].mean()),
