@@ -62,7 +62,7 @@ EXPERIMENT = Experiment(
     "and PCT_S 123 on 3E_6, MPRR 4.3 and MBD below 1.5 on 3F_6, MBD 6.2 and PCT_S 48 on 5I",
     runs=RUNS,
     compare=compare,
-    quick=Size(seconds=0.3, seeds=1),
+    quick=Size(seconds=0.15, seeds=1),
     full=Size(seconds=2.0, seeds=2),
     sensitive="The load: classes that PCT overloads answer later the longer a run is.",
 )

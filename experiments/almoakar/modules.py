@@ -55,7 +55,7 @@ EXPERIMENT = Experiment(
     "for class 1, DSP for class 3; at p75 only DSP always does",
     runs=RUNS,
     compare=compare,
-    quick=Size(seconds=0.3, seeds=1),
+    quick=Size(seconds=0.15, seeds=1),
     full=Size(seconds=3.0, seeds=1),
     sensitive="Everything that decides whether neighbouring classes answer nearly at the same time: load, overheads.",
 )
