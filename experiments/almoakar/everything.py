@@ -17,8 +17,13 @@ POLICIES = {
     "DSP": "mbd, inversion=dsp, adapt=sa",
 }
 BIN = 0.1
-PRIORITIES = {"c1": ((0.0, 80), (7.5, 50)), "c2": ((0.0, 30), (4.5, 50)), "c3": ((0.0, 30),)}
-PRIORITIES |= {"c4": ((0.0, 10), (4.5, 20), (7.5, 15)), "c5": ((0.0, 10),)}
+PRIORITIES: dict[str, list[tuple[float, int]]] = {  # from when on
+    "c1": [(0.0, 80), (7.5, 50)],
+    "c2": [(0.0, 30), (4.5, 50)],
+    "c3": [(0.0, 30)],
+    "c4": [(0.0, 10), (4.5, 20), (7.5, 15)],
+    "c5": [(0.0, 10)],
+}
 
 
 def cumulated(records: Records) -> dict[str, float | None]:

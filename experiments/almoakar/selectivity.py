@@ -50,7 +50,7 @@ class Falling:
 
 def _filter(node: Operator) -> Operator:
     """A selection before each input of a join, as dear as those of the other queries are for its size."""
-    inputs = []
+    inputs: list[Operator | Source] = []
     for child in node.inputs:
         if isinstance(child, Operator):
             inputs.append(_filter(child))
