@@ -64,5 +64,8 @@ EXPERIMENT = Experiment(
     compare=compare,
     quick=Size(seconds=0.15, seeds=1),
     full=Size(seconds=2.0, seeds=2),
+    paragraph="Nobody is inverted under MBD, as published. Ratios of classes that PCT overloads grow with the "
+    "length of a run and depend on how far they are overloaded, which the document does not say; MPRR's "
+    "depend on the length of queues.",
     sensitive="The load: classes that PCT overloads answer later the longer a run is.",
 )

@@ -74,5 +74,7 @@ EXPERIMENT = Experiment(
     compare=compare,
     quick=Size(seconds=0.5, seeds=1),
     full=Size(seconds=10.0, seeds=1),
+    paragraph="When and how far rates and selectivities move is shown only in figures; the workload has changes of "
+    "the same kind.",
     sensitive="When and how far rates and selectivities move, which the document shows only in figures.",
 )

@@ -33,8 +33,5 @@ EXPERIMENT = Experiment(
     picture=picture,
     quick=Size(seeds=1),
     full=Size(seeds=5),
-    paragraph="The order is that of the document, the distance of segment is larger: it works off all that waits before "
-    "the leaves, then all before the next operators, and gives results only at the end. How much that costs depends on "
-    "how far the query is overloaded and on what the last operators cost, which the document leaves open.",
     sensitive="How many results the join gives, how far the query is overloaded, and the quantum.",
 )

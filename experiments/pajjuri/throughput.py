@@ -39,9 +39,5 @@ EXPERIMENT = Experiment(
     picture=picture,
     quick=Size(seeds=1),
     full=Size(seeds=5),
-    paragraph="Path capacity, simplified segment and segment stand in the published order. Round robin gives its results "
-    "more evenly than the document's: a round of 100 ms for each of six operators is shorter than the second over which "
-    "throughput is counted, so that every second has some. Rounds of several seconds would explain the published "
-    "numbers, but the quantum is not printed, and quanta of 1 s, which were tried, did not change the order.",
     sensitive="How many results the join gives, and the quantum.",
 )
