@@ -65,5 +65,7 @@ EXPERIMENT = Experiment(
     picture=picture,
     quick=Size(seeds=1),
     full=Size(seeds=3),
+    paragraph="See figure 6.2: where the segments are cut decides what piles up between operators, and the document "
+    "does not print the query.",
     sensitive="By how much the bursts overload the query.",
 )

@@ -30,5 +30,9 @@ EXPERIMENT = Experiment(
     picture=picture,
     quick=Size(seeds=1),
     full=Size(seeds=5),
+    paragraph="Path capacity needs most memory at all rates. Segment and simplified segment differ only where the "
+    "query keeps up with part of what is fed: at high rates both do nothing but the selects until all "
+    "tuples have come, and their largest memory is the same to the byte. Which operators the document's "
+    "query has, and so where its segments are cut, is not printed.",
     sensitive="The sizes of tuples behind each operator, and how many results the join gives.",
 )
