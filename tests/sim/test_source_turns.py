@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -36,6 +37,14 @@ def test_a_turn_reads_all_that_has_come() -> None:
     """x has one tuple at 0, y one; when x is next, at 20 ms, its second one is there, and at 30 ms the third."""
     found = [(delivery.stream, round(delivery.at, 6)) for delivery in deliveries(two("rr"))]
     assert found == [("x", 0.01), ("y", 0.02), ("x", 0.03), ("x", 0.04)]
+
+
+def test_a_turn_has_an_overhead() -> None:
+    """1 ms before what there is at the beginning of each turn: of x one tuple at 0, then both others at 32 ms."""
+    made = two("rr", x="at, times=[0, 1ms, 21ms]")
+    streams = tuple(replace(stream, source_overhead=0.001) for stream in made.streams)
+    found = [(delivery.stream, round(delivery.at, 6)) for delivery in deliveries(replace(made, streams=streams))]
+    assert found == [("x", 0.011), ("y", 0.022), ("x", 0.033), ("x", 0.043)]
 
 
 def test_the_schedule_of_mbd_has_a_source_as_often_as_its_class_is_worth() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from workloads.make.__main__ import FOLDER, files
 
+from headgate.core import Scheduler
 from headgate.metrics import measure
-from headgate.model import Kind, Level, Operator, Train, walk
+from headgate.model import Join, Kind, Level, Operator, Train, walk
 from headgate.plan.units import units
 from headgate.sim import simulate
 from headgate.sim.effects import effects
@@ -135,7 +136,7 @@ def test_carneys_capacity(name: str, queries: int, boxes: int, load: float) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "queries", "boxes", "load"),
-    [("mavstream", 1, 6, 0.87), ("raindrop-filters", 1, 4, 0.69), ("raindrop-join", 1, 4, 0.72)],
+    [("mavstream", 1, 6, 9.62), ("raindrop-filters", 1, 4, 1.0), ("raindrop-join", 1, 4, 1.0)],
 )
 def test_boxes_and_loads(name: str, queries: int, boxes: int, load: float) -> None:
     found = workload(name)
@@ -168,6 +169,45 @@ def test_the_highest_priority_of_sharafs_queries_is_1_2e5_times_the_lowest() -> 
     stats = Stats(network, statistics(found))
     rates = [stats.balanced_rate(unit) for unit in units(network, Level.QUERY)]
     assert max(rates) / min(rates) == pytest.approx(1.2e5, rel=0.1)
+
+
+def test_mavstreams_windows_are_counted() -> None:
+    joins = [node for node in operators(workload("mavstream")) if isinstance(node, Join)]
+    assert [join.given.tuples for join in joins] == [1000]
+
+
+def test_mavstreams_segments_differ_from_simplified_ones() -> None:
+    found = workload("mavstream")
+    names = {
+        policy: [str(unit) for unit in Scheduler(found.network(), policy, measured=statistics(found)).units]
+        for policy in ("segment", "simplified-segment")
+    }
+    assert [len(each) for each in names.values()] == [5, 4]
+
+
+@pytest.mark.parametrize("name", ["raindrop-filters", "raindrop-join"])
+def test_raindrops_train(name: str) -> None:
+    assert workload(name).train == Train(fraction=0.3, threshold=50)
+
+
+@pytest.mark.parametrize("policy", ["rr", "rr, quantum=50ms"])
+def test_round_robin_is_not_fifo(policy: str) -> None:
+    """Taking one tuple at a time, a chain of filters has the same order under both."""
+    found = replace(workload("raindrop-filters"), duration=10.0)
+    reports = [measure(simulate(found, each)) for each in (policy, "fifo")]
+    assert reports[0].response_time != reports[1].response_time
+    assert reports[0].queue != reports[1].queue
+
+
+@pytest.mark.parametrize(("name", "cores", "order"), [("A", 0, "last"), ("D", 1, "rr"), ("5G_4", 1, "rr")])
+def test_al_moakars_sources_cost_time(name: str, cores: int, order: str) -> None:
+    found = workload(f"almoakar-{name}")
+    assert all(stream.source_cost > 0 for stream in found.streams)
+    assert (found.source_cores, found.sources) == (cores, order)
+
+
+def test_changing_selectivities_are_measured() -> None:
+    assert workload("almoakar-5L").learn
 
 
 def test_sharafs_sets_share_one_select() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -40,6 +41,7 @@ from headgate.policies.settings import ISOLATION, TRAIN, Setting, level_setting,
 from headgate.stats import Stats
 
 MOST_TOLD = 8  # units that a decision tells of, beside the one that was chosen
+MOST_UPDATES = 10_000  # times of new schedules that are kept
 Cut = Callable[[Level], Sequence[Unit]]  # the units of a level
 
 
@@ -157,6 +159,7 @@ class Policy(ABC):
         for setting in self.settings:
             setattr(self, setting.name, values[setting.name])
         self.tally = Tally()
+        self.updates: deque[float] = deque(maxlen=MOST_UPDATES)  # when it made itself a new schedule, if it has one
 
     @classmethod
     def all_settings(cls) -> tuple[Setting, ...]:

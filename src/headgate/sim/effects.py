@@ -8,7 +8,7 @@ from headgate.model import Aggregate, Except, Join, Kind, Operator, OperatorId, 
 from headgate.plan.network import Network, Node
 from headgate.sim.draws import Always, Drawn, Outcomes, Pattern, Single
 from headgate.sim.feeds import Feeds
-from headgate.sim.operators import Difference, Effect, Filter, Merge, WindowAggregate, WindowJoin
+from headgate.sim.operators import CountedJoin, Difference, Effect, Filter, Merge, WindowAggregate, WindowJoin
 from headgate.sim.randomness import generator
 from headgate.stats.measured import selectivity_of
 from headgate.workload import Change, Workload
@@ -63,9 +63,10 @@ class _Maker:
         if isinstance(operator, Join):
             given = selectivity_of(operator)
             works = (_work(operator.inputs[0]) + _alone(operator), _work(operator.inputs[1]) + _alone(operator))
-            return WindowJoin(operator, self._key(node), 1.0 if given is None else given, works)
+            kind = CountedJoin if operator.given.tuples else WindowJoin
+            return kind(operator, self._key(node), 1.0 if given is None else given, works)
         if isinstance(operator, Aggregate):
-            return WindowAggregate(operator, self._key(node))
+            return WindowAggregate(operator, self._key(node), self._workload.windows == "end")
         if isinstance(operator, Union):
             return Merge()
         if isinstance(operator, Except):

@@ -140,6 +140,7 @@ def _deliveries(workload: Workload, times: dict[str, Times], batches: dict[str, 
         )
         free = 0.0
         for moment, _, stream in waiting:
-            seconds = 0.0 if workload.reads else stream.source_cost * batches[stream.name]
+            own = stream.source_overhead + stream.source_cost * batches[stream.name]
+            seconds = 0.0 if workload.reads else own
             free = max(free, moment) + seconds
             yield Delivery(free, moment, stream.name, batches[stream.name])

@@ -59,7 +59,10 @@ def _by_costs(workload: Workload, factor: float) -> Workload:
     )
     streams = workload.streams
     if workload.reads:
-        streams = tuple(replace(stream, source_cost=stream.source_cost * factor) for stream in streams)
+        streams = tuple(
+            replace(stream, source_cost=stream.source_cost * factor, source_overhead=stream.source_overhead * factor)
+            for stream in streams
+        )
     return replace(changed, streams=streams, run_overhead=workload.run_overhead * factor)
 
 

@@ -74,7 +74,6 @@ class Simulation:
         self._happenings = happenings(self.workload)
         self._progress = progress or (lambda share: None)
         self._delivered = 0
-        self._updates: list[float] = []  # when something changed
         self._busy = 0.0
         self._ending: list[tuple[float, int, Outcome]] = []  # runs under way by the time they end
         self._scheduling = 0.0
@@ -104,7 +103,7 @@ class Simulation:
             runs=self.scheduler.runs,
             tuples_in={name: len(times) for name, times in self.feeds.times.items()},
             unfinished=self.scheduler.waiting,
-            updates=self._updates,
+            updates=list(self.scheduler.policy.updates),
             cancelled=self._cancelled,
             cancelled_seconds=self._cancelled_seconds,
         )
@@ -246,7 +245,6 @@ class Simulation:
                 self.scheduler.event(event, now)
             happening.touch(self.machine, self.scheduler.network)
             happening.note(self.records, self.scheduler.network, now)
-            self._updates.append(now)
             self._rewired(now)
         return self._next_change()
 

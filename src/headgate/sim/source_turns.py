@@ -48,6 +48,7 @@ class _Cores:
 
     def __init__(self, workload: Workload, costs: Mapping[str, float], arrivals: Mapping[str, list[float]]) -> None:
         self._costs = costs
+        self._overheads = {stream.name: stream.source_overhead for stream in workload.streams}
         self._arrivals = arrivals
         self._next = dict.fromkeys(costs, 0)  # place of the first tuple that has not been read
         self._turns: Rotation[str] = Rotation([name for name in cycle(workload) if name in costs])
@@ -73,6 +74,7 @@ class _Cores:
         """One turn."""
         arrivals, cost, first = self._arrivals[name], self._costs[name], self._next[name]
         behind = bisect_right(arrivals, now, first)
+        now += self._overheads[name]
         for place in range(first, behind):
             now += cost
             yield name, arrivals[place], now

@@ -244,6 +244,11 @@ def read_sources(value: Value) -> str:
     return _one_of(value, list(SOURCE_ORDERS))
 
 
+def read_windows(value: Value) -> str:
+    """What response times of windows count from."""
+    return _one_of(value, ["closing", "end"])
+
+
 def _one_of(value: Value, choices: list[str]) -> str:
     if not isinstance(value, str):
         raise HeadgateError(f"must be text, found {as_text(value)}", hint=f"write one of {', '.join(choices)}")
@@ -304,6 +309,7 @@ LoadCounts = Annotated[Any, BeforeValidator(_validator(read_load_of))]
 LoadScales = Annotated[Any, BeforeValidator(_validator(read_load_by))]
 Statistics = Annotated[str, BeforeValidator(_validator(read_statistics))]
 Sources = Annotated[str, BeforeValidator(_validator(read_sources))]
+Windows = Annotated[str, BeforeValidator(_validator(read_windows))]
 Graph = Annotated[Any, BeforeValidator(_validator(read_qos))]
 Wanted = Annotated[Any, BeforeValidator(_validator(read_target))]
 Priority = Annotated[float, BeforeValidator(_validator(priority))]

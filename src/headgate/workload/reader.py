@@ -99,6 +99,7 @@ def _workload(file: File, locations: FileLocations) -> Workload:
         cores=head.cores,
         source_cores=head.source_cores,
         sources=_sources(head, locations),
+        windows=head.windows,
         drain=head.drain,
         load=head.load,
         load_of=head.load_of,
@@ -154,6 +155,7 @@ def _stream(section: StreamSection, index: int, locations: FileLocations) -> Str
         arrivals=section.arrivals,
         source=section.source,
         source_cost=section.source_cost,
+        source_overhead=section.source_overhead,
         bytes=section.bytes,
     )
 

@@ -26,6 +26,7 @@ from headgate.workload.fields import (
     Statistics,
     TrainSize,
     Wanted,
+    Windows,
 )
 from headgate.workload.workload import LoadBy, LoadOf
 
@@ -52,6 +53,7 @@ class WorkloadSection(Section):
     cores: int = Field(1, ge=1, le=MOST_CORES)
     source_cores: int = Field(1, ge=0, le=MOST_CORES)
     sources: Sources = ""
+    windows: Windows = "closing"
     drain: bool = True
     load: float | None = Field(None, gt=0)
     load_of: LoadCounts = LoadOf.ALL
@@ -84,6 +86,7 @@ class StreamSection(Section):
     watermark: Cost | None = None
     ahead: Ahead | None = None
     source_cost: Cost = 0.0
+    source_overhead: Cost = 0.0
     bytes: int = Field(1, ge=1)
     source: str | None = None
     count: int | None = Field(None, ge=1, le=100_000)

@@ -66,6 +66,7 @@ class Workload:
     cores: int = 1  # operational cores: the simulator's workers
     source_cores: int = 1  # cores that read sources; 0: the operational cores do, when the policy says
     sources: str = ""  # in which order they are read: one of SOURCE_ORDERS, or as they arrive or as the policy says
+    windows: str = "closing"  # what results of windows count from: the tuple that closes theirs, or its "end"
     drain: bool = True  # go on after the duration until nothing waits
     load: float | None = None  # scale all costs or rates so that the cores are this busy
     load_of: LoadOf = LoadOf.ALL  # what counts for the load

@@ -118,7 +118,7 @@ class AdaptiveBroadcastDisks(Policy):
             if self._class is None:
                 return IDLE
             if self._slices.rounds != self._round:
-                self._end_round()
+                self._end_round(view)
             else:
                 self._begin_turn()
 
@@ -166,7 +166,7 @@ class AdaptiveBroadcastDisks(Policy):
         short = last if last is not None and view.waiting(last) else stopped
         self._slice.grow(view.stats.model(short).seconds(view.waiting(short)))
 
-    def _end_round(self) -> None:
+    def _end_round(self, view: View) -> None:
         """Adapt the slice and the schedule; with a new schedule the new round begins again."""
         self._round = self._slices.rounds
         self._slice.end_round()
@@ -176,6 +176,7 @@ class AdaptiveBroadcastDisks(Policy):
             self._turns = 0
             changed |= self._frequencies.judge()
         if changed:
+            self.updates.append(view.now)
             self._rebuild()
             for name in self._inside:
                 self._slices.wake(name)  # those with nothing to do fall asleep again

@@ -164,7 +164,7 @@ class ContinuousQueryClasses(TwoLevel):
             if isinstance(choice, Choice):
                 return choice
         while self._awake:
-            self._judge()
+            self._judge(view)
             self._class = self._next()
             choice = self._inside(view, self._class, worker)
             if isinstance(choice, Choice):
@@ -173,12 +173,13 @@ class ContinuousQueryClasses(TwoLevel):
             self.accounts = {name: Account(account.share, account.share) for name, account in self.accounts.items()}
         return IDLE
 
-    def _judge(self) -> None:
+    def _judge(self, view: View) -> None:
         """After as many turns as there are classes, let the module change their shares."""
         self._passed += 1
         if self.inversion != "none" and self._passed > len(self.accounts):
             self._passed = 0
             if self._frequencies.judge():
+                self.updates.append(view.now)
                 self._divide(self._frequencies.of)
 
     def title(self, part: Hashable) -> str:

@@ -215,6 +215,7 @@ class MultiCoreBroadcastDisks(Policy):
                 if self.adapt == "sa":
                     self._costs = self._latest
         if changed:
+            self.updates.append(view.now)
             self._rebuild(view)
         return changed
 
