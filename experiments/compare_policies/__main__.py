@@ -1,6 +1,6 @@
 """All policies on all documents' workloads, as a page.
 
-    python -m experiments.compare_policies [--executions 40000] [--seeds 1] [--only sharaf] [--write]
+    python -m experiments.compare_policies [--executions 8000] [--seeds 1] [--only sharaf] [--write]
 
 Prints the page; `--write` puts it into docs/comparison.md with its picture. What is finished is kept in
 out/comparison: the same command again, also after Ctrl-C, runs only what is missing.
@@ -27,7 +27,7 @@ PAGE, PICTURE = DOCS / "comparison.md", DOCS / "pictures" / "comparison.png"
 def main() -> None:
     """Run, print, and write if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--executions", type=float, default=40_000, help="about so often operators work in each run")
+    parser.add_argument("--executions", type=float, default=8_000, help="about so often operators work in each run")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--only", default="", help="only workloads whose names contain this")
     parser.add_argument("--master", default="local[*]", help="which Spark")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 
-from experiments.compare_policies.plan import DOCUMENTS
+from experiments.compare_policies.plan import DOCUMENTS, LEAST
 from experiments.compare_policies.ranking import MEASURES, Outcome, typical_ratios
 from experiments.compare_policies.tightness import Tightness
 from headgate.metrics import measure_at
@@ -29,9 +29,9 @@ class Circumstances:
 HOW = """
     Written by `{command}` on {date}: {runs:,} simulations, {seeds} of each. Every workload of the documents
     ([workloads/](../workloads/README.md)) is simulated under every policy that fits it, with its default settings,
-    until operators have worked about {executions:,.0f} times; the tables say how many seconds that is, and all that
-    has arrived is worked through. These are short runs: differences of a few per cent mean nothing. `headgate compare`
-    does the same for one workload at any length.
+    until operators have worked about {executions:,.0f} times, but for {least:g} s at least; the tables say how many
+    seconds that is, and all that has arrived is worked through. These are short runs: differences of a few per cent
+    mean nothing. `headgate compare` does the same for one workload at any length.
 """
 WHOLE = """
     How many times the best value of each workload a policy has, as the geometric mean over all workloads on which the
@@ -56,6 +56,7 @@ def page(outcomes: Sequence[Outcome], tight: Sequence[Tightness], about: Circums
         runs=sum(len(each.case.tasks) for each in outcomes),
         seeds="one seed" if about.seeds == 1 else f"{about.seeds} seeds",
         executions=about.executions,
+        least=LEAST,
     )
     parts = [
         "# All policies on all documents' workloads\n",

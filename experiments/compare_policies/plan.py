@@ -17,6 +17,7 @@ from headgate.sweep.finished_results import result_key
 from headgate.sweep.spark_tasks import SweepTask
 from headgate.workload import Workload, read_workload
 
+LEAST = 0.03  # seconds of each run, some windows long
 WORKLOADS = Path(__file__).parents[2] / "workloads"
 DOCUMENTS: Mapping[str, str] = MappingProxyType(
     {
@@ -69,14 +70,15 @@ def _document(path: Path) -> str:
 
 
 def shortened(workload: Workload, executions: float) -> Workload:
-    """The workload for as long as operators are to work about so many times, worked through to its end.
+    """The workload until operators have worked about so many times, but for `LEAST` seconds, worked through to its end.
 
     What would change later does not change.
     """
     network, arriving = workload.network(), rates(workload)
     entries = [arriving[edge.stream] for edge in network.edges.values() if edge.stream is not None]
     per_second = sum(entries) * max(1.0, len(network.nodes) / max(1, len(entries)))
-    duration = min(workload.duration, _rounded(executions / per_second)) if per_second else workload.duration
+    seconds = max(LEAST, _rounded(executions / per_second)) if per_second else workload.duration
+    duration = min(workload.duration, seconds)
     changes = tuple(change for change in workload.changes if change.at < duration)
     return replace(workload, duration=duration, drain=True, changes=changes)
 
