@@ -143,12 +143,17 @@ def told(measure: str, true: Mapping[str, Values], predicted: Mapping[str, Mappi
         known = [policy for policy in true if measure in true[policy] and measure in found[policy]]
         columns = [[side[policy][measure] for policy in known] for side in (true, found)]
         correlations[source] = rank_correlation(*columns)
-        orders = [sorted(known, key=lambda policy, side=side: side[policy][measure]) for side in (true, found)]  # type: ignore[misc]
+        orders = [ordered(side, measure, known) for side in (true, found)]
         print(f"\n{measure}: on Spark, and predicted from the recording of {source}")
         for number, (real, said) in enumerate(zip(*orders, strict=True), 1):
             print(f"{number:3}. {real:20} {true[real][measure]:8.3f} s    {said:20} {found[said][measure]:8.3f} s")
         print(f"     rank correlation {_shown(correlations[source])} over {len(known)} policies")
     return correlations
+
+
+def ordered(values: Mapping[str, Values], measure: str, policies: Sequence[str]) -> list[str]:
+    """Policies from the best to the worst."""
+    return sorted(policies, key=lambda policy: values[policy][measure])
 
 
 def _shown(correlation: float | None) -> str:

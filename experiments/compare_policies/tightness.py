@@ -37,6 +37,6 @@ def _shares(cores: int, cases: int) -> Iterator[float]:
     for _ in range(cases):
         release = np.sort(random.uniform(0.0, JOBS / cores, JOBS))
         work = 2.0 ** random.integers(0, 5, JOBS) / 6.2  # five sizes, as in Sharaf et al. 2006
-        jobs = Jobs(release, work, work)
+        jobs = Jobs.of(release.tolist(), work.tolist())
         best, least = (bound(jobs, cores, ones) - release.sum() for bound in (best_sum, least_sum))
         yield best / least - 1.0
