@@ -87,8 +87,9 @@ def typical_ratios(outcomes: Sequence[Outcome], measure: str) -> dict[str, tuple
 
 
 def _means(by_policy: Mapping[str, Sequence[Mapping[str, Any]]], measure: str) -> dict[str, float]:
-    columns = {policy: [run.get(measure) for run in runs] for policy, runs in by_policy.items()}
-    return {policy: fmean(column) for policy, column in columns.items() if all(value is not None for value in column)}
+    """Means over seeds, of policies that have the measure in all runs."""
+    complete = {policy: runs for policy, runs in by_policy.items() if all(run.get(measure) is not None for run in runs)}
+    return {policy: fmean(run[measure] for run in runs) for policy, runs in complete.items()}
 
 
 def _differ(means: Mapping[str, float]) -> bool:

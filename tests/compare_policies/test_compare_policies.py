@@ -116,7 +116,7 @@ def test_the_page_and_its_picture(tmp_path: Path) -> None:
     text = page(outcomes, [tightness(1, cases=5)], ABOUT, "pictures/comparison.png")
     lines = text.splitlines()
     assert lines[0] == "# All policies on all documents' workloads"
-    assert "| one | 1 | `srpt`, `hr`: " in text
+    assert "| one | 10 | `srpt`, `hr`: " in text
     assert "(×1" in text
     assert max(len(line) for line in lines if not line.startswith("|")) <= 120
     tables = [line for line in lines if line.startswith("|")]
