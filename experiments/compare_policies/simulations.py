@@ -40,7 +40,7 @@ def _run(cases: Sequence[Case], present: Results, finished: FinishedResults, mas
     try:
         with Bar(total, patience=0.0, what="simulations") as bar:
             bar.begin(done)
-            for case in cases:
+            for case in (case for case in cases if not {*case.tasks, *case.bounds} <= present.keys()):
                 for key, values in _results(spark.sparkContext, case, present):
                     finished.put(key, values)
                     done += 1
