@@ -124,16 +124,18 @@ def read(folder: Path, policy: str, options: argparse.Namespace) -> Recorded:
 
 
 def values(turns: Sequence[Judged], priorities: Mapping[str, float]) -> Values:
-    """Both measures, as means over turns of those that have results of every class."""
-    found: dict[str, list[float]] = {measure: [] for measure in MEASURES}
-    for turn in turns:
-        means = {name: times.mean for name, times in turn.classes.items() if times.mean is not None}
-        p95 = turn.classes[FIRST].p95
-        if means.keys() == priorities.keys() and p95 is not None:
-            weighted = sum(priorities[name] * mean for name, mean in means.items()) / sum(priorities.values())
-            found[MEASURES[0]].append(weighted)
-            found[MEASURES[1]].append(p95)
-    return {measure: fmean(some) for measure, some in found.items() if some}
+    """Both measures, as means over turns; the first only if every class has results in every turn."""
+    means = [{name: times.mean for name, times in turn.classes.items() if times.mean is not None} for turn in turns]
+    total = sum(priorities.values())
+    found: Values = {}
+    if all(turn.keys() == priorities.keys() for turn in means):
+        found[MEASURES[0]] = fmean(
+            sum(priorities[name] * mean for name, mean in turn.items()) / total for turn in means
+        )
+    firsts = [p95 for turn in turns if (p95 := turn.classes[FIRST].p95) is not None]
+    if len(firsts) == len(turns):
+        found[MEASURES[1]] = fmean(firsts)
+    return found
 
 
 def told(measure: str, true: Mapping[str, Values], predicted: Mapping[str, Mapping[str, Values]]) -> dict[str, Any]:
@@ -148,6 +150,8 @@ def told(measure: str, true: Mapping[str, Values], predicted: Mapping[str, Mappi
         for number, (real, said) in enumerate(zip(*orders, strict=True), 1):
             print(f"{number:3}. {real:20} {true[real][measure]:8.3f} s    {said:20} {found[said][measure]:8.3f} s")
         print(f"     rank correlation {_shown(correlations[source])} over {len(known)} policies")
+        if left_out := [policy for policy in true if policy not in known]:
+            print(f"     left out, since a class had no results there or in the replay: {'; '.join(left_out)}")
     return correlations
 
 
