@@ -32,7 +32,6 @@ from headgate.history.ring import read_history
 from headgate.metrics.measures.rank_correlation import rank_correlation
 from headgate.spark.jvm.settings import builder
 from headgate.spark.workload import open_workload
-from headgate.what_if.latest import latest
 from headgate.what_if.learned import Learned
 from headgate.what_if.question import Changed
 from headgate.what_if.replay import replay
@@ -102,7 +101,7 @@ def record_all(workload: Workload, folder: Path, options: argparse.Namespace) ->
         record(spark, workload, options.policies[0], options.compiling, options.workers, Path(unused) / "data")
     for turn, policy in missing:
         print(f"turn {turn} under {policy}", flush=True)
-        record(spark, workload, policy, options.warm_up + options.seconds, options.workers, place(folder, policy, turn))
+        record(spark, workload, policy, options.seconds, options.workers, place(folder, policy, turn))
     spark.stop()
 
 
@@ -117,9 +116,8 @@ def place(folder: Path, policy: str, turn: int) -> Path:
 
 
 def read(folder: Path, policy: str, options: argparse.Namespace) -> Recorded:
-    """The recordings of a policy, without their warm-up."""
-    turns = range(1, options.turns + 1)
-    histories = [latest(read_history(place(folder, policy, turn)), options.seconds) for turn in turns]
+    """The recordings of a policy, from their beginning on: there a replay, too, knows nothing of costs and rates."""
+    histories = [read_history(place(folder, policy, turn)) for turn in range(1, options.turns + 1)]
     return Recorded(histories, [Learned.of(history) for history in histories])
 
 
@@ -169,8 +167,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="three policies for a few seconds each")
     parser.add_argument("--policies", nargs="+", default=list(POLICIES))
     parser.add_argument("--rate", type=float, default=20.0, help="times the rates of the file")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each turn of a policy")
-    parser.add_argument("--warm-up", type=float, default=5.0, help="seconds before those")
+    parser.add_argument("--seconds", type=float, default=25.0, help="of each turn of a policy")
     parser.add_argument("--turns", type=int, default=2, help="of each policy")
     parser.add_argument("--compiling", type=float, default=150.0, help="seconds before the first that counts")
     parser.add_argument("--sources", type=int, default=SOURCES, help="so many policies' recordings predict the others")
