@@ -32,7 +32,6 @@ from headgate.history.ring import read_history
 from headgate.metrics.measures.rank_correlation import rank_correlation
 from headgate.spark.jvm.settings import builder
 from headgate.spark.workload import open_workload
-from headgate.what_if.latest import latest
 from headgate.what_if.learned import Learned
 from headgate.what_if.question import Changed
 from headgate.what_if.replay import replay
@@ -102,7 +101,7 @@ def record_all(workload: Workload, folder: Path, options: argparse.Namespace) ->
         record(spark, workload, options.policies[0], options.compiling, options.workers, Path(unused) / "data")
     for turn, policy in missing:
         print(f"turn {turn} under {policy}", flush=True)
-        record(spark, workload, policy, options.warm_up + options.seconds, options.workers, place(folder, policy, turn))
+        record(spark, workload, policy, options.seconds, options.workers, place(folder, policy, turn))
     spark.stop()
 
 
@@ -117,23 +116,24 @@ def place(folder: Path, policy: str, turn: int) -> Path:
 
 
 def read(folder: Path, policy: str, options: argparse.Namespace) -> Recorded:
-    """The recordings of a policy, without their warm-up."""
-    turns = range(1, options.turns + 1)
-    histories = [latest(read_history(place(folder, policy, turn)), options.seconds) for turn in turns]
+    """The recordings of a policy, from their beginning on: there a replay, too, knows nothing of costs and rates."""
+    histories = [read_history(place(folder, policy, turn)) for turn in range(1, options.turns + 1)]
     return Recorded(histories, [Learned.of(history) for history in histories])
 
 
 def values(turns: Sequence[Judged], priorities: Mapping[str, float]) -> Values:
-    """Both measures, as means over turns of those that have results of every class."""
-    found: dict[str, list[float]] = {measure: [] for measure in MEASURES}
-    for turn in turns:
-        means = {name: times.mean for name, times in turn.classes.items() if times.mean is not None}
-        p95 = turn.classes[FIRST].p95
-        if means.keys() == priorities.keys() and p95 is not None:
-            weighted = sum(priorities[name] * mean for name, mean in means.items()) / sum(priorities.values())
-            found[MEASURES[0]].append(weighted)
-            found[MEASURES[1]].append(p95)
-    return {measure: fmean(some) for measure, some in found.items() if some}
+    """Both measures, as means over turns; the first only if every class has results in every turn."""
+    means = [{name: times.mean for name, times in turn.classes.items() if times.mean is not None} for turn in turns]
+    total = sum(priorities.values())
+    found: Values = {}
+    if all(turn.keys() == priorities.keys() for turn in means):
+        found[MEASURES[0]] = fmean(
+            sum(priorities[name] * mean for name, mean in turn.items()) / total for turn in means
+        )
+    firsts = [p95 for turn in turns if (p95 := turn.classes[FIRST].p95) is not None]
+    if len(firsts) == len(turns):
+        found[MEASURES[1]] = fmean(firsts)
+    return found
 
 
 def told(measure: str, true: Mapping[str, Values], predicted: Mapping[str, Mapping[str, Values]]) -> dict[str, Any]:
@@ -148,6 +148,8 @@ def told(measure: str, true: Mapping[str, Values], predicted: Mapping[str, Mappi
         for number, (real, said) in enumerate(zip(*orders, strict=True), 1):
             print(f"{number:3}. {real:20} {true[real][measure]:8.3f} s    {said:20} {found[said][measure]:8.3f} s")
         print(f"     rank correlation {_shown(correlations[source])} over {len(known)} policies")
+        if left_out := [policy for policy in true if policy not in known]:
+            print(f"     left out, since a class had no results there or in the replay: {'; '.join(left_out)}")
     return correlations
 
 
@@ -165,8 +167,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="three policies for a few seconds each")
     parser.add_argument("--policies", nargs="+", default=list(POLICIES))
     parser.add_argument("--rate", type=float, default=20.0, help="times the rates of the file")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each turn of a policy")
-    parser.add_argument("--warm-up", type=float, default=5.0, help="seconds before those")
+    parser.add_argument("--seconds", type=float, default=25.0, help="of each turn of a policy")
     parser.add_argument("--turns", type=int, default=2, help="of each policy")
     parser.add_argument("--compiling", type=float, default=150.0, help="seconds before the first that counts")
     parser.add_argument("--sources", type=int, default=SOURCES, help="so many policies' recordings predict the others")

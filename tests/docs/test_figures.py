@@ -63,7 +63,8 @@ def test_every_workload_and_experiment_is_named() -> None:
             assert re.search(rf"{re.escape(path.stem)}(\.toml|`)", PAGE), path.stem
     for path in (ROOT / "experiments").glob("*/*.py"):
         if "__main__" in path.read_text(encoding="utf-8"):
-            assert f"python -m experiments.{path.parent.name}.{path.stem}" in PAGE
+            module = f"experiments.{path.parent.name}.{path.stem}".removesuffix(".__main__")
+            assert f"python -m {module}" in PAGE
 
 
 def test_the_headline_of_the_readme_is_what_was_measured() -> None:
