@@ -7,7 +7,7 @@ import gzip
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -40,6 +40,11 @@ class Arrivals(ABC):
     @abstractmethod
     def times(self, duration: float, random: np.random.Generator) -> Times:
         """Rising arrival times in [0, duration)."""
+
+    def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
+        """The same times, about so many at a time; a process that cannot do so draws all of them first."""
+        times = self.times(duration, random)
+        yield from (times[begin : begin + size] for begin in range(0, len(times), size))
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,11 @@ class Constant(Arrivals):
         count = max(0, math.ceil((duration - self.start) * self.per_second - 1e-9))
         return self.start + np.arange(count) / self.per_second
 
+    def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
+        count = max(0, math.ceil((duration - self.start) * self.per_second - 1e-9))
+        for begin in range(0, count, size):
+            yield self.start + np.arange(begin, min(begin + size, count)) / self.per_second
+
 
 @dataclass(frozen=True)
 class Poisson(Arrivals):
@@ -101,6 +111,12 @@ class Poisson(Arrivals):
 
     def times(self, duration: float, random: np.random.Generator) -> Times:
         return _until(duration, lambda count: random.exponential(1 / self.per_second, count), self.per_second)
+
+    def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
+        def gaps(count: int) -> Times:
+            return random.exponential(1 / self.per_second, count)
+
+        return _blocks_until(duration, gaps, self.per_second, size)
 
 
 @dataclass(frozen=True)
@@ -124,20 +140,34 @@ class OnOff(Arrivals):
         return duration * self.per_second
 
     def times(self, duration: float, random: np.random.Generator) -> Times:
+        bursts = list(self._bursts(duration, random, MOST_PERIODS))
+        times = np.concatenate(bursts) if bursts else np.empty(0)
+        return times[times < duration]
+
+    def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
+        held: list[Times] = []
+        for burst in self._bursts(duration, random):
+            held.append(burst[burst < duration])
+            if sum(map(len, held)) >= size:
+                yield np.concatenate(held)
+                held = []
+        if held:
+            yield np.concatenate(held)
+
+    def _bursts(self, duration: float, random: np.random.Generator, most: float = math.inf) -> Iterator[Times]:
+        """The times of one burst after the other."""
         share = self.on / (self.on + self.off)
-        bursts: list[Times] = []
-        now = 0.0
+        now, bursts = 0.0, 0
         while now < duration:
-            if len(bursts) == MOST_PERIODS:
+            if bursts == most:
                 raise too_many_periods("bursts", "choose a longer on or off, or a larger shape")
             burst, silence = self._pareto(self.on, random), self._pareto(self.off, random)
             if self.per_second / share * burst > MOST_TUPLES:  # one of the very long ones: only what is seen of it
                 burst = min(burst, duration - now)
             count = random.poisson(self.per_second / share * burst)
-            bursts.append(now + np.sort(random.uniform(0.0, burst, count)))
+            yield now + np.sort(random.uniform(0.0, burst, count))
             now += burst + silence
-        times = np.concatenate(bursts) if bursts else np.empty(0)
-        return times[times < duration]
+            bursts += 1
 
     def _pareto(self, mean: float, random: np.random.Generator) -> float:
         return mean * (self.shape - 1) / self.shape * (1.0 + random.pareto(self.shape))
@@ -261,6 +291,24 @@ def _until(end: float, gaps: Callable[[int], Times], rate: float) -> Times:
         now = float(block[-1])
     times = np.concatenate(blocks) if blocks else np.empty(0)
     return times[times < end]
+
+
+def _blocks_until(end: float, gaps: Callable[[int], Times], rate: float, size: int) -> Iterator[Times]:
+    """The same as `_until`, to the last bit, but a part at a time."""
+    now = 0.0
+    while now < end:
+        left, reached, begins = max(16, int((end - now) * rate * 1.1)), 0.0, now
+        while left:
+            part = gaps(min(size, left))
+            left -= len(part)
+            part[0] += reached
+            sums = np.cumsum(part)
+            reached = float(sums[-1])
+            times = begins + sums
+            yield times[times < end]
+            if begins + reached >= end:
+                return
+        now = begins + reached
 
 
 def _repeat(starts: Sequence[float], rates: Sequence[float], period: float, duration: float) -> tuple[Times, Times]:
