@@ -22,10 +22,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks import simpy_models
+
 from headgate.sim import aggregate, simulate
 from headgate.workload import Workload, read_workload
-
-from benchmarks import simpy_models
 
 FILE = Path(__file__).parents[1] / "workloads" / "sharaf.toml"
 RATE = 50.0  # tuples per second of the file

@@ -101,8 +101,10 @@ def differences(one: Records, other: Records) -> list[str]:
         for field in fields(Records)
         if field.name not in ("queries", "path") and getattr(one, field.name) != getattr(other, field.name)
     ]
-    for here, there in zip(one.queries, other.queries, strict=True):
-        for field in fields(QueryRecords):
-            if getattr(here, field.name) != getattr(there, field.name):
-                found.append(f"{field.name} of {here.query}: {getattr(here, field.name)}, {getattr(there, field.name)}")
+    found += [
+        f"{field.name} of {here.query}: {getattr(here, field.name)} and {getattr(there, field.name)}"
+        for here, there in zip(one.queries, other.queries, strict=True)
+        for field in fields(QueryRecords)
+        if getattr(here, field.name) != getattr(there, field.name)
+    ]
     return found

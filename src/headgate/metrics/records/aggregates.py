@@ -132,7 +132,7 @@ class Aggregates:
         return self._by_bin.over_time(bins, {name: self._numbers(name) for name in names})
 
     def throughput(self, span: float, query_class: str | None = None) -> Throughput:
-        """Results per second, of a class or of all; no deviation where a run is so long that seconds are not counted."""
+        """Results per second, of a class or of all; no deviation where a run is too long to count seconds."""
         numbers = range(len(self._classes)) if query_class is None else self._numbers(query_class)
         counts = self._by_second.results[list(numbers)].sum(axis=0)
         if span <= 0:

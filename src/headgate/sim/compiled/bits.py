@@ -27,11 +27,13 @@ _BIT = _bit_of_product()
 
 @inlined
 def add(words: Array, at: int, number: int) -> None:
+    """Put a number into a set."""
     words[at + (number >> 6)] |= _ONE << np.uint64(number & 63)
 
 
 @inlined
 def remove(words: Array, at: int, number: int) -> None:
+    """Take a number out of a set."""
     words[at + (number >> 6)] &= ~(_ONE << np.uint64(number & 63))
 
 

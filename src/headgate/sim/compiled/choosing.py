@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-
-from headgate.sim.compiled import bits
-from headgate.sim.compiled import memory
+from headgate.sim.compiled import bits, memory
 from headgate.sim.compiled.classes import NOBODY, choose_by_disk, choose_by_quota, choose_by_slice
 from headgate.sim.compiled.jit import inlined, jit
 from headgate.sim.compiled.orders import place, pop
@@ -18,6 +16,7 @@ RANKS, HEAP, SCAN, CYCLE, PARTS, QUOTAS, SLICES, DISKS = range(8)
 
 @inlined
 def head_of(world: Array, unit: Array) -> float:
+    """Arrival of the oldest tuple before a unit."""
     return oldest(world, unit)  # type: ignore[no-any-return]
 
 
@@ -97,9 +96,9 @@ def _hear(world: Array, worker: Array) -> None:
     """The results of a run count for the class that pays for it."""
     state, results, answers = memory.state(world), memory.results(world), memory.answers(world)
     payer = memory.units(world)[worker.unit].payer
-    for place in range(worker.first, worker.behind):
+    for number in range(worker.first, worker.behind):
         answer = answers[state.answers]
-        answer.payer, answer.response = payer, results[place].emission - results[place].arrival
+        answer.payer, answer.response = payer, results[number].emission - results[number].arrival
         state.answers += 1
 
 

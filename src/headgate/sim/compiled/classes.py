@@ -81,6 +81,7 @@ def _next_class(world: Array) -> int:
 
 @jit
 def choose_by_quota(world: Array) -> int:
+    """The first unit of the class whose turn it is, while its quota lasts; else of the next class."""
     state, parts = memory.state(world), memory.parts(world)
     resumed = _judged(state)
     if not resumed and state.current >= 0:
@@ -160,10 +161,10 @@ def _begin_turn(state: Array) -> None:
 
 @jit
 def choose_by_slice(world: Array) -> int:
+    """The next unit of the class whose slice it is, while that lasts; else of the next class in the cycle."""
     state, slices = memory.state(world), memory.rotations(world)[0]
-    if _judged(state):
-        if not state.rebuilt:
-            _begin_turn(state)
+    if _judged(state) and not state.rebuilt:
+        _begin_turn(state)
     while True:
         if state.current >= 0:
             chosen = _go_on(world)
@@ -175,8 +176,8 @@ def choose_by_slice(world: Array) -> int:
             return NOBODY
         state.current = memory.slots(world)[slices.slots_at + found]
         memory.parts(world)[state.current].slot = -1
-        if slices.last // slices.count != state.round:
-            state.round = slices.last // slices.count
+        if slices.last // slices.count != state.cycle:
+            state.cycle = slices.last // slices.count
             if not state.grown and state.slice > state.increase:
                 state.slice -= state.increase
             state.grown = 0
@@ -217,8 +218,8 @@ def _next_slot(world: Array) -> int:
             if not unit.ready and not unit.blocked:  # it has nothing to do, and does not run either
                 continue
             state.turns += 1
-            if turns.last // turns.count != state.round:
-                state.round = turns.last // turns.count
+            if turns.last // turns.count != state.cycle:
+                state.cycle = turns.last // turns.count
                 if state.turns >= turns.count:
                     state.turns = 0
                     if state.judges:
@@ -235,6 +236,7 @@ def _next_slot(world: Array) -> int:
 
 @jit
 def choose_by_disk(world: Array, worker: int) -> int:
+    """What a worker has just run, if a slot of it came meanwhile; else the next in the cycle."""
     state, units = memory.state(world), memory.units(world)
     before = memory.workers(world)[worker].ran
     number = NOBODY

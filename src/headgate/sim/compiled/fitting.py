@@ -8,7 +8,23 @@ from importlib.util import find_spec
 from typing import Any
 
 from headgate.core import Scheduler
-from headgate.model import Given, Kind, Level, Query, Stream, Train, Window
+from headgate.model import (
+    Aggregate,
+    Except,
+    Given,
+    Join,
+    Kind,
+    Level,
+    Project,
+    Query,
+    Select,
+    Split,
+    Stream,
+    TableJoin,
+    Train,
+    Union,
+    Window,
+)
 from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
@@ -39,15 +55,21 @@ POLICIES: Mapping[str, Collection[str]] = {  # by name, with the settings that a
 }
 _LEVELS = frozenset({Level.OPERATOR, Level.QUERY, Level.SHARED})
 _KINDS = frozenset(Kind) - {Kind.READ}
-_KNOWN: Mapping[type, Collection[str]] = {  # fields that are understood; others must be at their defaults
-    Workload: (
-        "name duration streams classes queries tables changes seed cores source_cores drain load train fuse noise learn "
-        "run_overhead decision_cost unpriced directory"
-    ).split(),
-    Stream: "name schema event_time watermark ahead arrivals source source_cost bytes".split(),
-    Given: "cost overhead selectivity passes attribute bytes".split(),
-    Window: "size slide".split(),
-    Train: "at_most fraction threshold fits".split(),
+_KNOWN: Mapping[type, str] = {  # fields that are understood; others must be at their defaults
+    Workload: "name duration streams classes queries tables changes seed cores source_cores drain load train fuse "
+    "noise learn run_overhead decision_cost unpriced directory",
+    Stream: "name schema event_time watermark ahead arrivals source source_cost bytes",
+    Given: "cost overhead selectivity passes attribute bytes",
+    Window: "size slide",
+    Train: "at_most fraction threshold fits",
+    Join: "inputs given name left right left_time right_time condition lower upper",
+    Aggregate: "inputs given name window time keys aggregates",
+    Select: "inputs given name predicate",
+    Project: "inputs given name columns",
+    Split: "inputs given name",
+    TableJoin: "inputs given name table alias left condition how",
+    Union: "inputs given name",
+    Except: "inputs given name window",
 }
 
 
@@ -100,7 +122,7 @@ def _misfit_of_network(network: Network) -> str | None:
         operator, given = node.operator, node.operator.given
         if operator.kind not in _KINDS:
             return f"operator {operator.kind}"
-        if unknown := _unknown(given) or _unknown(getattr(operator, "window", None)):
+        if unknown := _unknown(operator) or _unknown(given) or _unknown(getattr(operator, "window", None)):
             return unknown
         if operator.kind is Kind.SELECT and (given.selectivity or 0.0) > 1.0:
             return "a select that multiplies"
@@ -127,7 +149,7 @@ def _stays(query: Query) -> bool:
 
 def _unknown(thing: Any) -> str | None:
     """What is set of a description that compiled code has not heard of."""
-    known = _KNOWN.get(type(thing), ())
+    known = _KNOWN.get(type(thing), "").split()
     for field in fields(thing) if thing is not None else ():
         if field.name in known:
             continue

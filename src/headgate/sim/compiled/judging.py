@@ -46,13 +46,13 @@ class Judge:
             if policy.judge():
                 self._laid_out.cut(self._layout, memory.words)
                 lay_out_slices(self._laid_out, policy, self._layout)
-                state["round"] = state["turns"] = 0
+                state["cycle"] = state["turns"] = 0
                 state["current"] = -1
                 self._take_up(memory)
         elif isinstance(policy, MultiCoreBroadcastDisks) and policy.judge(self._view):
             self._laid_out.cut(self._layout, memory.words)
             lay_out_disks(self._laid_out, policy, self._layout)
-            state["round"] = 0
+            state["cycle"] = 0
             self._take_up(memory)
 
     def _take_up(self, memory: Memory) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
+from headgate.sim.compiled import memory
 from headgate.sim.compiled.choosing import choose, conclude, notice
 from headgate.sim.compiled.classes import ASK_AGAIN
-from headgate.sim.compiled import memory
 from headgate.sim.compiled.jit import entry, inlined, jit
 from headgate.sim.compiled.operators import AGGREGATE, FILTER, JOIN, call_any, call_filter, emit, expire, seconds
 from headgate.sim.compiled.pool import NONE, arrive
@@ -58,6 +58,7 @@ def sample(state: Array, samples: Array) -> None:
 
 @inlined
 def sooner(one: Array, at: float, number: int) -> bool:
+    """Whether a run ends before another."""
     return bool(one.at < at or (one.at == at and one.number < number))
 
 

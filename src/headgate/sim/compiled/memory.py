@@ -1,7 +1,7 @@
-"""Where the arrays of a simulation are, as one record of addresses.
+"""Where the arrays of a simulation are, as one array of addresses.
 
-Compiled functions get this record instead of thirty arrays, and look up what they need. Whoever passes it keeps the
-arrays alive (`Memory`).
+Compiled functions get it instead of thirty arrays, and look up what they need. Whoever passes it keeps the arrays alive
+(`Memory`). With NUMBA_DISABLE_JIT=1 nothing is compiled, and they get the arrays themselves.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ ARRAYS = {
     "times": REAL,
     "outcomes": BYTE,
 }
-WORLD = np.dtype([(f"{name}_{part}", np.int64) for name in ARRAYS for part in ("at", "size")], align=True)
+_PLACES = {name: place for place, name in enumerate(ARRAYS)}
 
 
 class Memory:
@@ -77,20 +77,22 @@ class Memory:
 
     def __init__(self, **arrays: Array) -> None:
         self._arrays: dict[str, Array] = {}
-        self._world = np.zeros(1, WORLD)
+        self._addresses = np.zeros(2 * len(ARRAYS), np.int64)
         self.put(**arrays)
 
     @property
     def world(self) -> Any:
         """What compiled functions get; the arrays themselves where nothing is compiled."""
-        return self if numba.config.DISABLE_JIT else self._world[0]
+        return self if numba.config.DISABLE_JIT else self._addresses
 
     def put(self, **arrays: Array) -> None:
         """Put arrays in the place of others."""
         for name, array in arrays.items():
-            assert array.dtype == ARRAYS[name] and array.flags.c_contiguous and array.ndim == 1, name
+            assert array.dtype == ARRAYS[name], name
+            assert array.flags.c_contiguous, name
             self._arrays[name] = array
-            self._world[0][f"{name}_at"], self._world[0][f"{name}_size"] = array.ctypes.data, len(array)
+            self._addresses[2 * _PLACES[name]] = array.ctypes.data
+            self._addresses[2 * _PLACES[name] + 1] = len(array)
 
     def __getattr__(self, name: str) -> Array:
         try:
@@ -107,162 +109,54 @@ def _pointer(context: Any, address: Any) -> Any:
     return types.voidptr(address), generate
 
 
+def _accessor(name: str) -> Callable[[Array], Array]:
+    """A function that gives an array by its address."""
+    if numba.config.DISABLE_JIT:  # everything runs as Python, slowly, for whoever looks for a mistake
+        return lambda world: _with_names(getattr(world, name))
+    at, dtype = 2 * _PLACES[name], ARRAYS[name]
+
+    def access(world: Array) -> Array:
+        return numba.carray(_pointer(world[at]), world[at + 1], dtype)  # type: ignore[no-any-return]
+
+    return inlined(access)
+
+
+def _with_names(array: Array) -> Array:
+    return array.view(np.recarray) if array.dtype.names else array
+
+
+states = _accessor("state")
+units = _accessor("units")
+queues = _accessor("queues")
+operators = _accessor("operators")
+streams = _accessor("streams")
+workers = _accessor("workers")
+parts = _accessor("parts")
+rotations = _accessor("rotations")
+links = _accessor("links")
+costs = _accessor("costs")
+slots = _accessor("slots")
+ranked = _accessor("ranked")
+entries = _accessor("entries")
+scanned = _accessor("scanned")
+words = _accessor("words")
+windows = _accessor("windows")
+sides = _accessor("sides")
+pool = _accessor("pool")
+scratch = _accessor("scratch")
+endings = _accessor("endings")
+idle = _accessor("idle")
+asking = _accessor("asking")
+twister = _accessor("twister")
+results = _accessor("results")
+answers = _accessor("answers")
+samples = _accessor("samples")
+deliveries = _accessor("deliveries")
+times = _accessor("times")
+outcomes = _accessor("outcomes")
+
+
 @inlined
 def state(world: Array) -> Array:
-    return numba.carray(_pointer(world.state_at), 1, STATE)[0]  # type: ignore[no-any-return]
-
-
-@inlined
-def units(world: Array) -> Array:
-    return numba.carray(_pointer(world.units_at), world.units_size, UNIT)  # type: ignore[no-any-return]
-
-
-@inlined
-def queues(world: Array) -> Array:
-    return numba.carray(_pointer(world.queues_at), world.queues_size, QUEUE)  # type: ignore[no-any-return]
-
-
-@inlined
-def operators(world: Array) -> Array:
-    return numba.carray(_pointer(world.operators_at), world.operators_size, OPERATOR)  # type: ignore[no-any-return]
-
-
-@inlined
-def streams(world: Array) -> Array:
-    return numba.carray(_pointer(world.streams_at), world.streams_size, STREAM)  # type: ignore[no-any-return]
-
-
-@inlined
-def workers(world: Array) -> Array:
-    return numba.carray(_pointer(world.workers_at), world.workers_size, WORKER)  # type: ignore[no-any-return]
-
-
-@inlined
-def parts(world: Array) -> Array:
-    return numba.carray(_pointer(world.parts_at), world.parts_size, PART)  # type: ignore[no-any-return]
-
-
-@inlined
-def rotations(world: Array) -> Array:
-    return numba.carray(_pointer(world.rotations_at), world.rotations_size, ROTATION)  # type: ignore[no-any-return]
-
-
-@inlined
-def links(world: Array) -> Array:
-    return numba.carray(_pointer(world.links_at), world.links_size, WHOLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def costs(world: Array) -> Array:
-    return numba.carray(_pointer(world.costs_at), world.costs_size, REAL)  # type: ignore[no-any-return]
-
-
-@inlined
-def slots(world: Array) -> Array:
-    return numba.carray(_pointer(world.slots_at), world.slots_size, WHOLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def ranked(world: Array) -> Array:
-    return numba.carray(_pointer(world.ranked_at), world.ranked_size, WHOLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def entries(world: Array) -> Array:
-    return numba.carray(_pointer(world.entries_at), world.entries_size, ENTRY)  # type: ignore[no-any-return]
-
-
-@inlined
-def scanned(world: Array) -> Array:
-    return numba.carray(_pointer(world.scanned_at), world.scanned_size, SCANNED)  # type: ignore[no-any-return]
-
-
-@inlined
-def words(world: Array) -> Array:
-    return numba.carray(_pointer(world.words_at), world.words_size, WORD)  # type: ignore[no-any-return]
-
-
-@inlined
-def windows(world: Array) -> Array:
-    return numba.carray(_pointer(world.windows_at), world.windows_size, WHOLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def sides(world: Array) -> Array:
-    return numba.carray(_pointer(world.sides_at), world.sides_size, SIDE)  # type: ignore[no-any-return]
-
-
-@inlined
-def pool(world: Array) -> Array:
-    return numba.carray(_pointer(world.pool_at), world.pool_size, TUPLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def scratch(world: Array) -> Array:
-    return numba.carray(_pointer(world.scratch_at), world.scratch_size, WHOLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def endings(world: Array) -> Array:
-    return numba.carray(_pointer(world.endings_at), world.endings_size, ENDING)  # type: ignore[no-any-return]
-
-
-@inlined
-def idle(world: Array) -> Array:
-    return numba.carray(_pointer(world.idle_at), world.idle_size, WHOLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def asking(world: Array) -> Array:
-    return numba.carray(_pointer(world.asking_at), world.asking_size, WHOLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def twister(world: Array) -> Array:
-    return numba.carray(_pointer(world.twister_at), world.twister_size, WHOLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def results(world: Array) -> Array:
-    return numba.carray(_pointer(world.results_at), world.results_size, RESULT)  # type: ignore[no-any-return]
-
-
-@inlined
-def answers(world: Array) -> Array:
-    return numba.carray(_pointer(world.answers_at), world.answers_size, ANSWER)  # type: ignore[no-any-return]
-
-
-@inlined
-def samples(world: Array) -> Array:
-    return numba.carray(_pointer(world.samples_at), world.samples_size, SAMPLE)  # type: ignore[no-any-return]
-
-
-@inlined
-def deliveries(world: Array) -> Array:
-    return numba.carray(_pointer(world.deliveries_at), world.deliveries_size, DELIVERY)  # type: ignore[no-any-return]
-
-
-@inlined
-def times(world: Array) -> Array:
-    return numba.carray(_pointer(world.times_at), world.times_size, REAL)  # type: ignore[no-any-return]
-
-
-@inlined
-def outcomes(world: Array) -> Array:
-    return numba.carray(_pointer(world.outcomes_at), world.outcomes_size, BYTE)  # type: ignore[no-any-return]
-
-
-if numba.config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1: everything runs as Python, slowly, for whoever looks for a mistake
-
-    def _interpreted(name: str) -> Callable[[Memory], Array]:
-        def array(world: Memory) -> Array:
-            found: Array = getattr(world, name)
-            return found.view(np.recarray) if found.dtype.names else found
-
-        return array
-
-    for _name in ARRAYS:
-        globals()[_name] = _interpreted(_name)
-
-    def state(world: Memory) -> Array:
-        return world.state.view(np.recarray)[0]  # type: ignore[no-any-return]
+    """The one record of the simulation's own numbers."""
+    return states(world)[0]  # type: ignore[no-any-return]

@@ -43,6 +43,7 @@ def copies(operator: Array, links: Array, outcomes: Array, identity: int) -> int
 
 @inlined
 def emit(state: Array, results: Array, query: int, arrival: float, emission: float, reference: float) -> None:
+    """Note a result of a query; there must be room for it."""
     result = results[state.results]
     result.query, result.arrival, result.emission, result.reference = query, arrival, emission, reference
     state.results += 1
@@ -185,7 +186,7 @@ def _close(world: Array, number: int, operator: Array, worker: Array, window: in
     results = 1
     if operator.grouped:
         results = max(1, np.int64(np.rint(operator.selectivity * counted)))
-    base = mixed(mixed(START, operator.key), np.uint64(window))
+    base = mixed(mixed(START, operator.key), np.uint64(np.int64(window)))
     for copy in range(results):
         slot = fresh(memory.state(world), memory.pool(world), mixed(base, np.uint64(copy)), moment, moment)
         pass_on(world, number, operator, worker, slot)

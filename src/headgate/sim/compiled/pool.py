@@ -21,6 +21,7 @@ def fresh(state: Array, pool: Array, identity: int, arrival: float, reference: f
 
 @inlined
 def forget(state: Array, pool: Array, slot: int) -> None:
+    """A tuple is worked off."""
     pool[slot].next = state.free
     state.free = slot
     state.room += 1

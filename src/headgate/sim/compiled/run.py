@@ -29,7 +29,7 @@ from headgate.sim.compiled.memory import Memory
 from headgate.sim.compiled.operators import JOIN
 from headgate.sim.compiled.policy_layout import lay_out_policy, set_trains
 from headgate.sim.compiled.results import Results
-from headgate.sim.compiled.tables import ANSWER, ENDING, RESULT, SAMPLE, DELIVERY, SIDE, STATE, TUPLE, WORKER, Array
+from headgate.sim.compiled.tables import ANSWER, DELIVERY, ENDING, RESULT, SAMPLE, SIDE, STATE, TUPLE, WORKER, Array
 from headgate.sim.deliveries import delivery_blocks
 from headgate.sim.limits import check_bins
 from headgate.workload import Workload

@@ -55,9 +55,9 @@ STATE = record(
     "phase family cores delivery deliveries complete idle endings asking asked decisions runs "
     "tuples bytes max_tuples max_bytes taken_tuples taken_bytes samples sampled results answers free room "
     "worker unit call concludes judges "
-    "classes current last round turns judging rebuilt credit_unit scanned grown",
-    "now busy stop horizon next_sample bin per_second tuples_moment bytes_moment taken_tuples_moment taken_bytes_moment "
-    "run_overhead floor began time credit slice used increase fits",
+    "classes current last cycle turns judging rebuilt credit_unit scanned grown",
+    "now busy stop horizon next_sample bin per_second tuples_moment bytes_moment "
+    "taken_tuples_moment taken_bytes_moment run_overhead floor began time credit slice used increase fits",
 )
 TUPLE = np.dtype(
     [("identity", np.uint64), ("arrival", np.float64), ("reference", np.float64), ("next", np.int64)], align=True
