@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from headgate.sim.compiled import memory
 from headgate.sim.compiled.choosing import choose, conclude, notice
 from headgate.sim.compiled.classes import ASK_AGAIN
@@ -223,7 +225,7 @@ def _run_chain(world: Array, unit: Array, first: int, count: int) -> None:
             if not called:
                 state.time += operator.overhead
                 called = True
-            state.time += seconds(operator, offset)
+            state.time += seconds(operator, np.uint64(offset))
             if passed == unit.calls_count and step + 1 == unit.calls_count:
                 arrival = memory.times(world)[stream.times_at + offset]
                 emit(state, memory.results(world), unit.query, arrival, state.time, arrival)
