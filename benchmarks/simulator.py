@@ -114,7 +114,7 @@ def main() -> None:
         show(result, options.path)
 
 
-def show(table: dict[str, dict[str, float]], path: str) -> None:
+def show(table: dict[str, Any], path: str) -> None:
     print(f"tuple executions per second, millions; Headgate's path: {path}")
     for policy, row in table.items():
         wanted = f" (at least {row['target']:.0f} wanted)" if path == "compiled" else ""

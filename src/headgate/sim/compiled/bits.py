@@ -41,7 +41,7 @@ def remove(words: Array, at: int, number: int) -> None:
 def lowest(word: int) -> int:
     """The number of the lowest bit that is set."""
     low = word & (~word + _ONE)
-    return _BIT[(low * _SEQUENCE) >> _TOP]  # type: ignore[no-any-return]
+    return _BIT[(low * _SEQUENCE) >> _TOP]
 
 
 @inlined

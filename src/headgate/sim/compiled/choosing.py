@@ -17,7 +17,7 @@ RANKS, HEAP, SCAN, CYCLE, PARTS, QUOTAS, SLICES, DISKS = range(8)
 @inlined
 def head_of(world: Array, unit: Array) -> float:
     """Arrival of the oldest tuple before a unit."""
-    return oldest(world, unit)  # type: ignore[no-any-return]
+    return oldest(world, unit)
 
 
 @jit
@@ -62,9 +62,9 @@ def choose(world: Array, worker: int) -> int:
     if family == RANKS:
         return _first_rank(world)
     if family == HEAP:
-        return pop(memory.entries(world), memory.units(world), memory.ranked(world), memory.parts(world)[0])  # type: ignore[no-any-return]
+        return pop(memory.entries(world), memory.units(world), memory.ranked(world), memory.parts(world)[0])
     if family == SCAN:
-        return best_scanned(world)  # type: ignore[no-any-return]
+        return best_scanned(world)
     if family == CYCLE:
         return _next_in_cycle(world)
     if family == PARTS:
@@ -112,7 +112,7 @@ def _first_rank(world: Array) -> int:
         bits.remove(memory.words(world), 0, number)
         chosen = memory.ranked(world)[number]
         if memory.units(world)[chosen].ready:
-            return chosen  # type: ignore[no-any-return]
+            return chosen
 
 
 @jit
@@ -123,7 +123,7 @@ def _next_in_cycle(world: Array) -> int:
         if state.credit <= 0.0:
             state.credit_unit = NOBODY
         elif memory.units(world)[state.credit_unit].ready:
-            return state.credit_unit  # type: ignore[no-any-return]
+            return state.credit_unit
     rotation = memory.rotations(world)[0]
     while True:
         found = turn(rotation, memory.words(world))
@@ -135,7 +135,7 @@ def _next_in_cycle(world: Array) -> int:
         if unit.ready:
             state.credit_unit = chosen if unit.lasts != 0.0 else NOBODY
             state.credit = unit.lasts
-            return chosen  # type: ignore[no-any-return]
+            return chosen
 
 
 @jit
@@ -151,4 +151,4 @@ def _next_part(world: Array) -> int:
         chosen = pop(memory.entries(world), memory.units(world), memory.ranked(world), part)
         if chosen >= 0:
             wake(rotation, memory.words(world), memory.links(world), part)
-            return chosen  # type: ignore[no-any-return]
+            return chosen

@@ -35,7 +35,7 @@ def _inside(world: Array, number: int) -> int:
     chosen = pop(memory.entries(world), memory.units(world), memory.ranked(world), part)
     if chosen < 0:
         part.awake = 0
-    return chosen  # type: ignore[no-any-return]
+    return chosen
 
 
 @inlined
@@ -71,7 +71,7 @@ def _next_class(world: Array) -> int:
             _settle(part)
             if part.quota > 0:
                 if part.awake:
-                    return number  # type: ignore[no-any-return]
+                    return number
                 part.quota = part.share  # nothing used: the quota is whole again
             else:
                 part.quota += part.share
@@ -89,7 +89,7 @@ def choose_by_quota(world: Array) -> int:
         if part.awake and part.quota - part.used > 0:
             chosen = _inside(world, state.current)
             if chosen >= 0:
-                return chosen  # type: ignore[no-any-return]
+                return chosen
     while True:
         awake = 0
         for number in range(state.classes):
@@ -106,7 +106,7 @@ def choose_by_quota(world: Array) -> int:
         state.current = _next_class(world)
         chosen = _inside(world, state.current)
         if chosen >= 0:
-            return chosen  # type: ignore[no-any-return]
+            return chosen
     if not state.endings:  # nothing runs: turns pass quickly while nothing waits, and with them the debts
         for number in range(state.classes):
             parts[number].quota, parts[number].used = parts[number].share, 0.0
@@ -118,7 +118,7 @@ def choose_by_quota(world: Array) -> int:
 
 @inlined
 def _seconds(unit: Array, tuples: int) -> float:
-    return unit.fixed + unit.per_tuple * tuples  # type: ignore[no-any-return]
+    return unit.fixed + unit.per_tuple * tuples
 
 
 @jit
@@ -149,7 +149,7 @@ def _go_on(world: Array) -> int:
         return NOBODY
     state.last = number
     state.fits = max(left, 0.0)
-    return number  # type: ignore[no-any-return]
+    return number
 
 
 @inlined
@@ -169,7 +169,7 @@ def choose_by_slice(world: Array) -> int:
         if state.current >= 0:
             chosen = _go_on(world)
             if chosen >= 0:
-                return chosen  # type: ignore[no-any-return]
+                return chosen
         found = turn(slices, memory.words(world))
         if found < 0:
             state.current = NOBODY
@@ -229,7 +229,7 @@ def _next_slot(world: Array) -> int:
         if not unit.ready:
             unit.again = 1
         elif _drawn(world, unit, found):
-            return number  # type: ignore[no-any-return]
+            return number
         else:
             wake(turns, memory.words(world), memory.links(world), unit)
 
@@ -247,7 +247,7 @@ def choose_by_disk(world: Array, worker: int) -> int:
     if number < 0:
         number = _next_slot(world)
         if number < 0:
-            return number  # type: ignore[no-any-return]
+            return number
     memory.workers(world)[worker].ran = number
     wake(memory.rotations(world)[0], memory.words(world), memory.links(world), units[number])
-    return number  # type: ignore[no-any-return]
+    return number

@@ -17,12 +17,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def jit(function: F) -> F:
     """Compile as a function of its own; called by others."""
-    return numba.njit(error_model="numpy")(function)  # type: ignore[no-any-return]
+    return numba.njit(error_model="numpy")(function)
 
 
 def inlined(function: F) -> F:
     """Compile into whoever calls it: for the few lines that everything else is made of."""
-    return numba.njit(error_model="numpy", forceinline=True)(function)  # type: ignore[no-any-return]
+    return numba.njit(error_model="numpy", forceinline=True)(function)
 
 
 def entry(function: F) -> F:
@@ -30,7 +30,7 @@ def entry(function: F) -> F:
     dispatcher = numba.njit(error_model="numpy")(function)
     with suppress(RuntimeError):  # there is no directory for it
         dispatcher._cache = _Cache(function)
-    return dispatcher  # type: ignore[no-any-return]
+    return dispatcher
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]

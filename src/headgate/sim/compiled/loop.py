@@ -107,7 +107,7 @@ def pop_ending(state: Array, endings: Array) -> int:
         place = above
     moved = endings[place]
     moved.at, moved.number, moved.worker = at, number, moving
-    return worker  # type: ignore[no-any-return]
+    return worker
 
 
 @jit
@@ -207,7 +207,7 @@ def _most_results(world: Array, unit: Array) -> int:
     if not unit.chain or unit.at_most == 1:
         return 1
     queue = memory.queues(world)[unit.queue]
-    return memory.streams(world)[queue.stream].arrived - queue.position  # type: ignore[no-any-return]
+    return memory.streams(world)[queue.stream].arrived - queue.position
 
 
 @jit
@@ -390,7 +390,7 @@ def _next_delivery(world: Array) -> float:
     state = memory.state(world)
     if state.delivery == state.deliveries:
         return math.inf
-    return memory.deliveries(world)[state.delivery].at  # type: ignore[no-any-return]
+    return memory.deliveries(world)[state.delivery].at
 
 
 @entry

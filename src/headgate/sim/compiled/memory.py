@@ -116,7 +116,7 @@ def _accessor(name: str) -> Callable[[Array], Array]:
     at, dtype = 2 * _PLACES[name], ARRAYS[name]
 
     def access(world: Array) -> Array:
-        return numba.carray(_pointer(world[at]), world[at + 1], dtype)  # type: ignore[no-any-return]
+        return numba.carray(_pointer(world[at]), world[at + 1], dtype)
 
     return inlined(access)
 
@@ -159,4 +159,4 @@ outcomes = _accessor("outcomes")
 @inlined
 def state(world: Array) -> Array:
     """The one record of the simulation's own numbers."""
-    return states(world)[0]  # type: ignore[no-any-return]
+    return states(world)[0]

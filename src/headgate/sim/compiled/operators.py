@@ -20,24 +20,24 @@ ALWAYS, DRAWN, SINGLE, PATTERN = range(4)  # how the outcomes of filters are kno
 def seconds(operator: Array, identity: int) -> float:
     """What one tuple costs."""
     if operator.noise == 0.0:
-        return operator.cost  # type: ignore[no-any-return]
+        return operator.cost
     share = operator.noise
     drawn = fraction(mixed(mixed(START, operator.noise_key), identity))
-    return operator.cost * (1.0 - share + 2 * share * drawn)  # type: ignore[no-any-return]
+    return operator.cost * (1.0 - share + 2 * share * drawn)
 
 
 @jit
 def copies(operator: Array, links: Array, outcomes: Array, identity: int) -> int:
     """How many results a filter gives for a tuple."""
     if operator.known == DRAWN:
-        return outcomes[operator.outcomes_at + np.int64(identity)]  # type: ignore[no-any-return]
+        return outcomes[operator.outcomes_at + np.int64(identity)]
     if operator.known == SINGLE:
         whole = int(operator.selectivity)
         drawn = fraction(mixed(mixed(START, operator.key), identity))
         return whole + (1 if drawn < operator.selectivity - whole else 0)
     if operator.known == PATTERN:
         operator.seen += 1
-        return links[operator.pattern_at + (operator.seen - 1) % operator.pattern_count]  # type: ignore[no-any-return]
+        return links[operator.pattern_at + (operator.seen - 1) % operator.pattern_count]
     return 1
 
 
@@ -300,7 +300,7 @@ def _oldest_in(world: Array, number: int) -> float:
     if queue.stream >= 0:
         stream = memory.streams(world)[queue.stream]
         if queue.position < stream.arrived:
-            return memory.times(world)[stream.times_at + queue.position]  # type: ignore[no-any-return]
+            return memory.times(world)[stream.times_at + queue.position]
         return math.inf
     first, slot = math.inf, queue.first
     for _ in range(queue.length):
@@ -317,7 +317,7 @@ def _earliest(world: Array, at: int, count: int) -> float:
         first = min(first, memory.workers(world)[place].oldest)
     for place in range(at, at + count):
         first = min(first, _oldest_in(world, memory.links(world)[place]))
-    return first  # type: ignore[no-any-return]
+    return first
 
 
 @jit

@@ -104,5 +104,5 @@ def pop(entries: Array, units: Array, ranked: Array, part: Array) -> int:
         if unit.placed and unit.key == key and unit.head == head:
             unit.placed = 0
             if unit.ready:
-                return number  # type: ignore[no-any-return]
+                return number
     return -1

@@ -16,7 +16,7 @@ def fresh(state: Array, pool: Array, identity: int, arrival: float, reference: f
     state.free = item.next
     state.room -= 1
     item.identity, item.arrival, item.reference, item.next = identity, arrival, reference, NONE
-    return slot  # type: ignore[no-any-return]
+    return slot
 
 
 @inlined
@@ -76,4 +76,4 @@ def take_one(pool: Array, queue: Array) -> int:
     slot = queue.first
     queue.first = pool[slot].next
     queue.length -= 1
-    return slot  # type: ignore[no-any-return]
+    return slot

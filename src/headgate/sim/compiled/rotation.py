@@ -44,4 +44,4 @@ def turn(rotation: Array, words: Array) -> int:
     bits.remove(words, rotation.bits_at, found)
     rotation.last = begins + found
     rotation.cursor = rotation.last + 1
-    return found  # type: ignore[no-any-return]
+    return found

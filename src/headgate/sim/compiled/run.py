@@ -129,9 +129,9 @@ class CompiledRun:
         if end - state["next_sample"] > self._bin:
             check_bins(end, self._bin)
         while self.keeps_samples and state["next_sample"] < end:
-            series.time.append(state["next_sample"])
-            series.tuples.append(state["tuples"])
-            series.bytes.append(state["bytes"])
+            series.time.append(float(state["next_sample"]))
+            series.tuples.append(float(state["tuples"]))
+            series.bytes.append(float(state["bytes"]))
             state["samples"] += 1
             count = int(state["samples"])
             state["next_sample"] = count / state["per_second"] if state["per_second"] else count * self._bin
@@ -211,7 +211,7 @@ class CompiledRun:
 
     @property
     def _state(self) -> Array:
-        return self._memory.state[0]  # type: ignore[no-any-return]
+        return self._memory.state[0]
 
     def _take_results(self) -> None:
         """Hand on the results; those of runs under way stay where their response times are still to be told."""

@@ -17,13 +17,13 @@ _MARGIN = 1e-9  # of a bound: far more than what rounding makes of it
 
 @inlined
 def _priority(entry: Array, now: float) -> float:
-    return (now - entry.head) * entry.slope + entry.intercept  # type: ignore[no-any-return]
+    return (now - entry.head) * entry.slope + entry.intercept
 
 
 @inlined
 def _bound(group: Array, now: float) -> float:
     bound = group.top + group.steep * (now - group.since)
-    return bound + abs(bound) * _MARGIN  # type: ignore[no-any-return]
+    return bound + abs(bound) * _MARGIN
 
 
 @jit
@@ -81,7 +81,7 @@ def _best(world: Array) -> int:
             highest = _priority(scanned[best], now)
             if _bound(groups[number], now) >= highest:
                 best = _look_at(world, number, best, highest)
-    return best  # type: ignore[no-any-return]
+    return best
 
 
 @jit
@@ -99,4 +99,4 @@ def best_scanned(world: Array) -> int:
         units[scanned[best].unit].placed = best
         units[number].placed = -1
         if units[number].ready:
-            return number  # type: ignore[no-any-return]
+            return number

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+Array = Any  # an array, an array of records, or one of its records: whether their fields exist, numba checks
 
 
 def record(whole: str, real: str, keys: str = "") -> np.dtype[Any]:

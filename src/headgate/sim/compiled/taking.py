@@ -17,7 +17,7 @@ _MANY = 1 << 62
 @inlined
 def length(world: Array, queue: Array) -> int:
     """How many tuples wait in a queue."""
-    return queue.length if queue.stream < 0 else memory.streams(world)[queue.stream].arrived - queue.position  # type: ignore
+    return queue.length if queue.stream < 0 else memory.streams(world)[queue.stream].arrived - queue.position
 
 
 @jit
@@ -26,9 +26,9 @@ def head(world: Array, queue: Array) -> float:
     if queue.stream >= 0:
         stream = memory.streams(world)[queue.stream]
         if queue.position < stream.arrived:
-            return memory.times(world)[stream.times_at + queue.position]  # type: ignore[no-any-return]
+            return memory.times(world)[stream.times_at + queue.position]
         return math.inf
-    return memory.pool(world)[queue.first].arrival if queue.length else math.inf  # type: ignore[no-any-return]
+    return memory.pool(world)[queue.first].arrival if queue.length else math.inf
 
 
 @jit
@@ -43,8 +43,8 @@ def _oldest(world: Array, unit: Array) -> float:
 def oldest(world: Array, unit: Array) -> float:
     """Arrival of the oldest tuple before a unit; inf if none waits."""
     if unit.queue >= 0:
-        return head(world, memory.queues(world)[unit.queue])  # type: ignore[no-any-return]
-    return _oldest(world, unit)  # type: ignore[no-any-return]
+        return head(world, memory.queues(world)[unit.queue])
+    return _oldest(world, unit)
 
 
 @jit
