@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,11 +173,12 @@ class _OverTime:
         self._response[part] += np.bincount(place + at - first, response, size).reshape(shape[0], width)
 
     def over_time(self, bins: Bins, classes: Mapping[str, Sequence[int]]) -> OverTime:
-        starts = np.arange(self.results.shape[1]) * self.width
-        at = bins.index(starts + self.width / 2)
+        middles: Floats = (np.arange(self.results.shape[1], dtype=np.float64) + 0.5) * np.float64(self.width)
+        at = bins.index(middles)
 
-        def summed(values: NDArray[np.int64] | Floats, name: str) -> Floats:
-            return np.bincount(at, values[list(classes[name])].sum(axis=0), bins.count)
+        def summed(values: NDArray[Any], name: str) -> Floats:
+            sums: Floats = values[list(classes[name])].sum(axis=0).astype(np.float64)
+            return np.bincount(at, sums, bins.count)
 
         counts = {name: summed(self.results, name) for name in classes}
         means = {}

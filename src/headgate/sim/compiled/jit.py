@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
@@ -17,23 +17,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def jit(function: F) -> F:
     """Compile as a function of its own; called by others."""
-    return numba.njit(error_model="numpy")(function)
+    return cast(F, numba.njit(error_model="numpy")(function))
 
 
 def inlined(function: F) -> F:
     """Compile into whoever calls it: for the few lines that everything else is made of."""
-    return numba.njit(error_model="numpy", forceinline=True)(function)
+    return cast(F, numba.njit(error_model="numpy", forceinline=True)(function))
 
 
 def entry(function: F) -> F:
     """Compile as what Python calls. Its code, with that of all it calls, is kept on disk."""
-    dispatcher = numba.njit(error_model="numpy")(function)
+    dispatcher: Any = numba.njit(error_model="numpy")(function)
     with suppress(RuntimeError):  # there is no directory for it
-        dispatcher._cache = _Cache(function)
-    return dispatcher
+        dispatcher._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    return cast(F, dispatcher)
 
 
-class _Locator(_CacheLocator):  # type: ignore[misc]
+class _Locator(_CacheLocator):
     """Tells numba where the code of a function is kept. The directory's name says of which state of the sources."""
 
     def __init__(self, line: int, directory: Path) -> None:
@@ -55,9 +55,9 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
         return str(self._line)
 
 
-class _Kept(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Locator,)
+class _Kept(CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # noqa: RUF012
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
+class _Cache(FunctionCache):
     _impl_class = _Kept

@@ -261,7 +261,7 @@ class _Builder:
         if stream is None or len(nodes) > MOST_FILTERS or not self._plain(nodes, operators):
             return
         own = [self._of_operators.pop(self._operator[call], None) for call in unit.calls]
-        self._rows.append(Row(stream, tuple(row and row.drawings[0] for row in own), units, place))
+        self._rows.append(Row(stream, tuple(None if row is None else row.drawings[0] for row in own), units, place))
         record["chain"] = 1 if self._workload.noise else 2
         record["query"] = self._query[unit.queries[0]]
         record["costs_at"] = len(self._costs)

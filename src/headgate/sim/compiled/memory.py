@@ -7,13 +7,12 @@ Compiled functions get it instead of thirty arrays, and look up what they need. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-import numba
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
+from numba import carray, types  # type: ignore[attr-defined]
+from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from headgate.sim.compiled.jit import inlined
@@ -69,6 +68,7 @@ ARRAYS = {
     "times": REAL,
     "outcomes": BYTE,
 }
+INTERPRETED = bool(cast(Any, config).DISABLE_JIT)
 _PLACES = {name: place for place, name in enumerate(ARRAYS)}
 
 
@@ -83,7 +83,7 @@ class Memory:
     @property
     def world(self) -> Any:
         """What compiled functions get; the arrays themselves where nothing is compiled."""
-        return self if numba.config.DISABLE_JIT else self._addresses
+        return self if INTERPRETED else self._addresses
 
     def put(self, **arrays: Array) -> None:
         """Put arrays in the place of others."""
@@ -101,7 +101,7 @@ class Memory:
             raise AttributeError(name) from None
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _pointer(context: Any, address: Any) -> Any:
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, values: Any) -> Any:
         return builder.inttoptr(values[0], cgutils.voidptr_t)
@@ -109,14 +109,17 @@ def _pointer(context: Any, address: Any) -> Any:
     return types.voidptr(address), generate
 
 
+_as_pointer: Any = _pointer
+
+
 def _accessor(name: str) -> Callable[[Array], Array]:
     """A function that gives an array by its address."""
-    if numba.config.DISABLE_JIT:  # everything runs as Python, slowly, for whoever looks for a mistake
+    if INTERPRETED:  # everything runs as Python, slowly, for whoever looks for a mistake
         return lambda world: _with_names(getattr(world, name))
     at, dtype = 2 * _PLACES[name], ARRAYS[name]
 
     def access(world: Array) -> Array:
-        return numba.carray(_pointer(world[at]), world[at + 1], dtype)
+        return carray(_as_pointer(world[at]), world[at + 1], dtype)
 
     return inlined(access)
 

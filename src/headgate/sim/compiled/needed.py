@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from headgate.sim.compiled import memory
 from headgate.sim.compiled.jit import entry, jit
 from headgate.sim.compiled.tables import Array
@@ -12,7 +10,8 @@ from headgate.sim.compiled.tables import Array
 @jit
 def _least_in(world: Array, slot: int, least: int) -> int:
     while slot >= 0:
-        least = min(least, np.int64(memory.pool(world)[slot].identity))
+        offset: Array = np.int64(memory.pool(world)[slot].identity)
+        least = min(least, offset)
         slot = memory.pool(world)[slot].next
     return least
 

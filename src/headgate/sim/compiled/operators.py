@@ -10,14 +10,14 @@ from headgate.sim.compiled import memory
 from headgate.sim.compiled.jit import inlined, jit
 from headgate.sim.compiled.pool import NONE, add_leaving, add_waiting, forget, fresh
 from headgate.sim.compiled.randomness import START, fraction, mixed
-from headgate.sim.compiled.tables import Array
+from headgate.sim.compiled.tables import Array, Word
 
 FILTER, DIFFERENCE, MERGE, AGGREGATE, JOIN = range(5)  # kinds
 ALWAYS, DRAWN, SINGLE, PATTERN = range(4)  # how the outcomes of filters are known
 
 
 @jit
-def seconds(operator: Array, identity: int) -> float:
+def seconds(operator: Array, identity: Word) -> float:
     """What one tuple costs."""
     if operator.noise == 0.0:
         return operator.cost
@@ -27,7 +27,7 @@ def seconds(operator: Array, identity: int) -> float:
 
 
 @jit
-def copies(operator: Array, links: Array, outcomes: Array, identity: int) -> int:
+def copies(operator: Array, links: Array, outcomes: Array, identity: Word) -> int:
     """How many results a filter gives for a tuple."""
     if operator.known == DRAWN:
         return outcomes[operator.outcomes_at + np.int64(identity)]
@@ -185,7 +185,7 @@ def _aggregate(world: Array, number: int, operator: Array, worker: Array, moment
 def _close(world: Array, number: int, operator: Array, worker: Array, window: int, counted: int, moment: float) -> None:
     results = 1
     if operator.grouped:
-        results = max(1, np.int64(np.rint(operator.selectivity * counted)))
+        results = max(1, int(np.rint(operator.selectivity * counted)))
     base = mixed(mixed(START, operator.key), np.uint64(np.int64(window)))
     for copy in range(results):
         slot = fresh(memory.state(world), memory.pool(world), mixed(base, np.uint64(copy)), moment, moment)
@@ -193,7 +193,7 @@ def _close(world: Array, number: int, operator: Array, worker: Array, window: in
 
 
 @inlined
-def _before(one: Array, number: float, identity: int, arrival: float, reference: float) -> bool:
+def _before(one: Array, number: float, identity: Word, arrival: float, reference: float) -> bool:
     """Whether an entry of a side comes before another, or is the same."""
     if one.number != number:
         return bool(one.number < number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headgate.sim.compiled.jit import inlined, jit
-from headgate.sim.compiled.tables import Array
+from headgate.sim.compiled.tables import Array, Word
 
 START = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -15,7 +15,7 @@ _WORDS, _AHEAD = 624, 397
 
 
 @inlined
-def mixed(state: int, part: int) -> int:
+def mixed(state: Word, part: Word) -> Word:
     """One more part mixed into a number; the first is mixed into `START`."""
     state = (state ^ part) * _FIRST
     state = (state ^ (state >> _27)) * _SECOND
@@ -23,7 +23,7 @@ def mixed(state: int, part: int) -> int:
 
 
 @inlined
-def fraction(state: int) -> float:
+def fraction(state: Word) -> float:
     """A mixed number as one in [0, 1)."""
     return np.float64(state >> _11) * 2.0**-53
 

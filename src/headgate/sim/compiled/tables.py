@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+Word = Any  # 64 bits without a sign
 Array = Any  # an array, an array of records, or one of its records: whether their fields exist, numba checks
 
 
 def record(whole: str, real: str, keys: str = "") -> np.dtype[Any]:
     """A record of whole numbers, real numbers and keys of random numbers."""
-    fields = [(name, np.int64) for name in whole.split()]
+    fields: list[tuple[str, type]] = [(name, np.int64) for name in whole.split()]
     fields += [(name, np.float64) for name in real.split()]
     fields += [(name, np.uint64) for name in keys.split()]
     return np.dtype(fields, align=True)
