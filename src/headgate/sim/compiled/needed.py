@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from headgate.sim.compiled import memory
 from headgate.sim.compiled.jit import entry, jit
 from headgate.sim.compiled.tables import Array
