@@ -219,6 +219,7 @@ def test_a_target_that_nobody_could_meet_is_refused(
     assert result.stderr.strip() == f"headgate: {path}:3: class 'high', target: {reason}"
 
 
+@pytest.mark.slow
 def test_the_path_is_told_and_can_be_chosen(headgate: Headgate, two: Path) -> None:
     trees = {
         path: json.loads(headgate("simulate", two, "-p", "hnr", "--path", path, "--json").stdout)["policies"]["hnr"]
@@ -244,6 +245,7 @@ def test_a_path_that_there_is_not_is_refused(headgate: Headgate, two: Path, opti
     assert said in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["compiled", "general"])
 def test_counted_results_give_the_same_means(headgate: Headgate, sensors: Path, path: str) -> None:
     def measured(*options: str) -> dict[str, Any]:

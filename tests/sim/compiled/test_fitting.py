@@ -15,7 +15,6 @@ from headgate.sim.compiled import code_cache, fitting
 from headgate.workload import Workload, read_workload
 
 ROOT = Path(__file__).parents[3]
-MANY = {"streams": "poisson, rate=1000000"}
 
 
 def refusal(given: Workload, policy: str) -> str:
@@ -66,6 +65,7 @@ def test_without_numba_the_general_simulator_serves(monkeypatch: pytest.MonkeyPa
     assert simulate(given, "fcfs").path == "general"
 
 
+@pytest.mark.slow
 def test_short_simulations_do_not_wait_for_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
     given = workload({"q": "select, cost=1ms"})
     monkeypatch.setattr(compiled, "worth_it", lambda: 1000.0)
@@ -79,6 +79,7 @@ def test_executions_are_tuples_times_readers() -> None:
     assert compiled.expected_executions(workload(reading, "constant, rate=10")) == pytest.approx(400)
 
 
+@pytest.mark.slow
 def test_the_documents_workloads_are_covered() -> None:
     for file in [ROOT / "workloads/sharaf.toml", *sorted(ROOT.glob("workloads/almoakar-*.toml"))]:
         given = read_workload(file)

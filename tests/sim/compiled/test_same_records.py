@@ -51,8 +51,9 @@ def test_every_policy_that_is_covered_is_tested() -> None:
     assert set(SETTINGS) == set(fitting.POLICIES) - {"fixed-priority"}  # that one needs QoS graphs, see below
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(workload=workloads())
 def test_random_workloads(policy: str, workload: Workload) -> None:
     try:
@@ -81,11 +82,13 @@ def test_workloads_of_the_documents(policy: str, file: str, seconds: float) -> N
     same(workload, policy)
 
 
+@pytest.mark.slow
 def test_a_policy_by_qos_graphs() -> None:
     workload = replace(read_workload(ROOT / "workloads/carney-4.2.toml"), duration=0.5, decision_cost=0.0)
     same(workload, "fixed-priority")
 
 
+@pytest.mark.slow
 @given(st.integers(1, 3), st.booleans())
 @settings(max_examples=6)
 def test_more_than_one_block(cores: int, drain: bool) -> None:

@@ -81,9 +81,7 @@ def _prepared(workload: Workload, policy: str, whatever: bool) -> tuple[Workload
 
 def worth_it() -> float:
     """How many executions make it worth to load compiled code, or even to compile it first."""
-    if "headgate.sim.compiled.loop" in sys.modules:
-        return 0.0
-    return LOADED if is_cached() else COMPILED
+    return LOADED if "headgate.sim.compiled.loop" in sys.modules or is_cached() else COMPILED
 
 
 def expected_executions(workload: Workload) -> float:

@@ -232,36 +232,47 @@ def _run_chain(world: Array, unit: Array, first: int, count: int) -> None:
 
 
 @jit
-def _needs(world: Array, operator: Array) -> int:
-    """The most results that an operator may give for what waits before it; 0 if nothing does."""
+def _inputs(world: Array, operator: Array) -> int:
+    """How many tuples of the run under way wait before an operator."""
     count = 0
     for port in range(operator.queues_count):
         slot = memory.queues(world)[memory.links(world)[operator.queues_at + port]].waiting
         while slot != NONE:
             count += 1
             slot = memory.pool(world)[slot].next
+    return count
+
+
+@jit
+def _most_given(world: Array, operator: Array, count: int) -> int:
+    """The most results that an operator may give for so many tuples."""
     if operator.kind == JOIN:
-        if operator.side_room < max(operator.left_count, operator.right_count) + count:
-            return -count
         return count * (max(operator.left_count, operator.right_count) + count)
     if operator.kind == AGGREGATE:
         room = operator.windows_count
         counted = count * room
         for place in range(operator.windows_at, operator.windows_at + room):
             counted += memory.windows(world)[place]
-        return (count + 1) * room + int(max(1.0, operator.selectivity) * counted) if count else 0
+        return (count + 1) * room + int(max(1.0, operator.selectivity) * counted)
     return count * max(1, math.ceil(operator.selectivity))
 
 
-@jit
-def _has_room(world: Array, operator: Array, needed: int) -> bool:
+@inlined
+def _has_room(world: Array, tuples: int, results: int) -> bool:
+    """Whether there is room for so many tuples and results; if not, what is wanted is noted."""
     state = memory.state(world)
-    return bool(
-        needed >= 0
-        and state.room >= needed * max(1, operator.consumers_count)
-        and len(memory.results(world)) - state.results >= needed * operator.emits_count + SPARE
-        and len(memory.scratch(world)) >= 2 * len(memory.pool(world))
-    )
+    state.wanted_tuples, state.wanted_results = tuples, results + SPARE
+    return bool(state.room >= tuples and len(memory.results(world)) - state.results >= results + SPARE)
+
+
+@jit
+def _fits(world: Array, operator: Array, count: int) -> bool:
+    """Whether there is room for all that an operator may give for so many tuples."""
+    state = memory.state(world)
+    state.wanted_side = max(operator.left_count, operator.right_count) + count if operator.kind == JOIN else 0
+    given = _most_given(world, operator, count)
+    room = _has_room(world, given * max(1, operator.consumers_count), given * operator.emits_count)
+    return bool(room and operator.side_room >= state.wanted_side)
 
 
 @jit
@@ -271,9 +282,9 @@ def _continue_calls(world: Array) -> bool:
     unit, worker = memory.units(world)[state.unit], memory.workers(world)[state.worker]
     while state.call < unit.calls_count:
         operator = memory.operators(world)[memory.links(world)[unit.calls_at + state.call]]
-        needed = _needs(world, operator)
-        if needed:
-            if not _has_room(world, operator, needed):
+        count = _inputs(world, operator)
+        if count:
+            if not _fits(world, operator, count):
                 return False
             if operator.kind == FILTER and operator.queues_count == 1:
                 call_filter(world, state.unit, operator, worker)
@@ -328,7 +339,7 @@ def _work(world: Array) -> int:
                 state.phase = START
             if state.phase == START:
                 unit = memory.units(world)[state.unit]
-                if len(memory.results(world)) - state.results < _most_results(world, unit) + SPARE:
+                if not _has_room(world, 0, _most_results(world, unit)):
                     return MORE_ROOM
                 memory.workers(world)[state.worker].first = state.results
                 if begin(world, state.unit, state.worker):
@@ -339,7 +350,7 @@ def _work(world: Array) -> int:
             if state.phase == CALLS:
                 unit = memory.units(world)[state.unit]
                 if state.call < 0:
-                    if state.room < waiting(world, unit):
+                    if not _has_room(world, waiting(world, unit), 0):
                         return MORE_ROOM
                     worker = memory.workers(world)[state.worker]
                     worker.oldest = state.floor

@@ -241,14 +241,18 @@ class CompiledRun:
         self._state["sampled"] = 0
 
     def _make_room(self) -> None:
-        """Twice as much of everything that may be too small."""
-        if self._state["answers"]:
-            self._judge.hear(self._memory)
-        self._grow_pool(max(_POOL, len(self._memory.pool)))
-        self._grow_sides(2 * int(self._memory.operators["side_room"].max(initial=1)))
-        results = np.zeros(2 * len(self._memory.results), RESULT)
-        results[: len(self._memory.results)] = self._memory.results
-        self._memory.put(results=results, answers=np.zeros(2 * len(results) + SPARE, ANSWER))
+        """At least twice as much of what is too small."""
+        state, memory = self._state, self._memory
+        if state["room"] < state["wanted_tuples"]:
+            self._grow_pool(max(len(memory.pool), int(state["wanted_tuples"])))
+        if int(memory.operators["side_room"].max(initial=0)) < state["wanted_side"]:
+            self._grow_sides(2 * int(state["wanted_side"]))
+        if len(memory.results) - state["results"] < state["wanted_results"]:
+            if state["answers"]:
+                self._judge.hear(memory)
+            results = np.zeros(2 * len(memory.results) + int(state["wanted_results"]), RESULT)
+            results[: state["results"]] = memory.results[: state["results"]]
+            memory.put(results=results, answers=np.zeros(2 * len(results) + SPARE, ANSWER))
 
     def _grow_pool(self, more: int) -> None:
         old = self._memory.pool

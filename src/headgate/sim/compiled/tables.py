@@ -55,7 +55,7 @@ ENDING = record("number worker", "at")
 STATE = record(
     "phase family cores delivery deliveries complete idle endings asking asked decisions runs "
     "tuples bytes max_tuples max_bytes taken_tuples taken_bytes samples sampled results answers free room "
-    "worker unit call concludes judges "
+    "worker unit call concludes judges wanted_tuples wanted_results wanted_side "
     "classes current last cycle turns judging rebuilt credit_unit scanned grown",
     "now busy stop horizon next_sample bin per_second tuples_moment bytes_moment "
     "taken_tuples_moment taken_bytes_moment run_overhead floor began time credit slice used increase fits",
