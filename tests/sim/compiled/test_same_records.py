@@ -89,6 +89,13 @@ def test_a_policy_by_qos_graphs() -> None:
 
 
 @pytest.mark.slow
+def test_tuples_that_are_read_after_the_end_count_as_arrived() -> None:
+    workload = read_workload(ROOT / "examples/example-1.toml")
+    stream = replace(workload.streams[0], arrivals="poisson, rate=20000", source_cost=0.001)
+    same(replace(workload, streams=(stream,), duration=5.0, drain=False), "hnr")
+
+
+@pytest.mark.slow
 @given(st.integers(1, 3), st.booleans())
 @settings(max_examples=6)
 def test_more_than_one_block(cores: int, drain: bool) -> None:

@@ -76,6 +76,12 @@ class Feed:
         memory.put(deliveries=deliveries)
         self._place(memory)
 
+    def exhaust(self) -> None:
+        """Count what the simulation has not waited for: tuples that are read only after its end."""
+        for block in self._blocks:
+            for name, moments in block.times.items():
+                self.arrived[name] += len(moments)
+
     def _extend(self, window: _Window, needed: int, moments: Array) -> None:
         window.drop_before(min(needed, window.behind))
         window.make_room(len(moments))

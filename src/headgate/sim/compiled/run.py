@@ -83,6 +83,7 @@ class CompiledRun:
                 check_bins(float(self._state["now"]), self._bin)
         self._take_results()
         self._take_samples()
+        self._feed.exhaust()
 
     # -- what it did -----------------------------------------------------------------------------------------------
 
