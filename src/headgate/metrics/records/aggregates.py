@@ -178,7 +178,7 @@ class _OverTime:
 
         def summed(values: NDArray[Any], name: str) -> Floats:
             sums: Floats = values[list(classes[name])].sum(axis=0).astype(np.float64)
-            return np.bincount(at, weights=sums, minlength=bins.count)
+            return np.bincount(at, weights=sums, minlength=bins.count).astype(np.float64)
 
         counts = {name: summed(self.results, name) for name in classes}
         means = {}
