@@ -20,7 +20,7 @@ def head_of(world: Array, unit: Array) -> float:
     return oldest(world, unit)
 
 
-@jit
+@inlined
 def notice(world: Array, number: int) -> None:
     """A unit has become ready, or an older tuple has come before it (`Policy.ready`)."""
     state, unit = memory.state(world), memory.units(world)[number]
@@ -55,7 +55,7 @@ def notice(world: Array, number: int) -> None:
         wake(memory.rotations(world)[0], memory.words(world), memory.links(world), unit)
 
 
-@jit
+@inlined
 def choose(world: Array, worker: int) -> int:
     """The unit that a worker runs next (`Policy.choose`)."""
     family = memory.state(world).family
@@ -102,7 +102,7 @@ def _hear(world: Array, worker: Array) -> None:
         state.answers += 1
 
 
-@jit
+@inlined
 def _first_rank(world: Array) -> int:
     number = 0
     while True:

@@ -144,7 +144,7 @@ def append_produced(world: Array, worker: Array) -> None:
         number = following
 
 
-@jit
+@inlined
 def finish(world: Array, number: int) -> None:
     """Take notice of the end of a run (`Scheduler.finished`)."""
     state = memory.state(world)
@@ -164,7 +164,7 @@ def finish(world: Array, number: int) -> None:
             notice(world, held)
 
 
-@jit
+@inlined
 def block(world: Array, unit: Array) -> None:
     """Nothing that shares an operator with a unit runs beside it."""
     for place in range(unit.blocks_at, unit.blocks_at + unit.blocks_count):
@@ -173,7 +173,7 @@ def block(world: Array, unit: Array) -> None:
         held.ready = 0
 
 
-@jit
+@inlined
 def begin(world: Array, number: int, worker: int) -> bool:
     """Begin a run; whether it is computed at once, as those of chains are."""
     state, unit = memory.state(world), memory.units(world)[number]
@@ -296,7 +296,7 @@ def _continue_calls(world: Array) -> bool:
     return True
 
 
-@jit
+@inlined
 def _after_run(world: Array) -> bool:
     """A run has been computed: note when it ends; whether the core goes on at once because nothing else happens."""
     state = memory.state(world)

@@ -16,7 +16,7 @@ FILTER, DIFFERENCE, MERGE, AGGREGATE, JOIN = range(5)  # kinds
 ALWAYS, DRAWN, SINGLE, PATTERN = range(4)  # how the outcomes of filters are known
 
 
-@jit
+@inlined
 def seconds(operator: Array, identity: Word) -> float:
     """What one tuple costs."""
     if operator.noise == 0.0:
@@ -26,7 +26,7 @@ def seconds(operator: Array, identity: Word) -> float:
     return operator.cost * (1.0 - share + 2 * share * drawn)
 
 
-@jit
+@inlined
 def copies(operator: Array, links: Array, outcomes: Array, identity: Word) -> int:
     """How many results a filter gives for a tuple."""
     if operator.known == DRAWN:

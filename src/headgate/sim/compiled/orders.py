@@ -23,7 +23,7 @@ def ahead(one: Array, key: float, head: float, rank: int) -> bool:
     return bool(one.rank < rank)
 
 
-@jit
+@inlined
 def push(entries: Array, at: int, size: int, key: float, head: float, rank: int) -> None:
     """Put an entry into a heap of `size` entries."""
     place = size
@@ -39,7 +39,7 @@ def push(entries: Array, at: int, size: int, key: float, head: float, rank: int)
     entry.key, entry.head, entry.rank = key, head, rank
 
 
-@jit
+@inlined
 def drop_first(entries: Array, at: int, size: int) -> None:
     """Take the first entry out of a heap of `size` entries."""
     moved = entries[at + size - 1]
@@ -79,7 +79,7 @@ def without_stale(entries: Array, units: Array, ranked: Array, part: Array) -> N
     part.held = kept
 
 
-@jit
+@inlined
 def place(entries: Array, units: Array, ranked: Array, part: Array, unit: Array, head: float) -> None:
     """A unit is ready with this head: put it into its part's heap, unless it stands there just so."""
     key = unit.slope * head - unit.intercept if unit.slope != 0.0 else -unit.intercept
@@ -92,7 +92,7 @@ def place(entries: Array, units: Array, ranked: Array, part: Array, unit: Array,
     part.held += 1
 
 
-@jit
+@inlined
 def pop(entries: Array, units: Array, ranked: Array, part: Array) -> int:
     """The first ready unit of a part, -1 if there is none; those that are not ready are dropped."""
     while part.held:

@@ -20,7 +20,7 @@ def length(world: Array, queue: Array) -> int:
     return queue.length if queue.stream < 0 else memory.streams(world)[queue.stream].arrived - queue.position
 
 
-@jit
+@inlined
 def head(world: Array, queue: Array) -> float:
     """Arrival of the first tuple of a queue; inf if none waits."""
     if queue.stream >= 0:
@@ -39,7 +39,7 @@ def _oldest(world: Array, unit: Array) -> float:
     return first
 
 
-@jit
+@inlined
 def oldest(world: Array, unit: Array) -> float:
     """Arrival of the oldest tuple before a unit; inf if none waits."""
     if unit.queue >= 0:
