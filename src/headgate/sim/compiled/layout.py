@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -251,7 +252,16 @@ class _Builder:
             record["payer"], record["depth"] = self._classes.index(unit.payer), unit.depth
             record["slot"] = -1
             self._chain(units, place, unit, operators)
+            self._single(record, unit, operators)
         return units
+
+    def _single(self, record: Array, unit: Unit, operators: Array) -> None:
+        """A unit of one filter with one input."""
+        operator = operators[self._operator[unit.calls[0]]]
+        if record["chain"] or len(unit.calls) > 1 or len(unit.queues) > 1 or operator["kind"] != FILTER:
+            return
+        copies, readers = math.ceil(operator["selectivity"]), max(operator["consumers_count"], operator["emits_count"])
+        record["single"], record["most"] = 1, 1 + max(1, copies) * readers
 
     def _chain(self, units: Array, place: int, unit: Unit, operators: Array) -> None:
         """A unit whose filters can be looked up together needs no rows of its operators."""

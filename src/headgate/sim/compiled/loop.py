@@ -14,10 +14,21 @@ from headgate.sim.compiled import memory
 from headgate.sim.compiled.choosing import choose, conclude, notice
 from headgate.sim.compiled.classes import ASK_AGAIN
 from headgate.sim.compiled.jit import entry, inlined, jit
-from headgate.sim.compiled.operators import AGGREGATE, FILTER, JOIN, call_any, call_filter, emit, expire, seconds
-from headgate.sim.compiled.pool import NONE, arrive
+from headgate.sim.compiled.operators import (
+    AGGREGATE,
+    FILTER,
+    JOIN,
+    call_any,
+    call_filter,
+    copies,
+    emit,
+    expire,
+    filter_one,
+    seconds,
+)
+from headgate.sim.compiled.pool import NONE, arrive, fresh, take_one
 from headgate.sim.compiled.tables import Array
-from headgate.sim.compiled.taking import load, note_taken, oldest, train, waiting
+from headgate.sim.compiled.taking import head, load, note_taken, oldest, train, waiting
 
 # What `advance` asks for.
 DONE, MORE_ARRIVALS, MORE_ROOM, MORE_RESULTS, MORE_SAMPLES, MORE_ANSWERS, JUDGE, TOO_LONG = range(8)
@@ -198,14 +209,40 @@ def begin(world: Array, number: int, worker: int) -> bool:
         queue.position += count
         block(world, unit)
         return True
+    if unit.single and unit.at_most == 1:
+        _run_filter(world, number, unit, memory.workers(world)[worker])
+        block(world, unit)
+        return True
     return False
+
+
+@jit
+def _run_filter(world: Array, number: int, unit: Array, worker: Array) -> None:
+    """One tuple goes through one filter."""
+    state, pool, queue = memory.state(world), memory.pool(world), memory.queues(world)[unit.queue]
+    operator = memory.operators(world)[memory.links(world)[unit.calls_at]]
+    note_taken(state, queue, 1)
+    if queue.stream >= 0:
+        arrival = head(world, queue)
+        slot = fresh(state, pool, queue.position, arrival, arrival)
+        queue.position += 1
+    else:
+        slot = take_one(pool, queue)
+    item = pool[slot]
+    worker.oldest = min(state.floor, item.arrival)
+    state.time += operator.overhead
+    state.time += seconds(operator, item.identity)
+    count = copies(operator, memory.links(world), memory.outcomes(world), item.identity)
+    filter_one(world, number, operator, worker, slot, count)
+    if worker.leaving == NONE:
+        worker.oldest = math.inf
 
 
 @inlined
 def _most_results(world: Array, unit: Array) -> int:
-    """How many results the next run of a chain may give; others ask for room operator by operator."""
+    """How many results the next run may give, if it is computed in one step; others ask for room call by call."""
     if not unit.chain or unit.at_most == 1:
-        return 1
+        return max(1, unit.most)
     queue = memory.queues(world)[unit.queue]
     return memory.streams(world)[queue.stream].arrived - queue.position
 
@@ -339,7 +376,7 @@ def _work(world: Array) -> int:
                 state.phase = START
             if state.phase == START:
                 unit = memory.units(world)[state.unit]
-                if not _has_room(world, 0, _most_results(world, unit)):
+                if not _has_room(world, unit.most, _most_results(world, unit)):
                     return MORE_ROOM
                 memory.workers(world)[state.worker].first = state.results
                 if begin(world, state.unit, state.worker):

@@ -70,7 +70,8 @@ def pass_on(world: Array, number: int, operator: Array, worker: Array, slot: int
 
 
 @jit
-def _filter(world: Array, number: int, operator: Array, worker: Array, slot: int, count: int) -> None:
+def filter_one(world: Array, number: int, operator: Array, worker: Array, slot: int, count: int) -> None:
+    """A filter gives so many results for a tuple."""
     state, pool = memory.state(world), memory.pool(world)
     if count == 0:
         forget(state, pool, slot)
@@ -95,7 +96,7 @@ def call_filter(world: Array, number: int, operator: Array, worker: Array) -> No
     while slot != NONE:
         following, identity = pool[slot].next, pool[slot].identity
         state.time += seconds(operator, identity)
-        _filter(
+        filter_one(
             world,
             number,
             operator,
@@ -154,7 +155,7 @@ def call_any(world: Array, number: int, operator: Array, worker: Array) -> None:
             count = copies(operator, memory.links(world), memory.outcomes(world), item.identity)
             if operator.kind == DIFFERENCE:
                 count = min(count, 1)
-            _filter(world, number, operator, worker, slot, count)
+            filter_one(world, number, operator, worker, slot, count)
 
 
 @jit

@@ -24,10 +24,11 @@ def record(whole: str, real: str, keys: str = "") -> np.dtype[Any]:
 
 UNIT = record(
     # queue: its only queue, -1 where it has several. chain: 1 if it is filters on one stream, whose outcomes are looked
-    # up; 2 if moreover costs do not vary, and then one tuple is worked off in one step. slot: where it stands in its
-    # cycle, -1 nowhere. placed: whether it stands in its part's heap, with that key and head.
+    # up; 2 if moreover costs do not vary, and then one tuple is worked off in one step. single: whether it is one
+    # filter, which takes one tuple in one step, too; most: how many tuples that gives at most. slot: where it stands in
+    # its cycle, -1 nowhere. placed: whether it stands in its part's heap, with that key and head.
     "queue entry_at entry_count inner_at inner_count calls_at calls_count blocks_at blocks_count "
-    "chain costs_at outcomes_at query payer blocked ready "
+    "chain costs_at outcomes_at query payer single most blocked ready "
     "part rank depth placed slots_at slots_count slot at_most threshold again",
     "fraction intercept slope key head lasts fixed per_tuple chance",
 )
