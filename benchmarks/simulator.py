@@ -30,7 +30,7 @@ from headgate.workload import Workload, read_workload
 FILE = Path(__file__).parents[1] / "workloads" / "sharaf.toml"
 RATE = 50.0  # tuples per second of the file
 TARGETS = {"fcfs": 20.0, "hnr": 20.0, "bsd": 20.0, "rr": 10.0, "mbd": 10.0}  # times the speed of SimPy
-COMPILED = 50  # times as many tuples as SimPy gets, so that both take seconds
+COMPILED = 80  # times as many tuples as SimPy gets, so that both take seconds
 
 
 def model(tuples: float) -> Workload:

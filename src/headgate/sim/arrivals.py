@@ -146,11 +146,13 @@ class OnOff(Arrivals):
 
     def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
         held: list[Times] = []
+        count = 0
         for burst in self._bursts(duration, random):
             held.append(burst[burst < duration])
-            if sum(map(len, held)) >= size:
+            count += len(burst)
+            if count >= size:
                 yield np.concatenate(held)
-                held = []
+                held, count = [], 0
         if held:
             yield np.concatenate(held)
 
