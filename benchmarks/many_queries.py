@@ -233,8 +233,7 @@ def headgate(questions: Sequence[Question], fuse: str, setting: Setting) -> dict
             session.stream(stream, SCHEMA, event_time="ts", watermark=WATERMARK)
         for number, name in enumerate(sorted({one.query_class for one in questions})):
             session.create_class(name, 10.0 ** (len({one.query_class for one in questions}) - number - 1))
-        for one in questions:
-            session.query(one.name, one.sql, query_class=one.query_class)
+        session.add_queries({"name": one.name, "sql": one.sql, "query_class": one.query_class} for one in questions)
 
         def send(stream: str, table: pa.Table) -> None:
             session.append(stream, table)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.cli.number_format import aligned, number, read_duration, with_margin
-from headgate.model.number_text import duration, significant, time_unit
+from headgate.cli.number_format import aligned, number, read_duration
+from headgate.model.number_text import duration, significant, time_unit, with_margin
 
 
 @pytest.mark.parametrize(

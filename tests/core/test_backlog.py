@@ -5,7 +5,16 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
-from headgate.core import Arrived, Declared, QueryAdded, QueryRemoved, RecordingScheduler, Scheduler, replay_trace
+from headgate.core import (
+    Arrived,
+    Declared,
+    QueriesAdded,
+    QueryAdded,
+    QueryRemoved,
+    RecordingScheduler,
+    Scheduler,
+    replay_trace,
+)
 from headgate.model import WHOLE_QUEUE, Given, Outcome, Produced, Query, QueryClass, Run, Select, Source, Stream
 from headgate.plan.network import Network
 
@@ -47,6 +56,19 @@ def test_a_backlog_waits_before_what_arrives_later() -> None:
     assert scheduler.queue(queue).head == 0.5
     scheduler.event(Arrived("s", 4.0, 2), 4.0)
     assert dict(runs(scheduler, 5.0)) == {"new": ((queue, 0, 9),), "old": ((0, 0, 5),)}
+
+
+def test_queries_with_the_same_backlog_share_its_log_and_nothing_else() -> None:
+    scheduler = declared(Scheduler(empty(), "fcfs", train=WHOLE_QUEUE))
+    chunks = {0: ((0.5, 4), (1.0, 2)), 1: ((0.5, 4), (1.0, 2)), 2: ((0.25, 6),)}
+    backlog = tuple(Produced(queue, own) for queue, own in chunks.items())
+    scheduler.event(QueriesAdded(tuple(map(query, "pqr")), backlog), 1.0)
+    logs = [scheduler.queue(queue).log for queue in range(3)]
+    assert logs[0] is logs[1] is not logs[2]
+    assert [scheduler.queue(queue).head for queue in range(3)] == [0.5, 0.5, 0.25]
+    scheduler.event(QueryRemoved("p"), 2.0)
+    scheduler.event(Arrived("s", 3.0, 1), 3.0)
+    assert dict(runs(scheduler, 5.0)) == {"q": ((1, 0, 7),), "r": ((2, 0, 7),)}
 
 
 def test_a_query_with_a_backlog_leaves_nothing_behind() -> None:

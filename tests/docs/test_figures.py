@@ -14,6 +14,7 @@ import typer.main
 from headgate.cli.compare import check_measure
 from headgate.cli.main import app
 from headgate.cli.options import check_policies
+from headgate.reproduction.catalogue import own_folder, read_catalogue
 from headgate.sweep.plan import plan_sweep
 from headgate.workload import read_workload
 
@@ -33,6 +34,9 @@ def parsed(words: list[str]) -> dict[str, Any]:
 @pytest.mark.parametrize("command", [code for code in COMMANDS if code.startswith("headgate ")])
 def test_a_headgate_command_could_run(command: str) -> None:
     given = parsed(shlex.split(command))
+    if command.startswith("headgate reproduce"):
+        assert read_catalogue(own_folder()).chosen(given["document"], given["ids"])
+        return
     workload = read_workload(ROOT / given["file"])
     measures = [*(given.get("measure") or ()), *([given["by"]] if "by" in given else ())]
     for measure in measures:

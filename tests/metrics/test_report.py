@@ -23,6 +23,8 @@ def sample() -> Records:
         seconds=4.0,
         busy=6.0,
         scheduling=2.0,
+        call_overhead=0.25,
+        run_overhead=0.5,
         workers=2,
         decisions=7,
         runs=5,
@@ -86,6 +88,7 @@ def test_json_has_the_promised_shape() -> None:
         "cancelled": 2,
         "cancelled_seconds": 0.5,
     }
+    assert tree["overhead"] == {"worker": 0.25, "storage": 0.5, "scheduler": 2.0}
     assert (tree["utilisation"], tree["results"], tree["seconds"], tree["unfinished"]) == (0.75, 3, 4.0, 1)
     assert list(tree["classes"]) == ["critical", "low"]
     assert tree["classes"]["critical"]["priority"] == 3.0

@@ -189,10 +189,19 @@ def test_a_refused_change_changes_nothing(name: str) -> None:
         ("bucketing, partitions=0", "partitions must be a whole number of at least 1, found 0"),
         ("bucketing, partitions=2.5", "partitions must be a whole number of at least 1, found 2.5"),
         ("slope-slack, push=7", "push must be true or false, found 7"),
-        ("aaat, traversal=max", "traversal must be min-cost or min-latency or min-memory, found max"),
+        ("aaat, traversal=max", "traversal must be min-cost or min-latency or min-memory or auto, found max"),
         ("baat, train=1.5", "train must be all, a number of tuples, or a share"),
     ],
 )
 def test_settings_out_of_range(text: str, range_: str) -> None:
     with pytest.raises(HeadgateError, match=range_):
         create(text)
+
+
+def test_equal_deadlines_have_a_fixed_order() -> None:
+    """Section 4.3.1 and figure 4.2: of ten applications each always has the same place, whatever has waited longer."""
+    queries = {f"a{number}": "select, cost=1s" for number in range(4)}
+    graphs = {name: step(10 if int(name[1]) % 2 == 0 else 20) for name in queries}
+    for heads in ({}, {"a0": 0.9, "a1": 0.8, "a2": 0.7, "a3": 0.6}):
+        found = Situation(queries, qos=graphs, heads=heads, now=1.0).order("fixed-priority")
+        assert found == [f"a{number}.select-{number}" for number in (0, 2, 1, 3)]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tests.sim.builders import emissions, responses, results, workload
 
 from headgate.core import Arrived, Scheduler
+from headgate.metrics import measure
 from headgate.model import Run, Train
-from headgate.policies.aurora.traversal import TRAVERSALS, memory_rate
+from headgate.policies.aurora.traversal import TRAVERSALS, expected_latency, memory_rate
 from headgate.policies.checks import Situation
 from headgate.policies.registry import create
 from headgate.sim import simulate
@@ -82,6 +83,27 @@ def test_min_latency_wins_where_work_exceeds_a_fifth_of_the_overhead(ratio: floa
     assert bool(prompt.mean() < frugal.mean()) is prompt_wins
 
 
+@pytest.mark.parametrize(
+    ("ratio", "wins"), [(0.05, "min-cost"), (0.21, "min-cost"), (0.23, "min-latency"), (2.0, "min-latency")]
+)
+def test_the_cost_model_chooses_the_traversal(ratio: float, wins: str) -> None:
+    """Section 3.4.3: which one does better follows from cost over overhead; in the example from 0.22 on min-latency."""
+    given = tree(f"{ratio}s", "1s")
+    chosen = simulate(given, "aaat, traversal=auto")
+    assert emissions(chosen) == emissions(simulate(given, f"aaat, traversal={wins}"))
+
+
+@pytest.mark.parametrize(("cost", "overhead"), [(1.0, 0.0), (1.0, 1.0), (0.5, 2.0)])
+def test_the_cost_model_gives_tables_3_1_and_3_2(cost: float, overhead: float) -> None:
+    tree_of_six = [box._replace(overhead=overhead) for box in boxes(dict.fromkeys(FEEDS, (1.0, cost)))]
+    expected = {
+        name: expected_latency(tree_of_six, TRAVERSALS[name](tree_of_six), dict.fromkeys(FEEDS, 1.0))
+        for name in ("min-cost", "min-latency")
+    }
+    assert expected["min-cost"] == pytest.approx(12.5 * cost + 6 * overhead)
+    assert expected["min-latency"] == pytest.approx(43 / 6 * (cost + overhead))
+
+
 def test_both_are_alike_where_only_the_leaf_of_a_chain_has_tuples() -> None:
     chain = ["select, cost=1s, overhead=1s"] * 4
     found = [
@@ -144,10 +166,12 @@ def test_listed_queries_are_each_called_in_their_own_order() -> None:
         ("aaat", Train()),
         ("baat, train=0.2", Train(fraction=0.2)),
         ("aaat, ratio=0.3, threshold=50", Train(fraction=0.3, threshold=50)),
-        ("slope-slack", None),
+        ("slope-slack", Train()),
+        ("fixed-priority, push=true", Train()),
+        ("bucketing, train=1", Train(at_most=1)),
     ],
 )
-def test_trains(policy: str, train: Train | None) -> None:
+def test_trains(policy: str, train: Train) -> None:
     assert create(policy).train == train
 
 
@@ -164,3 +188,46 @@ def test_a_fraction_of_the_queue_is_taken() -> None:
     """Of ten a half, of the five left two, then one each."""
     given = workload({"q": "select, cost=1ms"}, "at, times=[0], batch=10")
     assert simulate(given, "baat, train=0.5").runs == 5
+
+
+def test_overheads_are_told_apart() -> None:
+    """Section 3.4.5: by calls (the worker), by runs (the storage), by decisions (the scheduler)."""
+    chain, ten = ["select, cost=5ms, overhead=2ms"] * 3, "at, times=[0], batch=10"
+    given = workload({"q": chain}, ten, run_overhead="3 ms", decision_cost="1 ms")
+    report = {name: measure(simulate(given, name)) for name in ("taat", "baat", "aaat")}
+    found = {
+        name: [one.value(f"overhead.{who}") or 0.0 for who in ("worker", "storage", "scheduler")]
+        for name, one in report.items()
+    }
+    assert found["taat"] == pytest.approx([30 * 0.002, 30 * 0.003, 30 * 0.001])
+    assert found["baat"] == pytest.approx([3 * 0.002, 3 * 0.003, 3 * 0.001])
+    assert found["aaat"] == pytest.approx([3 * 0.002, 0.003, 0.001])
+    busy = [(one.value("utilisation") or 0.0) * one.seconds for one in report.values()]
+    assert busy == pytest.approx([30 * 0.005 + worker + storage for worker, storage, _ in found.values()])
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "fcfs, train=all"])
+def test_the_fast_path_tells_overheads_too(policy: str) -> None:
+    given = workload({"q": ["select, cost=1ms, overhead=2ms, selectivity=0.5"] * 2}, "constant, rate=10")
+    records = simulate(given, policy)
+    second = records.busy - 100 * 0.003
+    assert records.call_overhead == pytest.approx(100 * 0.002 + second * 2 / 3)
+
+
+def test_a_thread_per_box_degrades_with_the_number_of_boxes() -> None:
+    """Figure 3.3: chains of five filters; the operating system looks at every thread that can run."""
+    latencies = {}
+    for chains in (4, 8):
+        queries = {
+            f"q{number}": {"from": [f"s{number}"], "operators": ["select, cost=1ms"] * 5} for number in range(chains)
+        }
+        given = workload(
+            queries,
+            dict.fromkeys((f"s{number}" for number in range(chains)), "poisson, rate=20"),
+            decision_cost="100 us",
+        )
+        for policy in ("aaat", "thread-per-box"):
+            latencies[policy, chains] = float(responses(simulate(given, policy)).mean())
+    grows = {policy: latencies[policy, 8] / latencies[policy, 4] for policy in ("aaat", "thread-per-box")}
+    assert latencies["aaat", 4] < latencies["thread-per-box", 4]
+    assert grows["thread-per-box"] > 1.5 * grows["aaat"]

@@ -18,6 +18,8 @@ OTHER_LEVELS = tuple(f"{name}, level={level}" for name, kind in policies().items
 VARIANTS = (
     *(f"{name}, {SETTINGS[place % len(SETTINGS)]}" for place, name in enumerate(NAMES)),
     "rr, unit=query",
+    "rr, quantum=10ms",
+    "rr, quantum=1s, unit=query, train=2",
     "wrr, quantum=0",
     "wrr, quantum=1s, leaf=0.5, join=4.0",
     "rr-rb, schedule=2, train=all",
@@ -41,7 +43,11 @@ VARIANTS = (
     "cameo, slice=20ms, preempt=class",
     "edf-target, by=deadline, train=2",
     "path-capacity, threshold=2",
+    "path-capacity, quantum=10ms",
+    "path-capacity, quantum=1s, level=query, threshold=2",
     "segment, threshold=1",
+    "segment, quantum=10ms, threshold=1",
+    "simplified-segment, quantum=100ms, train=2",
     "simplified-segment, gamma=0.9, threshold=2, schedule=2",
     "bsd, clusters=3",
     "bsd, clusters=4, clustering=uniform, pruning=fagin, level=operator",
@@ -52,6 +58,8 @@ VARIANTS = (
     "mbd, inversion=dsp, adapt=sa",
     "mbd, inversion=dvp, at=p75, adapt=s, threshold=0.5",
     "mbd, inversion=isp, at=p90, affinity=3",
+    "mbd, update=off, inversion=dvp, equal=true",
+    "mprr, update=on",
     "per-class-thread, split=true",
 )
 

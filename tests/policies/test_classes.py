@@ -274,8 +274,10 @@ def test_query_priorities(classes: list[tuple[int, list[float]]]) -> None:
     network = Situation(dict.fromkeys(costs, "select"), classes=of).network()
     found = query_priorities(units(network, Level.QUERY), names, costs)
     shares = {unit.queries[0]: found[unit.id] for unit in units(network, Level.QUERY)}
-    assert all(shares[name] == 1.0 for name, cost in costs.items() if not cost)
-    paid = {name: share for name, share in shares.items() if costs[name]}
+    unknown = {f"c{number}" for number, (_, of_class) in enumerate(classes) if not any(of_class)}  # equal shares there
+    paid = {name: share for name, share in shares.items() if costs[name] or of[name] in unknown}
+    assert all(shares[name] == 1.0 for name in costs if name not in paid)
+    assert all(len({shares[name] for name in costs if of[name] == each}) == 1 for each in unknown)
     if paid and sum(paid.values()) < LONGEST - 1:
         assert min(paid.values()) == pytest.approx(1.0)
         totals = dict.fromkeys((of[name] for name in paid), 0.0)
@@ -387,6 +389,48 @@ def test_classes_are_followed_at_the_end_of_the_round() -> None:
     assert slots(policy, view) == {"dear": 3, "cheap": 16, "tin": 1}
 
 
+@pytest.mark.parametrize(
+    "change", [{"priorities": {"gold": 8.0, "tin": 1.0}}, {"classes": {**GOLD_TIN.classes, "dear": "tin"}}]
+)
+def test_without_update_neither_priorities_nor_classes_are_followed(change: dict[str, Any]) -> None:
+    policy, view = mbd(GOLD_TIN, "mbd, update=off")
+    changed = Situation(**{**vars(GOLD_TIN), **change}).view(policy)
+    view.stats, view.units = changed.stats, changed.units
+    renew(policy, view)
+    for _ in range(12):
+        turn(policy, view)
+    assert slots(policy, view) == {"dear": 3, "cheap": 1, "tin": 1}
+
+
+def test_without_update_a_new_query_is_scheduled_by_the_old_priorities() -> None:
+    policy, _ = mbd(GOLD_TIN, "mbd, update=off")
+    queries, classes = {**GOLD_TIN.queries, "new": "select, cost=1ms"}, {**GOLD_TIN.classes, "new": "tin"}
+    later = Situation(queries, classes=classes, priorities={"gold": 100.0, "tin": 1.0})
+    policy.changed(later.view(policy))
+    assert slots(policy, later.view(policy)) == {"dear": 6, "cheap": 2, "tin": 1, "new": 1}
+
+
+@pytest.mark.parametrize(("text", "share"), [("mprr", [0.6, 0.3, 0.1]), ("mprr, update=on", [0.2, 0.6, 0.2])])
+def test_mprr_keeps_to_the_priorities_it_began_with(text: str, share: list[float]) -> None:
+    """Al Moakar 2013, section 6.3.7: it does not notice that priorities change."""
+    policy, view = started(text, one_each(HCN))
+    view.stats = one_each({**HCN, "H": 1.0, "C": 3.0}).view(policy).stats
+    renew(policy, view)
+    found = [chosen(policy, view).train for _ in range(3)]
+    assert [train.fraction for train in found if train is not None] == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("text", "after"), [("", [5, 4, 3]), (", equal=true", [5, 4, 2])])
+@pytest.mark.parametrize("name", ["mbd", "abd", "cqc"])
+def test_answering_just_as_late_can_count_as_inversion(name: str, text: str, after: list[int]) -> None:
+    policy, _ = started(f"{name}, inversion=dsp{text}", one_each({"A": 5.0, "B": 4.0, "C": 3.0}))
+    frequencies = policy._frequencies  # type: ignore[attr-defined]
+    for query_class, seconds in {"A": 1.0, "B": 2.0, "C": 2.0}.items():
+        frequencies.responses.add(query_class, [seconds])
+    frequencies.judge()
+    assert list(frequencies.of.values()) == after
+
+
 def dearer(share: float) -> Situation:
     cost = f"select, cost={3 * share!r}ms"
     return Situation(**{**vars(GOLD_TIN), "queries": {**GOLD_TIN.queries, "dear": cost}})
@@ -430,6 +474,15 @@ def test_lottery_draws_by_priority() -> None:
     policy, view = started("lottery", one_each({"A": 6.0, "B": 3.0, "C": 1.0}, waiting=9000))
     seen = Counter(of_classes(policy, view, 8000))
     assert [seen[name] / 8000 for name in "ABC"] == pytest.approx([0.6, 0.3, 0.1], abs=0.02)
+
+
+def test_lottery_draws_by_share_of_the_cost_inside_a_class() -> None:
+    """Al Moakar 2013, section 6.2.1 with 6.1.2: two queries of a class have no more tickets than one would have."""
+    queries = {"x": "select, cost=3ms", "y": "select, cost=1ms", "z": "select, cost=9ms"}
+    classes, worth = {"x": "gold", "y": "gold", "z": "tin"}, {"gold": 6.0, "tin": 2.0}
+    situation = Situation(queries, classes=classes, priorities=worth, waiting=dict.fromkeys(queries, 9000))
+    seen = Counter(of_classes(*started("lottery", situation), 8000))
+    assert [seen[name] / 8000 for name in "xyz"] == pytest.approx([9 / 16, 3 / 16, 4 / 16], abs=0.02)
 
 
 def test_operator_lottery_draws_by_cost_inside_a_class() -> None:

@@ -127,13 +127,3 @@ def test_infinite_lines(endless: list[Line], acts: list[tuple[str, int, int]]) -
 )
 def test_the_cheapest_that_will_do_is_kept(lines: list[Line], kind: type) -> None:
     assert isinstance(order(dict(enumerate(lines)), nothing_waits(), Tally()), kind)
-
-
-def test_the_work_of_deciding_is_counted() -> None:
-    view, tally = nothing_waits(), Tally()
-    kept = Scan({number: (0.0, float(number)) for number in range(UNITS)}, view, tally)
-    for unit in view.units.values():
-        view.queues[unit.queues[0]] = [0.0]
-        kept.add(view, unit)
-    kept.pop(view)
-    assert (tally.computed, tally.compared) == (UNITS, UNITS)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.policies.turns import renew, started, turn
+from tests.policies.turns import begin, chosen, end, renew, started, turn
 
+from headgate.model import Train
 from headgate.policies.checks import Situation
 from headgate.policies.rotation import Rotation
 
@@ -84,3 +85,32 @@ def test_without_a_quantum_a_turn_is_one_run() -> None:
     chain = {"q": ["select, name=leaf", "select, name=root"]}
     policy, view = started("wrr, quantum=0", Situation(chain, waiting={"q": 2}))
     assert [turn(policy, view) for _ in range(4)] == ["leaf", "root"] * 2
+
+
+def test_a_run_takes_what_fits_into_the_turn() -> None:
+    """Of a queue that needs longer, the rest waits for the next round; time that is left is used if more comes."""
+    chain = {"q": ["select, name=dear, cost=4ms", "select, name=cheap, cost=1ms"]}
+    policy, view = started("rr, quantum=10ms", Situation(chain, waiting={"q": 9}))
+    first = chosen(policy, view)
+    assert str(first.units[0]) == "dear"
+    assert first.train == Train(fits=0.010)
+    assert turn(policy, view, seconds=0.008) == "dear"
+    again = chosen(policy, view)
+    assert str(again.units[0]) == "dear"
+    assert again.train is not None
+    assert again.train.fits == pytest.approx(0.002)
+    assert [turn(policy, view, seconds=0.004) for _ in range(4)] == ["dear", "cheap", "cheap", "cheap"]
+
+
+def test_a_turn_is_worth_the_overhead_of_its_runs() -> None:
+    situation = Situation({"q": "select, name=only"}, waiting={"q": 9}, run_overhead=0.1)
+    for text in ("rr, quantum=10ms", "wrr, leaf=1", "path-capacity, quantum=10ms"):
+        policy, view = started(text, situation)
+        assert chosen(policy, view).train == Train(fits=1.0)
+
+
+def test_turns_on_two_workers_do_not_end_each_other() -> None:
+    policy, view = started("rr, quantum=5s, level=query", Situation(**THREE))
+    first, second = begin(policy, view, 0), begin(policy, view, 1)
+    end(policy, view, first)
+    assert [str(run.units[0]) for run in (first, second, begin(policy, view, 0))] == ["a", "b", "a"]

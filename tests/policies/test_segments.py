@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.builders import arrive, chains, network, order_of_runs
 from tests.core.course import Course
+from tests.policies.turns import started, turn
 
 from headgate.core import PolicyChanged, Scheduler, StatisticsChanged
 from headgate.model import HeadgateError, Level
@@ -152,6 +153,44 @@ def test_a_range_is_named(text: str, message: str) -> None:
         create(text)
 
 
+# -- quantum -----------------------------------------------------------------------------------------------------
+
+TWO_PATHS = {
+    "quick": ["select, cost=1ms, selectivity=0.5, name=q1", "select, cost=4ms, name=q2"],
+    "slow": ["select, cost=9ms, selectivity=0.5, name=s1", "project, cost=9ms, name=s2"],
+}
+
+
+def test_a_path_runs_operator_by_operator_each_for_its_quantum() -> None:
+    """Runs of 4 ms in turns of 10 ms, from the leaf on; then the best path with tuples before it begins again."""
+    situation = Situation(TWO_PATHS, waiting={"quick": [4, 9], "slow": [1, 1]})
+    policy, view = started("path-capacity, quantum=10ms", situation)
+    seen = [turn(policy, view, seconds=0.004) for _ in range(12)]
+    assert seen == ["q1"] * 3 + ["q2"] * 3 + ["q1"] + ["q2"] * 3 + ["s1", "s2"]
+
+
+def test_what_a_path_left_inside_is_run_when_nothing_is_before_any() -> None:
+    situation = Situation(TWO_PATHS, waiting={"quick": [0, 5], "slow": [1, 0]})
+    policy, view = started("path-capacity, quantum=10ms", situation)
+    assert [turn(policy, view, seconds=0.01) for _ in range(6)] == ["s1"] + ["q2"] * 5
+
+
+@pytest.mark.parametrize("name", ["segment", "simplified-segment", "path-capacity"])
+def test_with_a_quantum_the_units_are_operators(name: str) -> None:
+    situation = Situation(TWO_PATHS)
+    assert named(f"{name}, quantum=10ms", situation) == ["q1", "q2", "s1", "s2"]
+
+
+def test_segments_decide_whose_operators_come_first() -> None:
+    """The segment of c and d frees more than a, so its operators come first, though c alone frees less than a."""
+    plan = {
+        "p": "select, cost=2ms, selectivity=0.5, name=a",
+        "q": ["select, cost=1ms, selectivity=0.9, name=c", "select, cost=1ms, selectivity=0.1, name=d"],
+    }
+    policy, view = started("segment, quantum=10ms", Situation(plan, waiting={"p": 1, "q": [1, 1]}))
+    assert [turn(policy, view, seconds=0.001) for _ in range(3)] == ["c", "d", "a"]
+
+
 # -- while running -----------------------------------------------------------------------------------------------
 
 
@@ -181,7 +220,16 @@ def test_equal_segments_stay_in_place() -> None:
     assert all(a is b for a, b in zip(before, scheduler._view.units.values(), strict=True))
 
 
-MAVSTREAM = ("rr", "wrr", "path-capacity", "segment", "simplified-segment, gamma=0.4", "segment, threshold=3")
+MAVSTREAM = (
+    "rr",
+    "wrr",
+    "path-capacity",
+    "segment",
+    "simplified-segment, gamma=0.4",
+    "segment, threshold=3",
+    "path-capacity, quantum=2ms",
+    "segment, quantum=2ms",
+)
 
 
 @given(st.integers(0), st.lists(st.sampled_from(MAVSTREAM), min_size=1, max_size=6))

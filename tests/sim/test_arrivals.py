@@ -165,6 +165,8 @@ def test_trace_that_is_not_there(tmp_path: Path) -> None:
         "constant, rate=1, start=inf",
         "onoff, rate=5, on=0s",
         "onoff, rate=5, shape=1",
+        "onoff, rate=5, sources=0",
+        "onoff, rate=5, sources=2.5",
         "at",
         "at, times=[]",
         "at, times=3",
@@ -272,3 +274,73 @@ def test_traces_of_several_formats(tmp_path: Path, name: str, text: str) -> None
     content = text.encode()
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     assert times(f"trace, file={name}", directory=tmp_path).tolist() == [0.5, 1.5]
+
+
+PACKETS = "onoff, rate=318, on=40ms, off=800ms, shape=1.4, sources=32"  # the fit to BC-pAug89 in docs/workload.md
+BELLCORE = {0.01: 3.12, 0.1: 14.3, 1.0: 38.7, 10.0: 179.0}  # index of dispersion by seconds, see there
+
+
+def dispersion(found: Times, width: float, duration: float) -> float:
+    """The variance of the counts in bins of some width over their mean: 1 for a Poisson process."""
+    counts = np.histogram(found, np.arange(0, duration + width / 2, width))[0]
+    return float(counts.var() / counts.mean())
+
+
+def test_several_onoff_sources_have_the_rate_and_the_dispersion_of_a_packet_trace() -> None:
+    duration, seeds = 600.0, range(12)
+    runs = [times(PACKETS, duration, seed) for seed in seeds]
+    assert np.mean([len(run) / duration for run in runs]) == pytest.approx(318, rel=0.1)
+    for width, published in BELLCORE.items():
+        assert np.mean([dispersion(run, width, duration) for run in runs]) == pytest.approx(published, rel=0.5)
+
+
+def test_the_dispersion_of_several_sources_grows_with_the_time_scale_and_that_of_poisson_does_not() -> None:
+    """It grows as the time scale to the power 2H - 1, where H is (3 - shape) / 2: here 0.6."""
+    runs = [times(PACKETS, 600.0, seed) for seed in range(12)]
+    small, large = (np.mean([dispersion(run, width, 600.0) for run in runs]) for width in (0.1, 10.0))
+    assert 0.4 < np.log10(large / small) / 2 < 0.8
+    even = times("poisson, rate=318", 600.0)
+    assert [dispersion(even, width, 600.0) for width in (0.1, 10.0)] == pytest.approx([1.0, 1.0], abs=0.5)
+
+
+def test_several_sources_are_stationary_from_the_start() -> None:
+    """Were all of them on at first, the first tenth of a second would have some twenty times the mean."""
+    firsts = [len(times(PACKETS, 0.1, seed)) / 0.1 for seed in range(300)]
+    assert np.mean(firsts) == pytest.approx(318, rel=0.15)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    rate=st.floats(1.0, 200.0),
+    on=st.integers(10, 2000),
+    off=st.integers(10, 2000),
+    shape=st.floats(1.2, 3.0),
+    sources=st.integers(1, 30),
+    duration=st.floats(0.5, 20.0),
+    seed=st.integers(0, 1000),
+)
+def test_onoff_arrivals_belong_to_the_seed_and_longer_runs_only_add_to_them(
+    rate: float, on: int, off: int, shape: float, sources: int, duration: float, seed: int
+) -> None:
+    text = f"onoff, rate={rate}, on={on}ms, off={off}ms, shape={shape}, sources={sources}"
+    found, longer = times(text, duration, seed), times(text, 2 * duration, seed)
+    assert np.all(np.diff(found) >= 0)
+    assert np.all((found >= 0.0) & (found < duration))
+    assert found.tolist() == times(text, duration, seed).tolist()
+    assert found.tolist() == longer[longer < duration].tolist()
+
+
+def test_one_source_is_drawn_as_if_sources_were_not_given() -> None:
+    text = "onoff, rate=50, on=1s, off=2s"
+    assert times(text + ", sources=1").tolist() == times(text).tolist()
+
+
+@pytest.mark.parametrize("shape", [1.3, 1.8, 2.5])
+def test_the_rest_of_a_period_is_what_a_moment_in_it_leaves(shape: float) -> None:
+    """Its distribution is that of the periods' tails: P(rest > x) = ∫ P(X > y) dy from x on, over the mean."""
+    process, random = OnOff(10.0, shape=shape), np.random.default_rng(1)
+    rests = np.array([process._rest(1.0, random) for _ in range(40_000)])
+    least = (shape - 1) / shape
+    assert (rests > least / 2).mean() == pytest.approx(1 - least / 2, abs=0.01)
+    for x in (1.0, 5.0):
+        assert (rests > x).mean() == pytest.approx((least / x) ** (shape - 1) / shape, abs=0.01)

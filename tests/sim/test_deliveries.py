@@ -19,6 +19,7 @@ PROCESSES = [
     "poisson, rate=900",
     "constant, rate=333, start=100ms",
     "onoff, rate=400, on=20ms, off=30ms",
+    "onoff, rate=400, on=20ms, off=30ms, sources=32",
     "steps, rates=[100, 900], every=200ms",
     "at, times=[0, 0, 0, 500ms, 500ms, 500ms, 1s]",
     "poisson, rate=0.1",

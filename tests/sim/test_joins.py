@@ -10,11 +10,14 @@ import pytest
 from tests.sim.builders import workload
 
 from headgate.metrics import Records, measure
-from headgate.model import Choice, Idle, Level, WorkerId
+from headgate.model import Choice, HeadgateError, Idle, Level, WorkerId
+from headgate.plan.units import units
 from headgate.policies.contract import Policy, View
 from headgate.sim import Simulation, simulate
+from headgate.sim.load import statistics
 from headgate.sim.operators import WindowJoin
 from headgate.sim.randomness import uniform
+from headgate.stats import Stats
 from headgate.workload import Workload
 
 PLACES = [
@@ -194,3 +197,52 @@ def test_units_that_run_together_lose_no_tuple(level: str, cores: int) -> None:
     simulation.scheduler._use(AllAtOnce(level=level), 0.0)
     left, right = simulation.feeds.times["l"], simulation.feeds.times["r"]
     assert emitted(simulation.run()) == pairs(left, right, 0.3, lambda i, j: True)
+
+
+# -- windows of so many tuples -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("policy", "cores"), PLACES)
+def test_counted_windows_against_brute_force(policy: str, cores: int) -> None:
+    """Tuples of one window meet, and no others, however late they come."""
+    simulation = Simulation(two_streams("selectivity=1.0, tuples=20", cores), policy)
+    records = simulation.run()
+    left, right = (simulation.feeds.times[name] for name in ("l", "r"))
+    found = product(enumerate(left), enumerate(right))
+    assert emitted(records) == sorted(max(a, b) for (i, a), (j, b) in found if i // 20 == j // 20)
+    assert len(records.queries[0].arrival) > 2000
+
+
+def test_statistics_know_what_a_counted_window_gives() -> None:
+    """A window of 20 has 10 tuples of the right stream and 20 of the left one, and 2 pairs of 100 match: 4 results."""
+    operators = [
+        "select, from=r, as=some, cost=1ms, selectivity=0.5",
+        "join, from=[l, some], cost=1ms, selectivity=0.02, tuples=20",
+    ]
+    given = workload({"q": operators}, {"l": "poisson, rate=40", "r": "poisson, rate=40"}, duration="100 s")
+    (unit,) = units(given.network(), Level.QUERY)
+    expected = Stats(given.network(), statistics(given)).output_rate(unit)
+    assert pytest.approx(measure(simulate(given, "fcfs")).throughput.mean, rel=0.1) == 40 / 20 * 4.0
+    per_tuple = 4.0 / 40  # of 40 tuples that enter, with a cost of 1 ms for a left one and 1.5 ms for a right one
+    assert expected == pytest.approx(per_tuple / 0.00125)
+
+
+@pytest.mark.parametrize(
+    ("join", "message"),
+    [
+        ("tuples=20, window=1s", "window and tuples both say how long a window is"),
+        ("tuples=0", "tuples must be at least 1"),
+    ],
+)
+def test_a_window_is_either_counted_or_timed(join: str, message: str) -> None:
+    with pytest.raises(HeadgateError, match=message):
+        two_streams(join)
+
+
+def test_tuples_are_counted_before_anything_makes_new_ones() -> None:
+    operators = [
+        "union, from=[l, r], as=all, cost=1ms",
+        "join, from=[all, l], cost=1ms, selectivity=0.02, tuples=20",
+    ]
+    with pytest.raises(HeadgateError, match="tuples are not counted behind a union"):
+        workload({"q": operators}, {"l": "poisson, rate=40", "r": "poisson, rate=40"})

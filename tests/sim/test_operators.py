@@ -139,3 +139,14 @@ def test_a_quick_run_gives_what_a_watched_one_gives() -> None:
     for one, other in zip(quick.queries, watched.queries, strict=True):
         assert one.arrival.tolist() == other.arrival.tolist()
         assert one.emission.tolist() == pytest.approx(other.emission.tolist())
+
+
+def test_response_times_of_windows_count_from_the_tuple_that_closes_them_or_from_their_end() -> None:
+    """The window of one second from 0 on is closed by the tuple at 1.4 s, and gives its result 1 ms later."""
+    for windows, arrival in (("closing", 1.4), ("end", 1.0)):
+        given = workload(
+            {"q": "aggregate, cost=1ms, window=1s"}, "at, times=[0, 500ms, 1400ms]", duration="3 s", windows=windows
+        )
+        query = simulate(given, "fcfs").queries[0]
+        assert query.arrival.tolist() == pytest.approx([arrival])
+        assert query.emission.tolist() == pytest.approx([1.401])

@@ -92,6 +92,33 @@ def test_cqc_reads_only_when_nothing_else_of_the_class_waits() -> None:
     assert found["b"] == pytest.approx([0.012, 0.024])
 
 
+OF_CLASSES = ["abd", "mbd", "mrr", "morr", "mprr", "lottery", "operator-lottery", "per-class-thread", "weighted-hr"]
+
+
+@pytest.mark.parametrize("policy", OF_CLASSES)
+def test_on_one_core_the_class_schedulers_read_only_when_nothing_else_waits(policy: str) -> None:
+    """Al Moakar 2013, section 2.2.1: both tuples of a reading are through before anything is read again."""
+    queries = {"a": "select, cost=1ms", "b": "select, cost=9ms"}
+    given = workload(queries, reading("at, times=[0, 1ms]", "2 ms"), source_cores=0)
+    records, lines = traced(given, f"{policy}, train=1")
+    chosen = [first for _, _, _, (first, *_) in sorted(intervals(lines))]
+    source = next(unit.id for unit in units(given.network(), Level.QUERY) if unit.level is Level.SOURCE)
+    assert [number == source for number in chosen] == [True, False, False] * 2
+    assert counts(records) == {"a": 2, "b": 2}
+    assert replay_trace(lines).same
+
+
+@pytest.mark.parametrize("policy", ["hr", "fixed-priority", "rr", "fcfs, train=1", "mtiq"])
+def test_any_policy_reads_last_where_the_workload_says_so(policy: str) -> None:
+    queries = {
+        name: {"operators": [f"select, cost={cost}"], "qos": GRAPH} for name, cost in (("a", "1ms"), ("b", "9ms"))
+    }
+    given = workload(queries, reading("at, times=[0], batch=2", "2 ms"), source_cores=0, sources="last")
+    records, lines = traced(given, policy)
+    assert sorted(emissions(records)["b"]) == pytest.approx([0.012, 0.024], abs=1.1e-3)
+    assert replay_trace(lines).same
+
+
 def test_two_cores_read_and_work_at_the_same_time() -> None:
     found = ends("fcfs", {"q": "select, cost=4ms"}, reading("at, times=[0], batch=3"), cores=2)
     assert found["q"] == pytest.approx([0.014, 0.024, 0.034])  # one stream is read by one core at a time

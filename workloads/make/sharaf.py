@@ -11,8 +11,9 @@ SAYS = """
     ten of a set share one select.
 
     As in the testbed without sharing (sharaf.toml), costs are 1, 2, 4, 8 or 16 units and selectivities 0.1 to 1; the
-    shared select has the cost and selectivity of its set, drawn once, and each query's other operators its own. `load`
-    is the document's utilisation; it prints none for this experiment. The arrivals stand for its packet trace.
+    shared select has the cost and selectivity of its set, drawn once, and each query's other operators its own. What is
+    kept is decided by attributes of the packet, one for selects and one for joins. `load` is the utilisation; the
+    document prints none for this experiment. The arrivals stand for its packet trace.
 """
 
 
@@ -31,8 +32,8 @@ def files() -> dict[str, str]:
             from_=["packets"],
             draw={"cost": "choice, values=[1us, 2us, 4us, 8us, 16us]", "share": "uniform, low=0.1, high=1.0"},
             operators=[
-                f"select, name=shared-{number}, cost={cost}us, selectivity={share}",
-                "table-join, cost=$cost, selectivity=$share",
+                f"select, name=shared-{number}, cost={cost}us, selectivity={share}, attribute=select",
+                "table-join, cost=$cost, selectivity=$share, attribute=join",
                 "project, cost=$cost",
             ],
         )

@@ -15,6 +15,7 @@ from headgate.cli import (
     explain,
     journal,
     policies,
+    reproduce,
     results,
     serve,
     simulate,
@@ -65,6 +66,7 @@ app = typer.Typer(
         "simulate FILE --policy fcfs --policy hnr",
         "compare FILE --by slowdown.mean",
         "sweep FILE --policy hnr --vary load=0.5:0.95:0.05 --seeds 10",
+        "reproduce sharaf F5",
         "explain FILE --stage network",
         "policies show hnr",
         "run FILE --for 60s",
@@ -78,6 +80,7 @@ app = typer.Typer(
 app.command("simulate", cls=ReadableCommand, epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("compare", cls=ReadableCommand, epilog=compare.EXAMPLES)(compare.compare)
 app.command("sweep", cls=ReadableCommand, epilog=sweep.EXAMPLES)(sweep.sweep)
+app.command("reproduce", cls=ReadableCommand, epilog=reproduce.EXAMPLES)(reproduce.reproduce)
 app.command("check", cls=ReadableCommand, epilog=check.EXAMPLES)(check.check)
 app.command("explain", cls=ReadableCommand, epilog=explain.EXAMPLES)(explain.explain)
 app.add_typer(policies.app, name="policies")

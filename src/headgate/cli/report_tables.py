@@ -59,6 +59,10 @@ def measures(reports: Sequence[Report]) -> list[MeasureColumn]:
         MeasureColumn("queue.tuples.max", "queue", "max"),
         MeasureColumn("inversion.cumulated", "inversion", "sum", always=False),
         MeasureColumn("scheduling.cancelled", "runs", "cancelled", always=False),
+        *(
+            MeasureColumn(f"overhead.{who}", "overhead", who, always=False)
+            for who in ("worker", "storage", "scheduler")
+        ),
         MeasureColumn("unfinished", "left", "waiting", always=False),
     ]
 

@@ -11,12 +11,14 @@ import typer
 from headgate.cli import options
 from headgate.cli.compare import check_measure
 from headgate.cli.console import examples, note, show_json
-from headgate.cli.progress import Bar
-from headgate.cli.signals import exit_code, raised
+from headgate.cli.resumed_tasks import run_missing
+from headgate.cli.signals import exit_code
 from headgate.cli.simulate import DEFAULT
 from headgate.sweep.finished_results import FinishedResults
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
+
     from headgate.sweep.plan import Sweep, SweepRow
     from headgate.sweep.spark_tasks import SweepResult, SweepTask
 
@@ -103,40 +105,13 @@ def _text(file: Path) -> str:
 
 def _run_missing(plan: Sweep, finished: FinishedResults, master: str, bin: float) -> tuple[dict[str, str], bool]:
     """Run the simulations that have no result yet; return errors by key, and whether every simulation was tried."""
-    present = finished.of(plan.tasks)
-    missing = [task for key, task in plan.tasks.items() if key not in present]
-    if present:
-        note(f"{len(present)} of {len(plan.tasks)} simulations are finished already")
-    failed: dict[str, str] = {}
-    try:
-        with raised(), Bar(len(plan.tasks), patience=0.0, what="simulations") as bar:
-            bar.at(len(present))
-            results = _run_on_spark(plan, missing, master, finished.folder / "spark.log", bin, bar)
-            for number, result in enumerate(results, len(present) + 1):
-                if result.error:
-                    failed[result.key] = result.error
-                else:
-                    finished.put(result.key, result.values)
-                bar.at(number, plan.tasks[result.key].policy)
-    except KeyboardInterrupt:
-        return failed, False
-    return failed, True
 
+    def run(context: SparkContext, missing: Sequence[SweepTask]) -> Iterator[SweepResult]:
+        from headgate.sweep.spark_tasks import run_tasks
 
-def _run_on_spark(
-    plan: Sweep, missing: Sequence[SweepTask], master: str, log: Path, bin: float, bar: Bar
-) -> Iterator[SweepResult]:
-    if not missing:
-        return
-    from headgate.cli.spark_start import start_spark
-    from headgate.sweep.spark_tasks import run_tasks
+        return run_tasks(context, plan.workload, missing, bin, plan.files)
 
-    spark = start_spark(master, log)
-    bar.begin(len(plan.tasks) - len(missing))  # from here on, so that Spark's start is not taken for slow simulations
-    try:
-        yield from run_tasks(spark.sparkContext, plan.workload, missing, bin, plan.files)
-    finally:
-        spark.stop()
+    return run_missing(plan.tasks, finished, master, run, told=lambda key, error: plan.tasks[key].policy)
 
 
 def _write(plan: Sweep, rows: Sequence[SweepRow], measures: Sequence[str], folder: Path) -> list[Path]:

@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from headgate.cli.console import show
-from headgate.cli.number_format import NOTHING, with_margin
+from headgate.cli.number_format import NOTHING
 from headgate.metrics import measure_at
 from headgate.metrics.measures.confidence import Band
+from headgate.model.number_text import with_margin
 from headgate.sweep.curves import Curves, curves, present
 
 if TYPE_CHECKING:

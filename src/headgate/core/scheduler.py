@@ -33,6 +33,7 @@ from headgate.model import (
     ONE_TUPLE,
     Choice,
     Idle,
+    Level,
     Outcome,
     Produced,
     Run,
@@ -46,7 +47,7 @@ from headgate.model import (
 )
 from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
-from headgate.policies.contract import Policy
+from headgate.policies.contract import Policy, Reading
 from headgate.policies.registry import create
 from headgate.stats import Measured, Stats
 
@@ -86,9 +87,11 @@ class Scheduler:
         rest: float = 0.0,
         guard: Callable[[Policy], Policy] | None = None,
         workers: int = 1,
+        sources_last: bool = False,
     ) -> None:
         self.network = network
         self.workers = workers
+        self.sources_last = sources_last  # read sources only when nothing else can run, whatever the policy
         self.measured = measured or Measured.of(network)
         self.stats = Stats(network, self.measured)
         self.explaining = False  # compute `why` at every decision
@@ -116,6 +119,8 @@ class Scheduler:
         self._ready: dict[UnitId, Unit] = {}
         self._apart: ClassGuard | None = None  # None: the policy does not keep classes apart
         self._hiding = False  # the policy was last asked about the highest class only
+        self._reads_last = False  # there are sources, and they come last
+        self._passed_over = False  # the policy was asked without them
         self._predicted: dict[WorkerId, tuple[int, float | None]] = {}  # other runs beside each, and its seconds
         self._follow(network)
         self._use(policy, 0.0)
@@ -209,10 +214,16 @@ class Scheduler:
         view.now = now
         if self._apart is not None:
             view = self._with_room(self._apart, now)
+        everything = view
+        if self._reads_last:
+            view = self._without_sources(view)
         if self._listed and (listed := self._next_listed(view)) is not None:
             unit, earlier = listed
             return self._start((unit,), earlier, worker, now)
         choice = self._choose(view, worker)
+        if isinstance(choice, Idle) and view is not everything:
+            self._tell_of_sources()
+            view, choice = everything, self._choose(everything, worker)
         if isinstance(choice, Idle):
             if self._hiding and self._apart is not None:
                 if self._apart.renounce():
@@ -407,6 +418,28 @@ class Scheduler:
         if self._apart is not None:
             self._apart.started(run, seconds)
 
+    # -- sources -----------------------------------------------------------------------------------------------
+
+    def _come_last(self) -> bool:
+        """Whether sources, if there are any, are read only when nothing else can run."""
+        reading = self.policy.reading
+        return reading is not Reading.OWN and (self.sources_last or (reading is Reading.LAST and self.workers == 1))
+
+    def _without_sources(self, view: CoreView | RoomView) -> CoreView | RoomView:
+        """What the policy may choose from: sources only while nothing else can run."""
+        if any(unit.level is not Level.SOURCE for unit in view.ready.values()):
+            self._passed_over = True
+            return RoomView(self._view, lambda unit: unit.level is not Level.SOURCE and unit.id in view.ready)
+        self._tell_of_sources()
+        return view
+
+    def _tell_of_sources(self) -> None:
+        """The policy may have dropped what it could not choose."""
+        if self._passed_over:
+            self._passed_over = False
+            for unit in [unit for unit in self._ready.values() if unit.level is Level.SOURCE]:
+                self._notify_ready(self._view, unit)
+
     # -- classes kept apart ------------------------------------------------------------------------------------
 
     def _with_room(self, apart: ClassGuard, now: float) -> CoreView | RoomView:
@@ -526,6 +559,7 @@ class Scheduler:
             number: state.unit for number, state in self._states.items() if not state.blocked and state.oldest != _NONE
         }
         self._view = CoreView(self._states, self._queues, self._ready, self.running, stats, now)
+        self._reads_last = self._come_last() and any(unit.level is Level.SOURCE for unit in formed)
         self._notify_of_everything()
 
     def _hold_again(self) -> None:

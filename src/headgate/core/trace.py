@@ -104,6 +104,7 @@ def header(scheduler: Scheduler) -> dict[str, Any]:
         "learn": scheduler.learn,
         "rest": scheduler.rest,
         "workers": scheduler.workers,
+        "sources_last": scheduler.sources_last,
         "train": to_plain(scheduler.train),
         "fuse": scheduler.fuse.value,
         "share": network.share,
@@ -271,6 +272,7 @@ def scheduler_of(first: Mapping[str, Any]) -> Scheduler:
         seed=first["seed"],
         rest=first.get("rest", 0.0),
         workers=first.get("workers", 1),
+        sources_last=first.get("sources_last", False),
         guard=checked_if_from_file,
     )
 

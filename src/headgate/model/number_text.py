@@ -38,6 +38,20 @@ def significant(value: float, digits: int = 4) -> str:
     return text if abs(value) >= 1e5 else text.replace(",", "")
 
 
+def with_margin(mean: float, half: float) -> str:
+    """A mean and the half-width of its interval: two significant digits of this one say how many are shown of both.
+
+    >>> with_margin(134.2, 302.4), with_margin(134.2, 3.024), with_margin(0.01234, 0.00056), with_margin(134.2, 0.0)
+    ('130 ± 300', '134.2 ± 3.0', '0.01234 ± 0.00056', '134.2')
+    """
+    if not half or not math.isfinite(half):
+        return significant(mean)
+    places = 1 - math.floor(math.log10(half))
+    if places > 15:
+        return f"{significant(mean)} ± {significant(half, 2)}"
+    return " ± ".join(f"{round(value, places):,.{max(0, places)}f}" for value in (mean, half))
+
+
 def duration(value: float) -> str:
     """A duration in the unit that suits it; below a nanosecond there is only rounding.
 

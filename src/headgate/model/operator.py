@@ -42,6 +42,7 @@ class Given:
     selectivity: float | None = None  # results per tuple; per pair for a join; None: the kind's own
     passes: tuple[bool, ...] = ()
     attribute: str | None = None
+    tuples: int = 0  # of a join, in the simulator: so many tuples of each stream make a window; 0: by time
     bytes: int | None = None  # size of a tuple after the operator; None: as before it
 
 
@@ -150,6 +151,8 @@ class Join(Operator):
         return max(0.0, min(self.upper, 0.0) - self.lower), max(0.0, self.upper - max(self.lower, 0.0))
 
     def describe(self) -> str:
+        if self.given.tuples:
+            return f"{self.condition} within windows of {self.given.tuples} tuples".strip()
         return f"{self.condition} within [{self.lower:g} s, {self.upper:g} s]".strip()
 
 

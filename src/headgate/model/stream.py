@@ -24,6 +24,7 @@ class Stream:
     arrivals: str | None = None  # "poisson, rate=1200"
     source: str | None = None  # where the engine reads it
     source_cost: float = 0.0  # seconds that reading one tuple takes
+    source_overhead: float = 0.0  # seconds that reading takes before the first tuple
     bytes: int = 1  # size of a tuple
 
     @property

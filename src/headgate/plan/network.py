@@ -299,7 +299,8 @@ class _Builder:
         """The operator that reads a stream: one for all queries, and none of theirs."""
         number = self._number(("operator", ("read", stream)))
         if self._existing(number) is None:
-            given = Given(cost=self._former.streams[stream].source_cost)
+            about = self._former.streams[stream]
+            given = Given(cost=about.source_cost, overhead=about.source_overhead)
             self._operators[number] = Read(inputs=(Source(stream),), given=given)
             queue = self._number(("queue", number, 0))
             self._edges[queue] = Edge(queue, number, 0, stream, None)

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from heapq import nsmallest
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
@@ -39,6 +41,7 @@ from headgate.policies.settings import ISOLATION, TRAIN, Setting, level_setting,
 from headgate.stats import Stats
 
 MOST_TOLD = 8  # units that a decision tells of, beside the one that was chosen
+MOST_UPDATES = 10_000  # times of new schedules that are kept
 Cut = Callable[[Level], Sequence[Unit]]  # the units of a level
 
 
@@ -80,10 +83,38 @@ class View(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """The work of deciding so far; the simulator may charge for its growth."""
+    """The work of deciding so far; the simulator may charge for its growth.
 
-    computed: int = 0  # priorities computed
-    compared: int = 0  # priorities compared
+    One rule for all policies: count what the algorithm does, whatever Python does for it.
+
+    * computed: one for every priority that is computed; one that depends on nothing that waits is computed when
+      statistics are new. Sums over several queues are taken as kept from one change of a queue to the next; where they
+      are computed anew (`slope-slack, order=sorted`), every queue that is read counts one.
+    * compared: the base-2 logarithm of the entries, rounded up, for putting something into a heap of priorities and
+      again for taking it out; n times that for sorting n (`sorting`); n for finding the best of n; and one look for
+      going on to the first of places whose order is fixed beforehand: the next slot of a cycle, the best rank, the
+      best bucket.
+    """
+
+    computed: int = 0
+    compared: int = 0
+
+
+def sorting(entries: int) -> int:
+    """How many comparisons sorting takes.
+
+    >>> sorting(0), sorting(1), sorting(1000)
+    (0, 1, 10000)
+    """
+    return entries * entries.bit_length()
+
+
+class Reading(StrEnum):
+    """How a policy decides about sources, where those are units."""
+
+    RULE = "rule"  # as about all others
+    LAST = "last"  # on one core they are read only when nothing else can run (Al Moakar 2013, section 2.2.1)
+    OWN = "own"  # by a rule for them, whatever the workload says
 
 
 class Policy(ABC):
@@ -106,6 +137,7 @@ class Policy(ABC):
     train: Train | None
     isolation: Isolation
     schedule: int
+    reading: Reading = Reading.RULE
     wants_answers: bool = False  # drivers tell response times (`Outcome.answered`) only where they are wanted
 
     def __init__(self, **settings: Any) -> None:
@@ -127,6 +159,7 @@ class Policy(ABC):
         for setting in self.settings:
             setattr(self, setting.name, values[setting.name])
         self.tally = Tally()
+        self.updates: deque[float] = deque(maxlen=MOST_UPDATES)  # when it made itself a new schedule, if it has one
 
     @classmethod
     def all_settings(cls) -> tuple[Setting, ...]:

@@ -8,11 +8,12 @@ from typing import Any
 
 from headgate.model import IDLE, Choice, Idle, Outcome, Run, Unit, UnitId, WorkerId
 from headgate.policies.contract import Policy, View
+from headgate.policies.quantum import fitting
 from headgate.policies.rotation import Rotation
 
 
 class Cyclic(Policy):
-    """Runs units in the order of a cyclic schedule, each turn one run or, with a quantum, as long as that lasts."""
+    """Runs units in the order of a cyclic schedule, each turn one run or, with a quantum, what fits into it."""
 
     @abstractmethod
     def build(self, view: View) -> Sequence[Unit]:
@@ -42,17 +43,28 @@ class Cyclic(Policy):
                 self._credit[unit.id] -= outcome.seconds
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        units = view.units
-        for number in [number for number, left in self._credit.items() if left <= 0]:
-            del self._credit[number]
-        for number in self._credit:
-            if number in view.ready:
-                return Choice((units[number],), self.train)
-        turns = [units[number] for number in self._next(view)]
+        if self._credit and (choice := self._go_on(view)) is not None:
+            return choice
+        turns = [view.units[number] for number in self._next(view)]
         if not turns:
             return IDLE
-        self._credit = {unit.id: seconds for unit in turns if (seconds := self.lasts(view, unit))}
+        if seconds := self.lasts(view, turns[0]):
+            self._credit[turns[0].id] = seconds
+            return Choice((turns[0],), fitting(self.train, seconds))
         return Choice(tuple(turns), self.train)
+
+    def _go_on(self, view: View) -> Choice | None:
+        """Another run in a turn that is not over: there is time left, and something has come meanwhile."""
+        running = {unit.id for run in view.running.values() for unit in run.units}
+        self._credit = {
+            number: left
+            for number, left in self._credit.items()
+            if left > 0 and (number in view.ready or number in running)
+        }
+        for number, left in self._credit.items():
+            if number in view.ready:
+                return Choice((view.units[number],), fitting(self.train, left))
+        return None
 
     def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
         for number in self._credit:

@@ -31,9 +31,9 @@ class Guarded(Policy):
     def __init__(self, inner: Policy) -> None:  # its settings are those of the policy behind it
         self.inner = inner
         self.error: Exception | None = None
-        self.given, self.tally = inner.given, inner.tally
+        self.given, self.tally, self.updates = inner.given, inner.tally, inner.updates
         self.level, self.train, self.schedule = inner.level, inner.train, inner.schedule
-        self.isolation = inner.isolation
+        self.isolation, self.reading = inner.isolation, inner.reading
         self.needs, self.wants_answers = inner.needs, inner.wants_answers
         self._tells_growth = type(inner).grown is not Policy.grown
 

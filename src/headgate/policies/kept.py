@@ -69,11 +69,11 @@ class Kept(Scored):
     def _renew(self, view: View) -> None:
         """Compute the scores that may have changed, and reorder those units."""
         while self._dates and self._dates[0][0] <= view.now:
+            self.tally.compared += len(self._dates).bit_length()
             date, number = heappop(self._dates)
             if self._until.get(number) == date:
                 del self._until[number]
                 self._stale.add(number)
-        self.tally.computed += len(self._stale)
         ready = view.ready
         for number in self._stale:
             if (unit := ready.get(number)) is None:
@@ -89,20 +89,23 @@ class Kept(Scored):
             heapify(self._dates)
 
     def _enter(self, view: View, unit: Unit) -> None:
+        self.tally.computed += 1
         score, head, depth, last = self._rank(view, unit)
         entry = tuple(-value for value in score), -head, -depth, -last
         if self._place.get(unit.id) != entry:
             self._place[unit.id] = entry
             heappush(self._heap, entry)
+            self.tally.compared += len(self._heap).bit_length()
         date = self.until(unit, view)
         if date < inf and self._until.get(unit.id) != date:
             self._until[unit.id] = date
             heappush(self._dates, (date, unit.id))
+            self.tally.compared += len(self._dates).bit_length()
 
     def _pop(self, view: View) -> Unit | None:
         while self._heap:
+            self.tally.compared += len(self._heap).bit_length()
             entry = heappop(self._heap)
-            self.tally.compared += 1
             number = entry[-1]
             if self._place.get(number) == entry:
                 del self._place[number]

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from headgate.model import Unit, UnitId
-from headgate.policies.contract import Tally, View
+from headgate.policies.contract import Tally, View, sorting
 
 Line = tuple[float, float]  # intercept and slope
 _NEVER = -float("inf")
@@ -46,75 +46,114 @@ def settled(line: Line) -> Line:
 
 
 class Ranks:
-    """No slope and no ties: the order of all units is known beforehand, and a rank is all that is kept."""
+    """No slope, and ties that the number decides: every unit has its place in an order that is known beforehand.
 
-    def __init__(self, lines: Mapping[UnitId, Line], view: View, tally: Tally) -> None:
-        self._tally = tally
-        ranked = sorted(lines, key=lambda number: -lines[number][0])
-        self._units = [view.units[number] for number in ranked]
-        self._rank = {number: rank for rank, number in enumerate(ranked)}
-        self._steps = 2 * len(ranked).bit_length()  # comparisons to get into the heap and out of it
-        self._entries: list[int] = []
-        self._placed = bytearray(len(ranked))
-
-    def add(self, view: View, unit: Unit) -> None:
-        rank = self._rank[unit.id]
-        # A starved unit may become ready many times: one entry is enough.
-        if not self._placed[rank]:
-            self._placed[rank] = 1
-            heappush(self._entries, rank)
-
-    def pop(self, view: View) -> Unit | None:
-        entries = self._entries
-        while entries:
-            rank = heappop(entries)
-            self._placed[rank] = 0
-            unit = self._units[rank]
-            if unit.id in view.ready:
-                self._tally.compared += self._steps
-                return unit
-        return None
-
-
-class Oldest:
-    """One line for all: the oldest head tuple is ahead.
-
-    A tuple that many queries await is the head of many units, so these are kept by head, in heaps of mere ranks.
+    Which places are taken is kept as bits. The first one is found without comparing priorities: one look.
     """
 
     def __init__(self, lines: Mapping[UnitId, Line], view: View, tally: Tally) -> None:
         self._tally = tally
+        ranked = sorted(lines, key=lambda number: (-lines[number][0], number))
+        tally.compared += sorting(len(ranked))
+        self._units = [view.units[number] for number in ranked]
+        self._rank = {number: rank for rank, number in enumerate(ranked)}
+        self._taken = 0  # a bit for each place
+
+    def add(self, view: View, unit: Unit) -> None:
+        self._taken |= 1 << self._rank[unit.id]
+
+    def pop(self, view: View) -> Unit | None:
+        while self._taken:
+            self._tally.compared += 1
+            first = self._taken & -self._taken
+            self._taken ^= first
+            unit = self._units[first.bit_length() - 1]
+            if unit.id in view.ready:
+                return unit
+        return None
+
+
+class Ages:
+    """Places of a fixed order by the age of what waits at them: the oldest first, of equally old ones the first place.
+
+    A tuple that many queries await is the head of many units, so these are kept by head: the heads in a heap, and the
+    places of each as bits.
+
+    >>> ages = Ages(Tally())
+    >>> for place, head in ((2, 0.1), (1, 0.2), (0, 0.2)):
+    ...     ages.put(place, head)
+    >>> ages.put(2, 0.3)  # instead of 0.1
+    >>> ages.take(), ages.first(), ages.take(), ages.take(), ages.take()
+    ((0.2, 0), (0.2, 1), (0.2, 1), (0.3, 2), None)
+    """
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._heads: list[float] = []
+        self._taken: dict[float, int] = {}  # by head, a bit for each place
+        self._head: dict[int, float] = {}  # by place
+
+    def put(self, place: int, head: float) -> None:
+        """What waits at a place begins with that head now."""
+        if self._head.get(place) == head:
+            return
+        self._head[place] = head
+        if head in self._taken:
+            self._taken[head] |= 1 << place
+        else:
+            self._taken[head] = 1 << place
+            heappush(self._heads, head)
+            self._tally.compared += len(self._heads).bit_length()
+
+    def first(self) -> tuple[float, int] | None:
+        """The oldest head and its first place."""
+        while self._heads:
+            head = self._heads[0]
+            taken = self._taken[head]
+            while taken:
+                place = (taken & -taken).bit_length() - 1
+                if self._head.get(place) == head:
+                    self._taken[head] = taken
+                    return head, place
+                taken &= taken - 1  # it has another head by now
+            self._drop()
+        return None
+
+    def take(self) -> tuple[float, int] | None:
+        """Take out the first."""
+        found = self.first()
+        if found is not None:
+            head, place = found
+            self._tally.compared += 1
+            self._taken[head] ^= 1 << place
+            del self._head[place]
+            if not self._taken[head]:
+                self._drop()
+        return found
+
+    def _drop(self) -> None:
+        """Nothing waits with the oldest head any more."""
+        self._tally.compared += len(self._heads).bit_length()
+        del self._taken[heappop(self._heads)]
+
+
+class Oldest:
+    """One line for all: the oldest head tuple is ahead."""
+
+    def __init__(self, lines: Mapping[UnitId, Line], view: View, tally: Tally) -> None:
         ranked = sorted(lines, key=lambda number: (-view.units[number].depth, number))
         self._units = [view.units[number] for number in ranked]
         self._rank = {number: rank for rank, number in enumerate(ranked)}
-        self._steps = 2 * len(ranked).bit_length()  # comparisons to get into the heaps and out of them
-        self._heads: list[float] = []
-        self._ranks: dict[float, list[int]] = {}  # by head
-        self._placed: list[float | None] = [None] * len(ranked)  # the head with which each stands there
+        self._ages = Ages(tally)
 
     def add(self, view: View, unit: Unit) -> None:
-        rank, head = self._rank[unit.id], view.oldest(unit)
-        if self._placed[rank] != head:
-            self._placed[rank] = head
-            if head in self._ranks:
-                heappush(self._ranks[head], rank)
-            else:
-                self._ranks[head] = [rank]
-                heappush(self._heads, head)
+        self._ages.put(self._rank[unit.id], view.oldest(unit))
 
     def pop(self, view: View) -> Unit | None:
-        while self._heads:
-            head = self._heads[0]
-            ranks = self._ranks[head]
-            rank = heappop(ranks)
-            if not ranks:
-                del self._ranks[heappop(self._heads)]
-            if self._placed[rank] == head:
-                self._placed[rank] = None
-                unit = self._units[rank]
-                if unit.id in view.ready:
-                    self._tally.compared += self._steps
-                    return unit
+        while (found := self._ages.take()) is not None:
+            unit = self._units[found[1]]
+            if unit.id in view.ready:
+                return unit
         return None
 
 
@@ -129,7 +168,6 @@ class Heap:
         ranked = sorted(lines, key=lambda number: (-view.units[number].depth, number))
         self._units = [view.units[number] for number in ranked]
         self._lines = {number: (rank, -lines[number][0], lines[number][1]) for rank, number in enumerate(ranked)}
-        self._steps = 2 * len(ranked).bit_length()  # comparisons to get into the heap and out of it
         self._entries: list[tuple[float, float, int]] = []
         self._placed: dict[int, tuple[float, float, int]] = {}
 
@@ -144,17 +182,18 @@ class Heap:
         if self._placed.get(rank) != entry:
             self._placed[rank] = entry
             heappush(self._entries, entry)
+            self._tally.compared += len(self._entries).bit_length()
 
     def pop(self, view: View) -> Unit | None:
         entries, placed = self._entries, self._placed
         while entries:
+            self._tally.compared += len(entries).bit_length()
             entry = heappop(entries)
             rank = entry[2]
             if placed.get(rank) is entry:
                 del placed[rank]
                 unit = self._units[rank]
                 if unit.id in view.ready:
-                    self._tally.compared += self._steps
                     return unit
         return None
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Collection
 
 from headgate.model import IDLE, Choice, Idle, Unit, UnitId, WorkerId
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, View, sorting
 
 Score = tuple[float, ...]
 
@@ -23,9 +23,10 @@ class Scored(Policy):
         if not ready:
             return IDLE
         self.tally.computed += len(ready)
-        self.tally.compared += len(ready)
         if self.schedule == 1:
+            self.tally.compared += len(ready)
             return Choice((max(ready, key=lambda unit: self._rank(view, unit)),), self.train)
+        self.tally.compared += sorting(len(ready))
         best = sorted(ready, key=lambda unit: self._rank(view, unit), reverse=True)
         return Choice(tuple(best[: self.schedule]), self.train)
 

@@ -62,6 +62,7 @@ class TwoLevel(Policy):
         tried: list[Choice | Idle] = []
 
         def can_run(part: Hashable) -> bool:
+            self.tally.compared += 1
             tried.append(self._ask(view, part, worker))
             return isinstance(tried[-1], Choice)
 

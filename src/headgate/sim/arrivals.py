@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
 
-from headgate.model import HeadgateError
 from headgate.sim.limits import MOST_PERIODS, MOST_TUPLES, too_many_periods
+from headgate.sim.recorded_times import recorded_times
 from headgate.workload.arrivals import read_arrivals
 from headgate.workload.settings import Settings
 
@@ -123,31 +120,44 @@ class Poisson(Arrivals):
 class OnOff(Arrivals):
     """Bursts: Poisson while on, silent while off; both periods are Pareto, so some are very long.
 
-    `rate` is the long-run mean, `on` and `off` the mean lengths, `shape` the tail: near 1 heavy, above 2 mild.
+    `rate` is the long-run mean, `on` and `off` the mean lengths, `shape` the tail: near 1 heavy, above 2 mild. Several
+    `sources` take turns independently of each other. With a shape between 1 and 2 their sum has bursts at every time
+    scale, as packet traces have: its Hurst parameter is (3 - shape) / 2 (Willinger, Taqqu, Sherman, Wilson 1997).
+
+    One source begins with a burst. Several begin anywhere in their periods, else all would burst at once.
     """
 
     per_second: float
     on: float = 0.1
     off: float = 0.1
     shape: float = 1.5
+    sources: int = 1
     batch: int = 1
 
     @property
     def rate(self) -> float:
         return self.per_second * self.batch
 
+    @property
+    def peak(self) -> float:
+        """Arrivals per second of one source while it is on."""
+        return self.per_second / self.sources / (self.on / (self.on + self.off))
+
     def expected(self, duration: float) -> float:
         return duration * self.per_second
 
     def times(self, duration: float, random: np.random.Generator) -> Times:
-        bursts = list(self._bursts(duration, random, MOST_PERIODS))
-        times = np.concatenate(bursts) if bursts else np.empty(0)
+        bursts = [burst for source in self.generators(random) for burst in self._source(duration, source)]
+        times = np.sort(np.concatenate(bursts)) if bursts else np.empty(0)
         return times[times < duration]
 
     def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
+        if self.sources > 1:  # bursts overlap: those of all sources must be known
+            yield from super().blocks(duration, random, size)
+            return
         held: list[Times] = []
         count = 0
-        for burst in self._bursts(duration, random):
+        for burst in self._source(duration, random, sys.maxsize):
             held.append(burst[burst < duration])
             count += len(burst)
             if count >= size:
@@ -156,23 +166,44 @@ class OnOff(Arrivals):
         if held:
             yield np.concatenate(held)
 
-    def _bursts(self, duration: float, random: np.random.Generator, most: float = math.inf) -> Iterator[Times]:
-        """The times of one burst after the other."""
-        share = self.on / (self.on + self.off)
-        now, bursts = 0.0, 0
-        while now < duration:
-            if bursts == most:
-                raise too_many_periods("bursts", "choose a longer on or off, or a larger shape")
+    def generators(self, random: np.random.Generator) -> list[np.random.Generator]:
+        """The random numbers of each source: a longer run has the arrivals of a shorter one, and more."""
+        return random.spawn(self.sources) if self.sources > 1 else [random]
+
+    def bursts(self, random: np.random.Generator) -> Iterator[tuple[float, float]]:
+        """Beginning and length of every burst of one source, without end."""
+        now = 0.0
+        if self.sources > 1 and random.random() < self.on / (self.on + self.off):
+            rest = self._rest(self.on, random)
+            yield now, rest
+            now += rest + self._pareto(self.off, random)
+        elif self.sources > 1:
+            now += self._rest(self.off, random)
+        while True:
             burst, silence = self._pareto(self.on, random), self._pareto(self.off, random)
-            if self.per_second / share * burst > MOST_TUPLES:  # one of the very long ones: only what is seen of it
-                burst = min(burst, duration - now)
-            count = random.poisson(self.per_second / share * burst)
-            yield now + np.sort(random.uniform(0.0, burst, count))
+            yield now, burst
             now += burst + silence
-            bursts += 1
+
+    def _source(self, duration: float, random: np.random.Generator, most: int = MOST_PERIODS) -> Iterator[Times]:
+        """The times of one burst after the other."""
+        for number, (now, burst) in enumerate(self.bursts(random)):
+            if now >= duration:
+                return
+            if number == max(1, most // self.sources):
+                raise too_many_periods("bursts", "choose a longer on or off, a larger shape or fewer sources")
+            if self.peak * burst > MOST_TUPLES:  # one of the very long ones: only what is seen of it
+                burst = min(burst, duration - now)
+            yield now + np.sort(random.uniform(0.0, burst, random.poisson(self.peak * burst)))
 
     def _pareto(self, mean: float, random: np.random.Generator) -> float:
-        return mean * (self.shape - 1) / self.shape * (1.0 + random.pareto(self.shape))
+        return float(mean * (self.shape - 1) / self.shape * (1.0 + random.pareto(self.shape)))
+
+    def _rest(self, mean: float, random: np.random.Generator) -> float:
+        """What is left of a period at a moment that falls into it: long periods are met more often."""
+        least = mean * (self.shape - 1) / self.shape
+        if random.random() < (self.shape - 1) / self.shape:
+            return float(random.uniform(0.0, least))
+        return float(least * (1.0 + random.pareto(self.shape - 1)))
 
 
 @dataclass(frozen=True)
@@ -211,7 +242,7 @@ class Steps(Arrivals):
 
 @dataclass(frozen=True)
 class Trace(Arrivals):
-    """Recorded arrival times: one number per line, or the named column of a CSV, JSON-lines or Parquet file."""
+    """Recorded arrival times, of any file that `recorded_times` reads."""
 
     file: Path
     column: str = "arrival"
@@ -231,16 +262,7 @@ class Trace(Arrivals):
         return times[times < duration]
 
     def _read(self) -> Times:
-        try:
-            times = np.sort(np.array(_column(self.file, self.column), dtype=np.float64))
-            if len(times) and not 0.0 <= times[0] <= times[-1] < math.inf:
-                raise ValueError(f"{times[0]:g} is not a time from 0 on")
-            return times
-        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-            raise HeadgateError(
-                f"cannot read arrival times from '{self.file}': {error}",
-                hint=f"give a text, CSV, JSON-lines or Parquet file with a column '{self.column}' of seconds",
-            ) from None
+        return recorded_times(self.file, self.column)
 
 
 def arrivals(text: str, directory: Path = Path()) -> Arrivals:
@@ -261,7 +283,7 @@ def arrivals(text: str, directory: Path = Path()) -> Arrivals:
             return Poisson(rate, batch)
         case "onoff":
             on, off = settings.duration("on") or 0.1, settings.duration("off") or 0.1
-            return OnOff(rate, on, off, number("shape") or 1.5, batch)
+            return OnOff(rate, on, off, number("shape") or 1.5, settings.whole("sources", low=1) or 1, batch)
         case "steps":
             return Steps(tuple(settings.numbers("rates")), _starts(settings), settings.word("kind") or "poisson", batch)
         case _:
@@ -335,28 +357,3 @@ def _warped(work: Times, starts: Times, rates: Times) -> Times:
     silent = rates[step] <= 0
     times = starts[step] + np.divide(work - reached[step], rates[step], out=np.zeros_like(work), where=~silent)
     return np.where(silent, np.inf, times)
-
-
-def _text(file: Path) -> TextIO:
-    if file.suffix == ".gz":
-        return gzip.open(file, "rt", encoding="utf-8-sig")
-    return file.open(encoding="utf-8-sig")
-
-
-def _column(file: Path, column: str) -> list[float]:
-    if file.suffix == ".parquet":
-        import pyarrow.parquet
-
-        return list(pyarrow.parquet.read_table(file, columns=[column])[column].to_pylist())
-    kind = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
-    with _text(file) as lines:
-        if kind in (".csv", ".tsv"):
-            rows = csv.DictReader(lines, delimiter="," if kind == ".csv" else "\t")
-            return [float(row[column]) for row in rows]
-        if kind == ".json" and (text := lines.read()).lstrip().startswith("["):
-            return [float(record[column]) for record in json.loads(text)]
-        if kind == ".json":
-            return [float(json.loads(line)[column]) for line in text.splitlines() if line.strip()]
-        if kind in (".jsonl", ".ndjson"):
-            return [float(json.loads(line)[column]) for line in lines if line.strip()]
-        return [float(line) for line in lines if line.strip()]

@@ -17,20 +17,22 @@ MOST_FILTERS = 255  # that a byte can count
 class FilterChain:
     """How far every tuple of a stream gets in a chain of filters, and what that costs, worked out beforehand."""
 
-    __slots__ = ("entry", "length", "note_arrival", "note_emission", "passed", "times", "work")
+    __slots__ = ("entry", "length", "note_arrival", "note_emission", "overhead", "passed", "times", "work")
 
     def __init__(
         self,
         entry: QueueId,
-        filters: Sequence[tuple[float, Outcomes]],
+        filters: Sequence[tuple[float, float, Outcomes]],  # cost and overhead
         times: array[float],
         records: QueryRecords,
     ) -> None:
-        costs = [seconds for seconds, _ in filters]
+        costs = [cost + overhead for cost, overhead, _ in filters]
+        overheads = [overhead for _, overhead, _ in filters]
         self.entry = entry
         self.length = len(filters)
-        self.passed = _passed([outcomes for _, outcomes in filters], len(times))  # filters, by offset of the tuple
+        self.passed = _passed([outcomes for *_, outcomes in filters], len(times))  # filters, by offset of the tuple
         self.work = [tuple(costs[: passed + 1]) for passed in range(self.length + 1)]  # seconds, by filters passed
+        self.overhead = [sum(overheads[: passed + 1]) for passed in range(self.length + 1)]  # that of calls among it
         self.times = times
         self.note_arrival = records.arrival.append
         self.note_emission = records.emission.append

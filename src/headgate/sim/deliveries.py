@@ -67,7 +67,7 @@ class _Core:
         self._places = places
         self._sources = [_Source(blocks_of(workload.streams[place], workload, size)) for place in places]
         self._seconds = {
-            place: 0.0 if workload.reads else stream.source_cost * batch_of(stream, workload)
+            place: 0.0 if workload.reads else stream.source_overhead + stream.source_cost * batch_of(stream, workload)
             for place, stream in enumerate(workload.streams)
         }
         self._free = 0.0

@@ -22,7 +22,7 @@ from headgate.model import (
 from headgate.plan.network import Network, Node
 from headgate.sim.draws import Always, Drawn, Outcomes, Pattern, Single
 from headgate.sim.feeds import Feeds
-from headgate.sim.operators import Difference, Effect, Filter, Merge, WindowAggregate, WindowJoin
+from headgate.sim.operators import CountedJoin, Difference, Effect, Filter, Merge, WindowAggregate, WindowJoin
 from headgate.sim.randomness import generator
 from headgate.stats.measured import selectivity_of
 from headgate.workload import Change, Workload
@@ -86,9 +86,10 @@ class EffectMaker:
         operator = node.operator
         if isinstance(operator, Join):
             given = selectivity_of(operator)
-            return WindowJoin(operator, self.key(node), 1.0 if given is None else given, works(operator))
+            kind = CountedJoin if operator.given.tuples else WindowJoin
+            return kind(operator, self.key(node), 1.0 if given is None else given, works(operator))
         if isinstance(operator, Aggregate):
-            return WindowAggregate(operator, self.key(node))
+            return WindowAggregate(operator, self.key(node), self._workload.windows == "end")
         if isinstance(operator, Union):
             return Merge()
         outcomes = self._outcomes(node, feeds)

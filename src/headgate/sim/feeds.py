@@ -12,6 +12,7 @@ from headgate.model import HeadgateError, Stream
 from headgate.sim.arrivals import Arrivals, Times, arrivals, rescaled
 from headgate.sim.limits import check_tuples
 from headgate.sim.randomness import generator
+from headgate.sim.source_turns import turns
 from headgate.workload import Workload
 
 
@@ -143,8 +144,13 @@ def batch_of(stream: Stream, workload: Workload) -> int:
 def _deliveries(workload: Workload, times: dict[str, Times], batches: dict[str, int]) -> Iterator[Delivery]:
     """Streams take turns on the source cores; a core reads its streams' tuples in the order of their arrival.
 
-    Without source cores tuples are there when they arrive, and reading them is work as any other.
+    Without source cores tuples are there when they arrive, and reading them is work as any other. Where the workload
+    says so, sources take turns instead, on whichever core is free.
     """
+    if workload.sources and not workload.reads:
+        for name, moment, read in turns(workload, times, batches):
+            yield Delivery(read, moment, name, batches[name])
+        return
     cores = workload.source_cores or 1
     for core in range(cores):
         streams = workload.streams[core::cores]
@@ -153,6 +159,7 @@ def _deliveries(workload: Workload, times: dict[str, Times], batches: dict[str, 
         )
         free = 0.0
         for moment, _, stream in waiting:
-            seconds = 0.0 if workload.reads else stream.source_cost * batches[stream.name]
+            own = stream.source_overhead + stream.source_cost * batches[stream.name]
+            seconds = 0.0 if workload.reads else own
             free = max(free, moment) + seconds
             yield Delivery(free, moment, stream.name, batches[stream.name])

@@ -65,6 +65,7 @@ class SimulatedMachine:
         detailed: bool,
     ) -> None:
         self.tells_answers = False  # tell response times with outcomes; set by the simulator
+        self.call_overhead = 0.0  # seconds of all calls so far, what they did with tuples aside
         self.floor = 0.0  # the earliest arrival among tuples not yet delivered; set by the simulator
         self._heads = heads  # arrival of the tuple at the head of a queue: the scheduler knows
         self._workload = workload
@@ -113,6 +114,7 @@ class SimulatedMachine:
         passed = chain.passed[offset]
         for seconds in chain.work[passed]:
             end += seconds
+        self.call_overhead += chain.overhead[passed]
         if passed == chain.length:
             chain.note_arrival(chain.times[offset])
             chain.note_emission(end)
@@ -157,7 +159,7 @@ class SimulatedMachine:
         if self._detailed or entry.stream is None or len(works) > MOST_FILTERS or not self._plain(works):
             return NOT_A_CHAIN
         filters = [
-            (work.overhead + work.cost, work.effect.outcomes) for work in works if isinstance(work.effect, Filter)
+            (work.cost, work.overhead, work.effect.outcomes) for work in works if isinstance(work.effect, Filter)
         ]
         return FilterChain(entry.id, filters, self._feeds.times[entry.stream], self._records[unit.queries[0]])
 
@@ -242,6 +244,7 @@ class _Execution:
             inputs.sort(key=lambda entry: entry[0].arrival)
         began = self._time
         self._time += work.overhead
+        self._machine.call_overhead += work.overhead
         produced = 0
         for item, port in inputs:
             self._time += work.seconds(item)

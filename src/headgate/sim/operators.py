@@ -74,11 +74,14 @@ class Difference(Effect):
 class WindowAggregate(Effect):
     """Counts tuples per window; a window's results leave with the tuple that closes it.
 
-    Without a selectivity each window gives one result; with one, that share of its tuples, at least one.
+    Without a selectivity each window gives one result; with one, that share of its tuples, at least one. Results arrive
+    with the tuple that closes the window or, if they count `from_end`, at its end: then waiting for that tuple is part
+    of their response times.
     """
 
-    def __init__(self, operator: Aggregate, key: int) -> None:
+    def __init__(self, operator: Aggregate, key: int, from_end: bool = False) -> None:
         self._window = operator.window
+        self._from_end = from_end
         self.selectivity = operator.given.selectivity
         self._key = key
         self._open: dict[int, int] = {}  # window number ⇒ tuples
@@ -121,7 +124,9 @@ class WindowAggregate(Effect):
         return 1 if self.selectivity is None else max(1, round(self.selectivity * self._open[number]))
 
     def _result(self, number: int, copy: int, closing: SimulatedTuple) -> SimulatedTuple:
-        return SimulatedTuple(mix(self._key, number, copy), closing.arrival, closing.arrival)
+        end = number * self._window.slide + self._window.size
+        arrival = min(end, closing.arrival) if self._from_end else closing.arrival
+        return SimulatedTuple(mix(self._key, number, copy), arrival, arrival)
 
 
 class WindowJoin(Effect):
@@ -191,3 +196,30 @@ class WindowJoin(Effect):
         )
         reference = max(first.reference, second.reference - work)
         return SimulatedTuple(mix(left.identity, right.identity), second.arrival, reference)
+
+
+class CountedJoin(WindowJoin):
+    """A join of windows that are counted: the first so many tuples of both streams, then the next, and so on.
+
+    Tuples are counted where they come in, so that a window holds what filters have left of it.
+    """
+
+    def __init__(self, operator: Join, key: int, selectivity: float, works: tuple[float, float]) -> None:
+        super().__init__(operator, key, selectivity, works)
+        self._tuples = operator.given.tuples
+        self._windows: dict[int, tuple[list[tuple[float, SimulatedTuple]], list[tuple[float, SimulatedTuple]]]] = {}
+
+    def results(self, item: SimulatedTuple, port: int) -> list[SimulatedTuple]:
+        self._sides = self._windows.setdefault(item.identity // self._tuples, ([], []))
+        return super().results(item, port)
+
+    def crowded(self, port: int) -> bool:
+        return False  # however late a tuple is, its window is the one that it was counted in
+
+    def restorer(self) -> Callable[[], None]:
+        windows = {number: (list(left), list(right)) for number, (left, right) in self._windows.items()}
+
+        def restore() -> None:
+            self._windows = windows
+
+        return restore

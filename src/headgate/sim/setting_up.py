@@ -24,6 +24,7 @@ def new_scheduler(workload: Workload, policy: str, trace: TextIO | None = None) 
         "seed": workload.seed,
         "guard": checked_if_from_file,
         "workers": workload.cores,
+        "sources_last": workload.sources == "last",
     }
     if trace is None:
         return Scheduler(workload.network(), policy, **settings)  # type: ignore[arg-type]

@@ -94,11 +94,10 @@ class Simulation:
         self._happenings = happenings(self.workload)
         self._progress = progress or (lambda share: None)
         self._delivered = 0
-        self._updates: list[float] = []  # when something changed
         self._busy = 0.0
         self._ending: list[tuple[float, int, Outcome]] = []  # runs under way by the time they end
         self._scheduling = 0.0
-        self._counted = 0  # priorities computed and compared that have been charged
+        self._counted = self._decided()  # what has been charged for; orders made before the run begins cost nothing
         self._sizes: dict[int, int] = {}  # bytes of a tuple, by queue
         self._undos: dict[WorkerId, Undo] = {}  # what was before the runs under way, if they may be cancelled
         self._cancelled, self._cancelled_seconds = 0, 0.0
@@ -117,12 +116,14 @@ class Simulation:
             seconds=end,
             busy=self._busy,
             scheduling=self._scheduling,
+            call_overhead=self.machine.call_overhead,
+            run_overhead=self.scheduler.runs * self.workload.run_overhead,
             workers=self.workload.cores,
             decisions=self.scheduler.decisions,
             runs=self.scheduler.runs,
             tuples_in={name: len(times) for name, times in self.feeds.times.items()},
             unfinished=self.scheduler.waiting,
-            updates=self._updates,
+            updates=list(self.scheduler.policy.updates),
             cancelled=self._cancelled,
             cancelled_seconds=self._cancelled_seconds,
         )
@@ -264,7 +265,6 @@ class Simulation:
                 self.scheduler.event(event, now)
             happening.touch(self.machine, self.scheduler.network)
             happening.note(self.records, self.scheduler.network, now)
-            self._updates.append(now)
             self._rewired(now)
         return self._next_change()
 
@@ -273,12 +273,16 @@ class Simulation:
 
     def _charge(self, per_decision: float) -> float:
         """Seconds for the priorities that were computed and compared since the last run."""
-        tally = self.scheduler.policy.tally
-        done = tally.computed + tally.compared
+        done = self._decided()
         seconds = per_decision * max(0, done - self._counted)  # a policy that takes over begins at 0
         self._counted = done
         self._scheduling += seconds
         return seconds
+
+    def _decided(self) -> int:
+        """What the policy has computed and compared so far."""
+        tally = self.scheduler.policy.tally
+        return tally.computed + tally.compared
 
     def _deliver(self, outcome: Outcome, now: float) -> None:
         self.machine.deliver(outcome)

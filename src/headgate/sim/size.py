@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headgate.sim.feeds import check_arrivals
 from headgate.sim.limits import check_bins
-from headgate.sim.load import offered_load
-from headgate.workload import Workload
+from headgate.sim.load import offered_load, scaled
+from headgate.workload import LoadOf, Workload
 
 
 def check_size(workload: Workload, bin: float) -> None:
@@ -16,6 +16,8 @@ def check_size(workload: Workload, bin: float) -> None:
     check_arrivals(workload)
     seconds = workload.duration
     if workload.drain:
-        load = offered_load(workload) if workload.load is None else workload.load
+        load = workload.load
+        if load is None or workload.load_of is not LoadOf.ALL:
+            load = offered_load(scaled(workload))
         seconds *= max(1.0, load)
     check_bins(seconds, bin)

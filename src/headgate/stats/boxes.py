@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headgate.model import OperatorId
+from headgate.model import OperatorId, QueueId
 
 
 class Box(NamedTuple):
@@ -20,3 +20,5 @@ class Box(NamedTuple):
     selectivity: float  # tuples that leave it per tuple
     result_cost: float  # cost/o_sel: seconds it spends per result
     size: float  # bytes of a tuple before it
+    overhead: float = 0.0  # seconds per call
+    queues: tuple[QueueId, ...] = ()  # what waits before it

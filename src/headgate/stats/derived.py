@@ -175,17 +175,19 @@ class Stats(QueueStatistics):
         return tuple(self._box(unit, operator) for operator in unit.calls)
 
     def _box(self, unit: Unit, operator: OperatorId) -> Box:
-        node, cost = self._network.nodes[operator], self._cost_per_tuple(operator)
+        node, operator_stats = self._network.nodes[operator], self._measured.operators[operator]
         results = self._by_rate(
             node.queues, lambda queue: sum(self._results(queue, name, None) for name in node.queries)
         )
         return Box(
             operator,
             tuple(node.id for node in self._downstream({operator}) if node.id in unit.inside),
-            cost,
+            operator_stats.cost,
             self._by_rate(node.queues, lambda queue: self._leaving(queue, (operator,), count_one)),
-            ratio(cost, results),
+            ratio(operator_stats.cost, results),
             self._by_rate(node.queues, self._size),
+            operator_stats.overhead,
+            node.queues,
         )
 
     def _chart(self, path: tuple[QueueId, ...]) -> Chart:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from headgate.model import Aggregate, Except, Join, OperatorId, QueryId, QueueId, Window
+from headgate.model import Aggregate, Except, Join, OperatorId, QueryId, QueueId, Window, streams
 from headgate.plan.network import Network, Node
 from headgate.stats.measured import Measured
 from headgate.stats.ratio import ratio
@@ -114,13 +114,21 @@ class QueueStatistics:
         operator_stats = self._measured.operators[node.id]
         given, operator = operator_stats.selectivity, node.operator
         if isinstance(operator, Join) and not operator_stats.per_input:
-            partners = self._rate(node.queues[1 - edge.port]) * operator.reach[edge.port]
-            return (1.0 if given is None else given) * partners
+            return (1.0 if given is None else given) * self._partners(node, operator, edge.port)
         if isinstance(operator, Except) and edge.port == 1:
             return 0.0
         if isinstance(operator, Aggregate) and given is None:
             return ratio(1.0, max(1.0, self._rate(queue) * operator.window.slide))
         return 1.0 if given is None else given
+
+    def _partners(self, node: Node, join: Join, port: int) -> float:
+        """Tuples of the other input that a tuple meets on average when it comes."""
+        other = self._rate(node.queues[1 - port])
+        if not join.given.tuples:
+            return other * join.reach[port]
+        (stream,) = streams(join.inputs[1 - port])
+        passed = ratio(other, self._measured.rates.get(stream, 0.0)) if other else 0.0
+        return join.given.tuples / 2 * passed  # half of a window has come by then
 
     def _rate(self, queue: QueueId) -> float:
         edge = self._network.edges[queue]

@@ -8,12 +8,10 @@ from itertools import product
 from math import floor, inf, isfinite
 from types import MappingProxyType
 
-from headgate.model import HeadgateError, Spec, Stream, unknown
-from headgate.model.spec import parts
-from headgate.sim.arrivals import arrivals
+from headgate.model import HeadgateError, Spec, unknown
+from headgate.sim.faster import faster, rate_of
 from headgate.sim.load import scaled
 from headgate.workload import Workload
-from headgate.workload.arrivals import open_ended
 from headgate.workload.schema import MOST_CORES
 
 POLICY = "policy."  # before the name of a policy's setting
@@ -130,36 +128,9 @@ _PLAIN: Mapping[str, Callable[[float | str], float | int]] = {"load": float, "co
 
 
 def _at_rate(workload: Workload, rate: float) -> Workload:
-    """All streams at one rate in the long run; steps and changes keep their proportions."""
-    factors = {stream.name: rate / _rate(stream, workload) for stream in workload.streams}
-    streams = tuple(replace(stream, arrivals=_faster(stream, factors[stream.name])) for stream in workload.streams)
-    changes = tuple(
-        change if change.rate is None else replace(change, rate=change.rate * factors[str(change.stream)])
-        for change in workload.changes
-    )
-    return replace(workload, streams=streams, changes=changes)
-
-
-def _rate(stream: Stream, workload: Workload) -> float:
-    if stream.arrivals is None or not open_ended(stream.arrivals):
-        hint = 'give it arrivals with a rate, as "poisson, rate=100"'
-        raise HeadgateError(f"--vary rate: stream '{stream.name}' has no rate", hint=hint)
-    return arrivals(stream.arrivals, workload.directory).rate
-
-
-def _faster(stream: Stream, factor: float) -> str:
-    """The arrivals with their rates multiplied."""
-    name, *settings = (part.strip() for part in parts(str(stream.arrivals)))
-    return ", ".join([name, *(_multiplied(setting, factor) for setting in settings)])
-
-
-def _multiplied(setting: str, factor: float) -> str:
-    key, _, value = (part.strip() for part in setting.partition("="))
-    if key == "rate":
-        return f"rate={float(value) * factor!r}"
-    if key == "rates":
-        return f"rates=[{', '.join(repr(float(rate) * factor) for rate in value.strip('[] ').split(','))}]"
-    return setting
+    """All streams at one rate in the long run."""
+    factors = {stream.name: rate / rate_of(stream, workload, "--vary rate") for stream in workload.streams}
+    return faster(workload, factors)
 
 
 def _range(name: str, text: str) -> SettingValues:

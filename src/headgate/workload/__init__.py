@@ -1,6 +1,6 @@
 """Workloads: one TOML format for the simulator and for the engine."""
 
 from headgate.workload.reader import parse_workload, read_workload
-from headgate.workload.workload import Change, Workload
+from headgate.workload.workload import Change, LoadBy, LoadOf, Workload
 
-__all__ = ["Change", "Workload", "parse_workload", "read_workload"]
+__all__ = ["Change", "LoadBy", "LoadOf", "Workload", "parse_workload", "read_workload"]

@@ -13,6 +13,7 @@ from headgate.model.stream import AHEAD
 from headgate.workload.settings import Settings
 
 MOST_BATCH = 1_000_000  # tuples that arrive together
+MOST_SOURCES = 10_000  # on/off sources of one stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ def _onoff(settings: Settings) -> None:
     for key in ("on", "off"):
         settings.duration(key, above=0.0)
     settings.number("shape", above=1.0)
+    settings.whole("sources", low=1, high=MOST_SOURCES)
 
 
 def _steps(settings: Settings) -> None:
@@ -77,7 +79,7 @@ ARRIVALS = MappingProxyType(
         "at": ArrivalKind(("times", "batch"), _at, open_ended=False),
         "constant": ArrivalKind(("rate", "start", "batch"), _constant),
         "poisson": ArrivalKind(("rate", "batch"), _rate),
-        "onoff": ArrivalKind(("rate", "on", "off", "shape", "batch"), _onoff),
+        "onoff": ArrivalKind(("rate", "on", "off", "shape", "sources", "batch"), _onoff),
         "steps": ArrivalKind(("rates", "every", "at", "kind", "batch"), _steps),
         "trace": ArrivalKind(("file", "column", "batch"), _trace, open_ended=False),
     }

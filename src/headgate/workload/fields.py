@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Annotated, Any, TypeVar
 
@@ -14,6 +14,7 @@ from headgate.model import HeadgateError, QoS, Target, Train, Value, check_name,
 from headgate.model.values import as_text, not_negative, priority
 from headgate.plan.fusion import Fuse
 from headgate.workload.settings import bare
+from headgate.workload.workload import SOURCE_ORDERS, LoadBy, LoadOf
 
 DEEPEST_TYPE, LONGEST_TYPE = 20, 10_000  # types within each other; characters
 
@@ -85,20 +86,35 @@ def read_ahead(value: Value) -> float:
     return inf if value == "none" else read_duration(value)
 
 
-def read_train(value: Value) -> Train:
+def read_train(value: Value | Mapping[str, Value]) -> Train:
     """How many tuples a run takes.
 
     >>> read_train("all"), read_train(100).at_most, read_train(0.3).fraction
     (Train(at_most=None, fraction=1.0, threshold=0, fits=None), 100, 0.3)
+    >>> read_train({"ratio": 0.3, "threshold": 50})
+    Train(at_most=None, fraction=0.3, threshold=50, fits=None)
     """
     if value == "all":
         return Train()
+    if isinstance(value, Mapping):
+        return _read_ratio(value)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return Train(at_most=value)
     if isinstance(value, float) and 0.0 < value <= 1.0:
         return Train(fraction=value)
     hint = 'write "all", a number of tuples, or a share of the queue such as 0.3'
     raise HeadgateError(f"is not a train, found {as_text(value)}", hint=hint)
+
+
+def _read_ratio(value: Mapping[str, Value]) -> Train:
+    """A share of the queue, and what it must exceed: of a shorter queue a run takes all."""
+    ratio, threshold = value.get("ratio"), value.get("threshold")
+    whole = isinstance(threshold, int) and not isinstance(threshold, bool) and threshold >= 0
+    if value.keys() != {"ratio", "threshold"} or not (isinstance(ratio, float) and 0.0 < ratio < 1.0 and whole):
+        shown = ", ".join(f"{key} = {as_text(one)}" for key, one in value.items())
+        hint = "write { ratio = 0.3, threshold = 50 }: a share below 1, and a whole number of tuples"
+        raise HeadgateError(f"is not a train, found {{ {shown} }}", hint=hint)
+    return Train(fraction=ratio, threshold=threshold)  # type: ignore[arg-type]
 
 
 def read_columns(value: Value) -> tuple[tuple[str, str], ...]:
@@ -213,6 +229,26 @@ def read_statistics(value: Value) -> str:
     return _one_of(value, ["given", "measured"])
 
 
+def read_load_of(value: Value) -> LoadOf:
+    """What counts for the load."""
+    return LoadOf(_one_of(value, [each.value for each in LoadOf]))
+
+
+def read_load_by(value: Value) -> LoadBy:
+    """What is scaled for the load."""
+    return LoadBy(_one_of(value, [each.value for each in LoadBy]))
+
+
+def read_sources(value: Value) -> str:
+    """In which order sources are read."""
+    return _one_of(value, list(SOURCE_ORDERS))
+
+
+def read_windows(value: Value) -> str:
+    """What response times of windows count from."""
+    return _one_of(value, ["closing", "end"])
+
+
 def _one_of(value: Value, choices: list[str]) -> str:
     if not isinstance(value, str):
         raise HeadgateError(f"must be text, found {as_text(value)}", hint=f"write one of {', '.join(choices)}")
@@ -269,7 +305,11 @@ Name = Annotated[str, BeforeValidator(_validator(read_name))]
 Names = Annotated[list[str], BeforeValidator(_validator(read_names))]
 OperatorPosition = Annotated[Any, BeforeValidator(_validator(read_operator))]
 Fusing = Annotated[Any, BeforeValidator(_validator(read_fuse))]
+LoadCounts = Annotated[Any, BeforeValidator(_validator(read_load_of))]
+LoadScales = Annotated[Any, BeforeValidator(_validator(read_load_by))]
 Statistics = Annotated[str, BeforeValidator(_validator(read_statistics))]
+Sources = Annotated[str, BeforeValidator(_validator(read_sources))]
+Windows = Annotated[str, BeforeValidator(_validator(read_windows))]
 Graph = Annotated[Any, BeforeValidator(_validator(read_qos))]
 Wanted = Annotated[Any, BeforeValidator(_validator(read_target))]
 Priority = Annotated[float, BeforeValidator(_validator(priority))]

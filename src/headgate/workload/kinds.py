@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
@@ -24,6 +24,7 @@ from headgate.model import (
     Union,
     Window,
     unknown,
+    walk,
 )
 from headgate.plan.sql.bounds import check_windows
 from headgate.workload.settings import Settings
@@ -64,7 +65,7 @@ RULES = MappingProxyType(
         Kind.PROJECT: Rule(Project, selectivity=(1.0, 1.0)),
         Kind.SPLIT: Rule(Split),
         Kind.TABLE_JOIN: Rule(TableJoin, selectivity=(0.0, inf), settings=OUTCOMES),
-        Kind.JOIN: Rule(Join, 2, 2, settings=("window",)),
+        Kind.JOIN: Rule(Join, 2, 2, settings=("window", "tuples")),
         Kind.AGGREGATE: Rule(Aggregate, settings=("window", "slide")),
         Kind.UNION: Rule(Union, 2, inf, selectivity=(1.0, 1.0)),
         Kind.EXCEPT: Rule(Except, 2, 2, settings=("window",)),
@@ -86,7 +87,7 @@ def check_settings(kind: Kind, settings: Settings) -> None:
     Traceback (most recent call last):
     headgate.model.errors.HeadgateError: a project has no pass; only select and table-join can have one
     """
-    for key in ("window", "slide", *OUTCOMES):
+    for key in ("window", "slide", "tuples", *OUTCOMES):
         if key in settings and key not in RULES[kind].settings:
             having = " and ".join(other for other, rule in RULES.items() if key in rule.settings)
             raise HeadgateError(f"a {kind} has no {key}", hint=f"only {having} can have one")
@@ -101,7 +102,7 @@ def make(kind: Kind, settings: Settings, inputs: tuple[Operator | Source, ...], 
     """
     common: dict[str, Any] = {"inputs": inputs, "name": name, "given": given(kind, settings)}
     if kind is Kind.JOIN:
-        size = _window(settings)
+        size = inf if _counted(settings, inputs) else _window(settings)
         return Join(lower=-size, upper=size, **common)
     if kind is Kind.EXCEPT:
         return Except(window=Window(_window(settings)), **common)
@@ -127,6 +128,7 @@ def given(kind: Kind, settings: Settings) -> Given:
         selectivity=selectivity,
         passes=passes,
         attribute=attribute,
+        tuples=settings.whole("tuples", low=1) or 0,
         bytes=settings.whole("bytes", low=0),
     )
 
@@ -140,6 +142,19 @@ def _check_outcome(passes: tuple[bool, ...], attribute: str | None, selectivity:
         share = sum(passes) / len(passes)
         message = f"pass lets {share:.3g} of the tuples through, but selectivity is {selectivity:g}"
         raise HeadgateError(message, hint="correct one of them, or leave selectivity out")
+
+
+def _counted(settings: Settings, inputs: Iterable[Operator | Source]) -> bool:
+    """Whether windows are counted in tuples of the streams, whose numbers must still be known at the join."""
+    if "tuples" not in settings:
+        return False
+    if "window" in settings:
+        raise HeadgateError("window and tuples both say how long a window is", hint="keep one of them")
+    for node in (node for below in inputs for node in walk(below)):
+        if not isinstance(node, Source | Select | Project | Split):
+            hint = "write window=10s, or put it above select, project and split only"
+            raise HeadgateError(f"tuples are not counted behind a {node.kind}", hint=hint)
+    return True
 
 
 def _window(settings: Settings) -> float:

@@ -18,7 +18,7 @@ from headgate.workload.file_locations import FileLocations
 from headgate.workload.queries import Queries
 from headgate.workload.schema import File, StreamSection, WorkloadSection
 from headgate.workload.validation_errors import validated
-from headgate.workload.workload import Workload
+from headgate.workload.workload import SOURCE_ORDERS, Workload
 
 DEFAULT_CLASS = QueryClass("default")
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
@@ -98,8 +98,12 @@ def _workload(file: File, locations: FileLocations) -> Workload:
         seed=head.seed,
         cores=head.cores,
         source_cores=head.source_cores,
+        sources=_sources(head, locations),
+        windows=head.windows,
         drain=head.drain,
         load=head.load,
+        load_of=head.load_of,
+        load_by=head.load_by,
         train=head.run_takes,
         fuse=head.fused,
         noise=head.noise,
@@ -151,6 +155,7 @@ def _stream(section: StreamSection, index: int, locations: FileLocations) -> Str
         arrivals=section.arrivals,
         source=section.source,
         source_cost=section.source_cost,
+        source_overhead=section.source_overhead,
         bytes=section.bytes,
     )
 
@@ -191,6 +196,16 @@ def _duration(head: WorkloadSection, streams: Mapping[str, Stream], locations: F
             where = locations.where("workload", label=())
             raise HeadgateError(message, where=where, hint='write duration = "10 s" in [workload]')
     return max(ends.values(), default=float("inf"))
+
+
+def _sources(head: WorkloadSection, locations: FileLocations) -> str:
+    """The order in which sources are read, if there are the cores for it."""
+    if head.sources and SOURCE_ORDERS[head.sources] != bool(head.source_cores):
+        lacking = "without cores for sources" if head.source_cores else "with cores for sources"
+        hint = "write source_cores = 0" if head.source_cores else "leave source_cores out"
+        where = locations.where("workload", "sources")
+        raise HeadgateError(f"'{head.sources}' is an order {lacking}", where=where, hint=hint)
+    return head.sources
 
 
 def _in_one_line(error: HeadgateError) -> HeadgateError:

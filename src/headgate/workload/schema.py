@@ -16,14 +16,19 @@ from headgate.workload.fields import (
     Fusing,
     Graph,
     Length,
+    LoadCounts,
+    LoadScales,
     Name,
     Names,
     OperatorPosition,
     Priority,
+    Sources,
     Statistics,
     TrainSize,
     Wanted,
+    Windows,
 )
+from headgate.workload.workload import LoadBy, LoadOf
 
 MOST_CORES = 10_000  # more are a typing error, and would only fill the memory
 
@@ -47,8 +52,12 @@ class WorkloadSection(Section):
     seed: int = Field(1, ge=0)
     cores: int = Field(1, ge=1, le=MOST_CORES)
     source_cores: int = Field(1, ge=0, le=MOST_CORES)
+    sources: Sources = ""
+    windows: Windows = "closing"
     drain: bool = True
     load: float | None = Field(None, gt=0)
+    load_of: LoadCounts = LoadOf.ALL
+    load_by: LoadScales = LoadBy.COSTS
     train: TrainSize = ONE_TUPLE
     fuse: Fusing = Fuse.OFF
     noise: float = Field(0.0, ge=0, lt=1)
@@ -77,6 +86,7 @@ class StreamSection(Section):
     watermark: Cost | None = None
     ahead: Ahead | None = None
     source_cost: Cost = 0.0
+    source_overhead: Cost = 0.0
     bytes: int = Field(1, ge=1)
     source: str | None = None
     count: int | None = Field(None, ge=1, le=100_000)

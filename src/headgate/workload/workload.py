@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 
 from headgate.model import ONE_TUPLE, Kind, Query, QueryClass, Stream, Table, Train
 from headgate.plan.fusion import Fuse
 from headgate.plan.network import Network
+
+# Orders in which sources are read, and whether that is by cores of their own.
+SOURCE_ORDERS: Mapping[str, bool] = MappingProxyType({"rr": True, "mbd": True, "last": False})
+
+
+class LoadOf(StrEnum):
+    """What keeps the cores busy, as far as it counts for the load."""
+
+    ALL = "all"
+    COSTS = "costs"  # of tuples only, without the overheads of calls and runs
+
+
+class LoadBy(StrEnum):
+    """What is scaled so that a workload has the load it asks for."""
+
+    COSTS = "costs"  # with all overheads
+    RATES = "rates"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +65,12 @@ class Workload:
     seed: int = 1
     cores: int = 1  # operational cores: the simulator's workers
     source_cores: int = 1  # cores that read sources; 0: the operational cores do, when the policy says
+    sources: str = ""  # in which order they are read: one of SOURCE_ORDERS, or as they arrive or as the policy says
+    windows: str = "closing"  # what results of windows count from: the tuple that closes theirs, or its "end"
     drain: bool = True  # go on after the duration until nothing waits
-    load: float | None = None  # scale all costs so that the cores are this busy
+    load: float | None = None  # scale all costs or rates so that the cores are this busy
+    load_of: LoadOf = LoadOf.ALL  # what counts for the load
+    load_by: LoadBy = LoadBy.COSTS  # what is scaled
     train: Train = ONE_TUPLE  # what a run takes where the policy does not say
     fuse: Fuse = Fuse.OFF
     noise: float = 0.0  # costs vary by this share, up and down

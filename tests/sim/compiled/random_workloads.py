@@ -19,6 +19,7 @@ arrivals = st.one_of(
     st.builds("poisson, rate={}, batch={}".format, st.sampled_from([20, 60, 150]), st.integers(1, 3)),
     st.builds("constant, rate={}".format, st.sampled_from([10, 40])),
     st.builds("onoff, rate={}, on=50ms, off=100ms".format, st.sampled_from([20, 80])),
+    st.builds("onoff, rate={}, on=50ms, off=100ms, sources={}".format, st.sampled_from([20, 80]), st.integers(2, 9)),
     st.lists(st.sampled_from(["0", "10ms", "20ms", "100ms", "105ms", "300ms"]), min_size=1, max_size=6).map(
         lambda times: f"at, times=[{', '.join(times)}]"
     ),
@@ -69,7 +70,12 @@ def workloads(draw: st.DrawFn) -> Workload:
     """A workload of a few queries that lasts a third of a second."""
     names = ["s", "t"][: draw(st.integers(1, 2))]
     streams = {
-        name: {"arrivals": draw(arrivals), "bytes": draw(st.integers(1, 3)), "source_cost": draw(_source_costs)}
+        name: {
+            "arrivals": draw(arrivals),
+            "bytes": draw(st.integers(1, 3)),
+            "source_cost": draw(_source_costs),
+            "source_overhead": draw(_source_costs),
+        }
         for name in names
     }
     count = draw(st.integers(1, 6))

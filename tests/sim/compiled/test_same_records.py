@@ -29,14 +29,13 @@ SETTINGS = {  # of every policy that is covered, beside its defaults
     "chain": [],
     "greedy": ["train=2"],
     "rr": ["level=query", "train=all"],
-    "wrr": ["quantum=0.004", "quantum=0"],
     "mrr": ["train=2"],
     "morr": [],
     "rr-rb": ["train=2"],
-    "mprr": [],
-    "cqc": ["period=0.02", "level=query", "period=0.01, inversion=dsp"],
+    "mprr": ["update=on"],
+    "cqc": ["period=0.02", "level=query", "period=0.01, inversion=dsp", "period=0.01, inversion=dsp, equal=true"],
     "abd": ["slice=0.004", "slice=0.003, inversion=none", "level=query, slice=0.005, inversion=dvp"],
-    "mbd": ["inversion=dsp", "inversion=isp, at=p75", "train=2, adapt=s"],
+    "mbd": ["inversion=dsp", "inversion=isp, at=p75", "inversion=dsp, equal=true", "train=2, adapt=s", "update=off"],
 }
 POLICIES = [name if not more else f"{name}, {more}" for name, others in SETTINGS.items() for more in ("", *others)]
 

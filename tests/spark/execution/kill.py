@@ -1,10 +1,14 @@
 """The engine under kill -9: many lives on one data directory, each ended by signal 9, then an account.
 
     python -m tests.spark.execution.kill --kills 200 --seed 1
+    python -m tests.spark.execution.kill --kills 20 --members 200
 
 A life is a process with a Spark of its own that appends and runs twelve queries until it is killed, at a random moment
 or at a named point. Lives differ in policy, level and fusion, so that queries are cut, put together and grouped in
-between. The last one is left in peace: it ends the stream, and compares all results with one Spark batch.
+between; some have no panes, and some plan every job anew. The last one is left in peace: it ends the stream, and
+compares all results with one Spark batch.
+
+With `--members`, so many filters and windows more run in large groups, in lives that do not cut queries.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from tests.spark.compile.logs import batch_views
 from tests.spark.engine.workload import BASE, STREAMS, Case, Row, counted, table
 
 from headgate.core.class_guard import ClassGuard
+from headgate.spark.compile.repeated_jobs import OFF
 from headgate.spark.jvm.settings import builder
 from headgate.spark.machine import maintenance
 from headgate.spark.session import Session
@@ -93,7 +98,24 @@ _EVERY = [
     *(Case(name, sql, sql) for name, sql in _QUERIES.items()),
     *(Case(name, sql, sql.replace("FROM a", f"FROM {_ALIVE}")) for name, sql in _FAILING.items()),
 ]
-CASES = [case for case in _EVERY if case.name in FEW or not os.environ.get("HEADGATE_KILL_FEW")]
+MEMBERS = "HEADGATE_KILL_MEMBERS"  # how many further queries there are
+
+
+def _member(number: int) -> Case:
+    """One of many: two filters and a window take turns, each with constants of its own."""
+    low, other = number % 7 - 2, number // 7 % 5
+    sql = (
+        f"SELECT id, v, ts FROM a WHERE v >= {low} AND id <> {other}",
+        f"SELECT id, {number} AS member FROM a WHERE v BETWEEN {low} AND {low + 1} OR id IS NULL",
+        f"SELECT window.start AS t, id, count(*) AS n, sum(v) AS total FROM a WHERE v < {low + 3} {_SLIDING}, id",
+    )[number % 3]
+    return Case(f"member-{number}", sql, sql)
+
+
+CASES = [
+    *(case for case in _EVERY if case.name in FEW or not os.environ.get("HEADGATE_KILL_FEW")),
+    *map(_member, range(int(os.environ.get(MEMBERS, "0")))),
+]
 READY = "ready"
 LONGEST = 4.0  # seconds that a life lasts once it runs
 NAMED = 20.0  # seconds that it has to come to a named point
@@ -130,14 +152,27 @@ def opened(folder: Path, seed: int) -> Session:
     spark = builder("local[2]", "headgate-kill").config("spark.driver.host", "127.0.0.1").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     policy, fuse = POLICIES[seed % len(POLICIES)], FUSES[seed % len(FUSES)]
-    session = Session(spark=spark, directory=folder / "data", policy=policy, fuse=fuse, workers=2, seed=seed)
+    if os.environ.get(MEMBERS):  # to cut hundreds of queries takes longer than a life lasts
+        policy, fuse = ("hnr", "express", "fcfs, preempt=class, slice=auto")[seed % 3], FUSES[seed % 2]
+    os.environ[OFF] = "off" if seed // 7 % 3 == 2 else ""
+    panes = seed // 21 % 3 != 2
+    session = Session(
+        spark=spark, directory=folder / "data", policy=policy, fuse=fuse, workers=2, seed=seed, panes=panes
+    )
     if "a" not in session.streams:
         session.add_stream(STREAMS["a"])
     session.create_class("important", priority=60.0)
-    for case in CASES:  # the directory brings back all but those that an early kill has prevented
-        if case.name not in session.queries:
-            query_class = "important" if case.name in IMPORTANT else None
-            session.query(case.name, case.sql, since="start", query_class=query_class)
+    known = session.queries  # the directory brings back all but those that an early kill has prevented
+    session.add_queries(
+        {
+            "name": case.name,
+            "sql": case.sql,
+            "since": "start",
+            "query_class": "important" if case.name in IMPORTANT else None,
+        }
+        for case in CASES
+        if case.name not in known
+    )
     return session
 
 
@@ -293,6 +328,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--members", type=int, default=0, help="further queries, in large groups")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--live", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--last", action="store_true", help=argparse.SUPPRESS)
@@ -304,6 +340,9 @@ def main(arguments: list[str]) -> int:
     if chosen.last:
         print(json.dumps(last_life(chosen.folder)), flush=True)
         return 0
+    if chosen.members:
+        os.environ[MEMBERS] = str(chosen.members)
+        CASES.extend(map(_member, range(chosen.members)))
     return campaign(chosen.kills, chosen.seed)
 
 

@@ -169,3 +169,11 @@ def test_an_expression_that_fails_on_a_value_is_isolated_within_the_shared_job()
     failures: list[tuple[Any, ...]] = [run.result.failures for run in runs if run.result is not None]
     assert failures == [(), ("failure of q",)]
     assert [run.fragment.prepared.isolation for run in runs] == [Isolation.NONE, Isolation.EXPRESSIONS]
+
+
+def test_of_a_large_group_only_the_part_that_fails_is_isolated() -> None:
+    runs = [Run(f"q{number}") for number in range(200)]
+    runs[70].fails = ArithmeticException("[DIVIDE_BY_ZERO] division by zero", "DIVIDE_BY_ZERO", {})
+    assert evaluated(runs) == [f"{count} queries" for count in (200, 100, 50, 50, 100)]
+    assert all(names(run) == [run.name] for run in runs)
+    assert [run.name for run in runs if run.fragment.prepared.isolation is Isolation.EXPRESSIONS] == ["q70"]

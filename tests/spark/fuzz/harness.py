@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from tests.spark.fuzz.sql import engine_sql, windowed
 
 import headgate
 from headgate.model import HeadgateError
+from headgate.spark.compile import repeated_jobs
 
 PATIENCE = 60.0  # seconds until a call counts as hanging
 QOS = ((0.0, 1.0), (1.0, 0.0))
@@ -115,6 +117,7 @@ class Player:
         if self.elsewhere:
             return
         policy, fuse, workers = self.settings
+        os.environ[repeated_jobs.OFF] = "off" if self.case.number % 7 == 3 else ""
         self.session = headgate.Session(
             spark=self.spark,
             directory=self.directory,

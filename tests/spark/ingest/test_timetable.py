@@ -12,6 +12,7 @@ ENDLESS = [
     "constant, rate=50",
     "poisson, rate=50",
     "onoff, rate=50, on=1s, off=1s, shape=3",
+    "onoff, rate=50, on=1s, off=1s, shape=3, sources=4",
     "steps, rates=[20, 80], every=3s",
     "steps, rates=[0, 150, 0], every=700ms, kind=constant",
 ]
@@ -72,6 +73,7 @@ def test_a_slow_process_is_not_searched_for_ever() -> None:
         "constant, rate=1e12",
         "poisson, rate=1e12",
         "onoff, rate=1e12, on=1s, off=1s, shape=3",
+        "onoff, rate=1e12, on=1s, off=1s, shape=3, sources=4",
         "steps, rates=[1e12, 2e12], every=3s",
         "poisson, rate=1e6, batch=1000000",
     ],

@@ -25,6 +25,7 @@ from headgate.spark.execution.cutting import cut_up, remaining_ranges, whole_pos
 from headgate.spark.execution.job_runner import Ran
 from headgate.spark.execution.query_run import QueryRun
 from headgate.spark.queries.layout import Layout, QueryCutter
+from headgate.spark.queries.reading import Reading
 from headgate.spark.queries.running_query import RunningQuery
 from headgate.spark.store.log.stream_log import StreamLog
 
@@ -108,7 +109,8 @@ class PlainQuery:
             self._take(fragment, {place: Range(self.positions[place], end) for place, end in ends.items()})
 
     def _take(self, fragment: Fragment, ranges: Mapping[Place, Range]) -> None:
-        query_run = QueryRun.of(self.running(), fragment, ranges, self.logs)
+        running = self.running()
+        query_run = QueryRun.of(running, fragment, Reading.of(running, fragment, ranges, self.logs))
         query_run.done(query_run.evaluate(self.logs, self.folder), 0.0)
         if query_run.intermediate is not None:
             assert fragment.feeds is not None

@@ -93,6 +93,8 @@ class Records:
     seconds: float = 0.0  # when the run ended
     busy: float = 0.0  # core seconds spent running
     scheduling: float = 0.0  # core seconds charged for scheduling
+    call_overhead: float = 0.0  # core seconds of calling operators, of all runs that began; among `busy`
+    run_overhead: float = 0.0  # core seconds of starting runs, likewise
     workers: int = 1
     decisions: int = 0
     runs: int = 0

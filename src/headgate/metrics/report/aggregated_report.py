@@ -39,6 +39,7 @@ def measure_aggregated(records: Records, seen: Aggregates, *, equal_inverts: boo
             inversion.inverted_bins(times, priorities, equal_inverts), times.bins.width, records.updates
         ),
         scheduling=sections.scheduling(records),
+        overhead=sections.overhead(records),
         utilisation=sections.share(records.busy, records),
         results=everything.count,
         seconds=records.seconds,

@@ -20,7 +20,7 @@ from headgate.metrics.records.result_columns import ResultColumns
 from headgate.metrics.records.run_records import Records
 from headgate.metrics.report import measure_names, sections
 from headgate.metrics.report.json_tree import flatten, plain
-from headgate.metrics.report.sections import ClassReport, QueryReport, Scheduling
+from headgate.metrics.report.sections import ClassReport, Overhead, QueryReport, Scheduling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,7 @@ class Report:
     starvation: Starvation
     convergence: Convergence
     scheduling: Scheduling
+    overhead: Overhead
     utilisation: float | None
     results: int
     seconds: float
@@ -104,6 +105,7 @@ def measure(records: Records, bin: float = BIN, *, equal_inverts: bool = False) 
             inversion.inverted_bins(times, priorities, equal_inverts), times.bins.width, records.updates
         ),
         scheduling=sections.scheduling(records),
+        overhead=sections.overhead(records),
         utilisation=sections.share(records.busy, records),
         results=len(everything),
         seconds=records.seconds,

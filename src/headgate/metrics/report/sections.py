@@ -32,6 +32,18 @@ class Scheduling:
 
 
 @dataclass(frozen=True, slots=True)
+class Overhead:
+    """Core seconds in which no tuple was processed (Carney 2005, section 3.4.5).
+
+    `worker`: calls of operators; `storage`: starting runs, which fetch their tuples then; `scheduler`: decisions.
+    """
+
+    worker: float
+    storage: float
+    scheduler: float
+
+
+@dataclass(frozen=True, slots=True)
 class ClassReport:
     """One class: all results of its queries together."""
 
@@ -116,6 +128,11 @@ def scheduling(records: Records) -> Scheduling:
     taken = records.scheduling
     part = share(taken, records)
     return Scheduling(records.decisions, records.runs, taken, part, records.cancelled, records.cancelled_seconds)
+
+
+def overhead(records: Records) -> Overhead:
+    """What was spent on everything but tuples."""
+    return Overhead(records.call_overhead, records.run_overhead, records.scheduling)
 
 
 def share(core_seconds: float, records: Records) -> float | None:

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headgate.model import WHOLE_QUEUE, Level, Unit
+from headgate.model import WHOLE_QUEUE, Choice, Idle, Level, Unit, WorkerId
+from headgate.policies.aurora.ordering import Ordering
 from headgate.policies.contract import View
 from headgate.policies.cyclic import Cyclic
 from headgate.policies.registry import register
 
 
 @register("baat")
-class BoxAtATime(Cyclic):
+class BoxAtATime(Ordering, Cyclic):
     """Operators in a cycle, each on its whole queue: the overhead of a call is shared by a train of tuples.
 
     `train=0.2` takes a fifth of the queue. Smaller trains let others go on in between and cost more calls.
@@ -29,3 +30,6 @@ class BoxAtATime(Cyclic):
 
     def build(self, view: View) -> Sequence[Unit]:
         return sorted(view.units.values(), key=lambda unit: unit.id)
+
+    def first(self, view: View, worker: WorkerId) -> Choice | Idle:
+        return Cyclic.choose(self, view, worker)

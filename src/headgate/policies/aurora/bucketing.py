@@ -94,6 +94,7 @@ class Bucketing(QosAware):
         self.tally.computed += 1
         self._buckets.place(unit.id, min(map(self._plane.bucket, outlooks)), self._turns[unit.id])
         if self._plane.width:
+            self.tally.compared += 1
             self._calendar.enter(unit.id, view.now + min(map(self._plane.lasts, outlooks)))
 
     def numbers(self, view: View, unit: Unit) -> dict[str, float]:

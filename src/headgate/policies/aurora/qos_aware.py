@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from headgate.model import HeadgateError, Level
+from headgate.model import WHOLE_QUEUE, HeadgateError, Level
 from headgate.plan.network import Network
 from headgate.policies.contract import Policy
 from headgate.policies.settings import Setting
@@ -14,6 +14,7 @@ class QosAware(Policy):
     """Decides by QoS graphs, which every query must have; with `push`, a path runs through to its output at once."""
 
     levels = (Level.OPERATOR,)
+    usual_train = WHOLE_QUEUE
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting("push", False, "whether a chosen leaf runs with all that is downstream of it"),
     )

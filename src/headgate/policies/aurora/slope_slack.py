@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from headgate.model import QueueId, Unit
+from headgate.model import Choice, Idle, QueueId, Unit, WorkerId
+from headgate.policies.aurora.ordering import ORDER, Ordering
 from headgate.policies.aurora.outlook import Outlooks
 from headgate.policies.aurora.qos_aware import QosAware
 from headgate.policies.contract import Policy, View
@@ -12,7 +13,7 @@ from headgate.policies.scored import Score
 
 
 @register("slope-slack")
-class SlopeSlack(QosAware, Kept):
+class SlopeSlack(Ordering, QosAware, Kept):
     """What loses most utility per second first; where nothing is lost yet, what begins to lose soonest.
 
     It looks at where the waiting tuples will stand on their QoS graph when they come out. Those that are too late for
@@ -31,14 +32,22 @@ class SlopeSlack(QosAware, Kept):
 
     source = "Carney 2005, sections 4.2.2 and 4.5"
     rule = "steepest fall of utility, then least slack"
+    settings = (*QosAware.settings, ORDER)
     needs = frozenset({"qos", "output_costs"})
 
     def changed(self, view: View) -> None:
         self._outlooks = Outlooks(view)
+        self._reads = {number: len(self._outlooks.queues(unit)) for number, unit in view.units.items()}
         super().changed(view)
 
     def counts(self, unit: Unit) -> Collection[QueueId]:
         return self._outlooks.queues(unit)
+
+    def first(self, view: View, worker: WorkerId) -> Choice | Idle:
+        return Kept.choose(self, view, worker)
+
+    def reads(self, view: View) -> int:
+        return sum(self._reads[number] for number in view.ready)
 
     def score(self, unit: Unit, view: View) -> Score:
         """Slack shrinks for all alike, so the moment when there is none left keeps the order."""

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headgate.model import ONE_TUPLE, Level, Unit
+from headgate.model import ONE_TUPLE, Choice, Idle, Level, Unit, WorkerId
+from headgate.policies.aurora.ordering import Ordering
 from headgate.policies.contract import View
 from headgate.policies.cyclic import Cyclic
 from headgate.policies.registry import register
 
 
 @register("taat")
-class TupleAtATime(Cyclic):
+class TupleAtATime(Ordering, Cyclic):
     """Operators in a cycle, each on one tuple: the plainest scheduler, and the dearest.
 
     A decision and a call for every tuple and operator. It shows what batches save: compare with `baat`, which batches
@@ -30,3 +31,6 @@ class TupleAtATime(Cyclic):
 
     def build(self, view: View) -> Sequence[Unit]:
         return sorted(view.units.values(), key=lambda unit: unit.id)
+
+    def first(self, view: View, worker: WorkerId) -> Choice | Idle:
+        return Cyclic.choose(self, view, worker)

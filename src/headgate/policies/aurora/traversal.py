@@ -5,7 +5,7 @@ A call takes all that waits before the box; one with nothing to take costs nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from headgate.model import OperatorId
 from headgate.stats.boxes import Box
@@ -69,6 +69,33 @@ def _left(boxes: Boxes, calls: Sequence[OperatorId]) -> list[OperatorId]:
             if box.operator in left or called[number] < called[box.operator]:
                 left.add(number)
     return [box.operator for box in boxes if box.operator in left]
+
+
+def expected_latency(boxes: Boxes, calls: Calls, waiting: Mapping[OperatorId, float]) -> float:
+    """How long results take on average, if a superbox makes these calls on what waits before its boxes.
+
+    A call costs its overhead and then the cost of each tuple; results leave one by one as the last box works. This is
+    what tables 3.1 and 3.2 do by hand.
+
+    >>> chain = [Box(0, (0, 1), 1.0, 1.0, 1.0, 1.0, 10.0), Box(1, (1,), 1.0, 1.0, 1.0, 1.0, 10.0)]
+    >>> expected_latency(chain, (0, 1), {0: 1, 1: 1}), expected_latency(chain, (1, 0, 1), {0: 1, 1: 1})
+    (22.5, 22.0)
+    """
+    before, box_of = dict(waiting), {box.operator: box for box in boxes}
+    now = left = total = 0.0
+    for call in calls:
+        if (tuples := before.pop(call, 0.0)) <= 0.0:
+            continue
+        box = box_of[call]
+        results, now = tuples * box.selectivity, now + box.overhead
+        if len(box.downstream) > 1:
+            following = box.downstream[1]
+            before[following] = before.get(following, 0.0) + results
+        else:
+            left += results
+            total += results * (now + box.cost * (tuples + 1) / 2)
+        now += box.cost * tuples
+    return total / left if left else now
 
 
 TRAVERSALS: dict[str, Callable[[Boxes], Calls]] = {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from headgate.model import Level, Unit
+from headgate.policies.contract import Reading
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line
 from headgate.policies.registry import register
@@ -26,6 +27,7 @@ class WeightedHighestRate(Linear):
     rule = "highest P·S/C"
     needs = frozenset({"output_rate", "class_priority"})
     levels = (Level.QUERY, Level.OPERATOR, Level.PATH)
+    reading = Reading.LAST
 
     def line(self, unit: Unit, stats: Stats) -> Line:
         priority = stats.class_priority(unit)

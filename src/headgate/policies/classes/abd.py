@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from headgate.model import IDLE, WHOLE_QUEUE, Choice, ClassId, Idle, Level, Outcome, Run, Unit, UnitId, WorkerId
-from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
+from headgate.policies.classes.frequencies import AT, EQUAL, Frequencies, inversion_setting
 from headgate.policies.classes.inversion import MODULES, step
 from headgate.policies.classes.ranking import priorities
 from headgate.policies.classes.slice import Slice
 from headgate.policies.classes.spreading import spread
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, Reading, View
 from headgate.policies.registry import register
 from headgate.policies.rotation import Rotation
 from headgate.policies.settings import Setting
@@ -42,6 +42,7 @@ class AdaptiveBroadcastDisks(Policy):
     rule = "next class in the spread-out cycle, in it the next unit"
     needs = frozenset({"class_priority", "model", "run_overhead"})
     levels = (Level.OPERATOR, Level.QUERY)
+    reading = Reading.LAST
     settings = (
         Setting(
             "slice",
@@ -51,16 +52,20 @@ class AdaptiveBroadcastDisks(Policy):
         ),
         inversion_setting("step", "step"),
         AT,
+        EQUAL,
     )
 
     slice: float
     inversion: str
     at: str
+    equal: bool
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.wants_answers = self.inversion != "none"
-        self._frequencies = Frequencies(step if self.inversion == "step" else MODULES.get(self.inversion), self.at)
+        self._frequencies = Frequencies(
+            step if self.inversion == "step" else MODULES.get(self.inversion), self.at, self.equal
+        )
         self._slices: Rotation[ClassId] = Rotation()
         self._inside: dict[ClassId, Rotation[UnitId]] = {}
         self._slice = Slice(self.slice)
@@ -118,7 +123,7 @@ class AdaptiveBroadcastDisks(Policy):
             if self._class is None:
                 return IDLE
             if self._slices.rounds != self._round:
-                self._end_round()
+                self._end_round(view)
             else:
                 self._begin_turn()
 
@@ -170,14 +175,15 @@ class AdaptiveBroadcastDisks(Policy):
         short = last if last is not None and view.waiting(last) else stopped
         self._slice.grow(view.stats.model(short).seconds(view.waiting(short)))
 
-    def judge(self) -> bool:
+    def judge(self, view: View) -> bool:
         """Let the module act on inversions; whether there is a new schedule."""
         changed = self._frequencies.judge()
         if changed:
+            self.updates.append(view.now)
             self._rebuild()
         return changed
 
-    def _end_round(self) -> None:
+    def _end_round(self, view: View) -> None:
         """Adapt the slice and the schedule; with a new schedule the new round begins again."""
         self._round = self._slices.rounds
         self._slice.end_round()
@@ -187,6 +193,7 @@ class AdaptiveBroadcastDisks(Policy):
             self._turns = 0
             changed |= self._frequencies.judge()
         if changed:
+            self.updates.append(view.now)
             self._rebuild()
             for name in self._inside:
                 self._slices.wake(name)  # those with nothing to do fall asleep again

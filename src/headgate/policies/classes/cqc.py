@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.model import IDLE, Choice, ClassId, Idle, Level, Outcome, Run, Unit, UnitId, WorkerId
-from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
+from headgate.policies.classes.frequencies import AT, EQUAL, Frequencies, inversion_setting
 from headgate.policies.classes.inversion import MODULES
 from headgate.policies.classes.ranking import priorities
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, Reading, View
 from headgate.policies.registry import register
 from headgate.policies.settings import TRAIN, Setting
 from headgate.policies.slowdown.hr import HighestRate
@@ -91,6 +91,7 @@ class ContinuousQueryClasses(TwoLevel):
     rule = "next class in the cycle while its quota lasts, in it the highest S/C"
     needs = HighestRate.needs | {"class_priority", "run_overhead"}
     levels = (Level.OPERATOR, Level.QUERY)
+    reading = Reading.OWN
     settings = (
         Setting(
             "period",
@@ -101,16 +102,18 @@ class ContinuousQueryClasses(TwoLevel):
         ),
         inversion_setting("none"),
         AT,
+        EQUAL,
     )
 
     period: float
     inversion: str
     at: str
+    equal: bool
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.wants_answers = self.inversion != "none"
-        self._frequencies = Frequencies(MODULES.get(self.inversion), self.at)
+        self._frequencies = Frequencies(MODULES.get(self.inversion), self.at, self.equal)
         self._round = 0.0  # seconds of one
         self._passed = 0  # turns since classes were last judged
         self.accounts: dict[ClassId, Account] = {}
@@ -161,7 +164,7 @@ class ContinuousQueryClasses(TwoLevel):
             if isinstance(choice, Choice):
                 return choice
         while self._awake:
-            self._judge()
+            self._judge(view)
             self._class = self._next()
             choice = self._inside(view, self._class, worker)
             if isinstance(choice, Choice):
@@ -174,17 +177,18 @@ class ContinuousQueryClasses(TwoLevel):
         """Response times of a class, for `judge`; the core tells them with outcomes, run by run."""
         self._frequencies.responses.add(query_class, response_times)
 
-    def _judge(self) -> None:
+    def _judge(self, view: View) -> None:
         """After as many turns as there are classes, let the module change their shares."""
         self._passed += 1
         if self.inversion != "none" and self._passed > len(self.accounts):
             self._passed = 0
-            self.judge()
+            self.judge(view)
 
-    def judge(self) -> bool:
+    def judge(self, view: View) -> bool:
         """Let the module act on inversions; whether classes have other shares."""
         changed = self._frequencies.judge()
         if changed:
+            self.updates.append(view.now)
             self._divide(self._frequencies.of)
         return changed
 

@@ -14,6 +14,7 @@ HIGHEST = 10_000  # an inversion that cannot be removed must not lengthen the sc
 
 
 AT = Setting("at", "mean", "the response time that must not be inverted", choices=LEVELS)
+EQUAL = Setting("equal", False, "whether a class that answers just as late as a lesser one is inverted too")
 
 
 def inversion_setting(usual: str, *more: str) -> Setting:
@@ -34,10 +35,11 @@ class Frequencies:
     (True, {'gold': 3, 'tin': 1})
     """
 
-    def __init__(self, module: Module | None, at: str = "mean") -> None:
+    def __init__(self, module: Module | None, at: str = "mean", equal: bool = False) -> None:
         self.of: dict[ClassId, int] = {}
         self.responses = Responses(at)
         self._module = module
+        self._equal = equal  # answering just as late is an inversion
         self._priorities: dict[ClassId, float] = {}
 
     def follow(self, priorities: Mapping[ClassId, float]) -> bool:
@@ -59,7 +61,7 @@ class Frequencies:
         response_times = self.responses.means()
         self.responses.forget()
         names, ranks = list(self._priorities), list(self._priorities.values())
-        slow = victims(names, ranks, response_times)
+        slow = victims(names, ranks, response_times, self._equal)
         if self._module is None or not slow:
             return False
         changed = self._module(list(self.of.values()), ranks, slow)

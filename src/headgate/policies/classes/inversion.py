@@ -12,24 +12,31 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
-from headgate.model import ClassId
+from headgate.model import GRACE, ClassId
 from headgate.policies.classes.ranking import kept_apart
 
 Frequencies = list[int]
 Module = Callable[[Sequence[int], Sequence[float], Collection[int]], Frequencies]
 
 
-def victims(names: Sequence[ClassId], ranks: Sequence[float], response_times: Mapping[ClassId, float]) -> list[int]:
+def victims(
+    names: Sequence[ClassId], ranks: Sequence[float], response_times: Mapping[ClassId, float], equal: bool = False
+) -> list[int]:
     """Which classes answer later than the next one, though they are more important; unknown times are no reason.
 
-    >>> victims(["a", "b", "c"], [3, 2, 1], {"a": 1.0, "b": 5.0, "c": 4.0})
-    [1]
+    If that counts as an inversion (section 2.3.2), also those that answer just as late.
+
+    >>> times = {"a": 4.0, "b": 5.0, "c": 4.0, "d": 4.0}
+    >>> victims("abcd", [4, 3, 2, 1], times), victims("abcd", [4, 3, 2, 1], times, equal=True)
+    ([1], [1, 2])
     """
     positions = []
     for place, (name, following) in enumerate(pairwise(names)):
         both_measured = name in response_times and following in response_times
-        if both_measured and ranks[place] > ranks[place + 1] and response_times[name] > response_times[following]:
-            positions.append(place)
+        if both_measured and ranks[place] > ranks[place + 1]:
+            behind = response_times[name] - response_times[following]
+            if behind > 0 or (equal and behind >= -GRACE):
+                positions.append(place)
     return positions
 
 

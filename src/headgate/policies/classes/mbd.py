@@ -20,12 +20,12 @@ from headgate.model import (
     UnitId,
     WorkerId,
 )
-from headgate.policies.classes.frequencies import AT, Frequencies, inversion_setting
+from headgate.policies.classes.frequencies import AT, EQUAL, Frequencies, inversion_setting
 from headgate.policies.classes.inversion import MODULES
-from headgate.policies.classes.ranking import priorities
+from headgate.policies.classes.ranking import first_known, priorities
 from headgate.policies.classes.shares import query_priorities
 from headgate.policies.classes.spreading import spread
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, Reading, View
 from headgate.policies.registry import register
 from headgate.policies.rotation import Rotation
 from headgate.policies.settings import Setting
@@ -38,7 +38,8 @@ class MultiCoreBroadcastDisks(Policy):
     A query has its class's priority times its share of the class's cost, so a class gets what its priority says however
     many queries it has. A run takes all that waits, through to the output. A slot that comes while its query runs is
     not lost: the worker runs the query once more. Fractions of a slot are drawn. `inversion` watches response times
-    and changes how often classes run until important ones answer first.
+    and changes how often classes run until important ones answer first. `update=off` leaves the schedule as it is when
+    priorities or classes change, as without the document's priority detection (`_UP`).
 
     >>> from headgate.policies.checks import Situation
     >>> queries = {"alarm": "select, cost=2ms", "map": "select, cost=1ms", "report": "select, cost=1ms"}
@@ -54,9 +55,11 @@ class MultiCoreBroadcastDisks(Policy):
     rule = "next query in the spread-out cycle"
     needs = frozenset({"class_priority", "query_cost"})
     levels = (Level.QUERY,)
+    reading = Reading.LAST
     settings = (
         inversion_setting("none"),
         AT,
+        EQUAL,
         Setting(
             "adapt",
             "none",
@@ -64,6 +67,7 @@ class MultiCoreBroadcastDisks(Policy):
             choices=("none", "s", "sa"),
         ),
         Setting("threshold", 0.1, "with adapt=s: the share by which a query's cost must have moved", least=0.0),
+        Setting("update", "on", "whether priorities that change later are followed", choices=("on", "off")),
         Setting(
             "affinity", 0, "slots to look ahead for a query that this worker ran last; the document has 10", least=0
         ),
@@ -71,8 +75,10 @@ class MultiCoreBroadcastDisks(Policy):
 
     inversion: str
     at: str
+    equal: bool
     adapt: str
     threshold: float
+    update: str
     affinity: int
 
     def __init__(self, **settings: Any) -> None:
@@ -82,10 +88,11 @@ class MultiCoreBroadcastDisks(Policy):
         self.train = self.train or WHOLE_QUEUE
         self.wants_answers = self.inversion != "none"
         self._random = Random(0)
-        self._frequencies = Frequencies(MODULES.get(self.inversion), self.at)
+        self._frequencies = Frequencies(MODULES.get(self.inversion), self.at, self.equal)
         self._costs: dict[QueryId, float] = {}  # by which the schedule was made
         self._latest: dict[QueryId, float] = {}  # as they are now
-        self._priorities: dict[ClassId, float] = {}  # as they are now
+        self._priorities: dict[ClassId, float] = {}  # as they are now, or as they were at first
+        self._known: dict[ClassId, float] = {}  # as they were at first
         self._units: dict[UnitId, tuple[QueryId, ...]] = {}
         self._payers: dict[UnitId, ClassId] = {}  # by which the schedule was made
         self._turns: Rotation[UnitId] = Rotation()
@@ -126,7 +133,7 @@ class MultiCoreBroadcastDisks(Policy):
         """New queries get slots at once; new priorities, classes and costs at the end of the round."""
         units = {number: unit.queries for number, unit in view.units.items()}
         self._latest = {name: view.stats.query_cost(name) for queries in units.values() for name in queries}
-        self._priorities = priorities(view)
+        self._priorities = priorities(view) if self.update == "on" else first_known(view, self._known)
         self.tally.computed += len(units)
         self._stale = True
         if units != self._units:
@@ -223,6 +230,7 @@ class MultiCoreBroadcastDisks(Policy):
                 if self.adapt == "sa":
                     self._costs = self._latest
         if changed:
+            self.updates.append(view.now)
             self._rebuild(view)
         return changed
 
@@ -230,12 +238,14 @@ class MultiCoreBroadcastDisks(Policy):
         """Let the module act on inversions; whether there is a new schedule."""
         changed = self._frequencies.judge()
         if changed:
+            self.updates.append(view.now)
             self._rebuild(view)
         return changed
 
     def _follow(self, view: View) -> bool:
         """Take up priorities and classes, and costs where they have moved far enough."""
-        changed = self._frequencies.follow(self._priorities) or self._payers != _payers(view)
+        changed = self._frequencies.follow(self._priorities)
+        changed |= self.update == "on" and self._payers != _payers(view)
         if self.adapt == "s" and any(self._moved(name) for name in self._latest):
             self._costs = self._latest
             changed = True

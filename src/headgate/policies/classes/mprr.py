@@ -5,9 +5,10 @@ from typing import Any
 
 from headgate.model import WHOLE_QUEUE, Choice, ClassId, Idle, Train, WorkerId
 from headgate.policies.classes.mrr import MultiCoreRoundRobin
-from headgate.policies.classes.ranking import priorities
+from headgate.policies.classes.ranking import first_known, priorities
 from headgate.policies.contract import View
 from headgate.policies.registry import register
+from headgate.policies.settings import Setting
 
 
 @register("mprr")
@@ -16,7 +17,7 @@ class MultiCoreProportionalRoundRobin(MultiCoreRoundRobin):
 
     Important classes come through their queues in few rounds. What is left behind of the others waits for the next
     round, and the next; their response times grow. A decision is one query, whatever `schedule` says: each class takes
-    another share.
+    another share. It keeps to the priorities that it began with, as in section 6.3.7 there, unless `update=on`.
 
     >>> from headgate.policies.checks import Situation
     >>> of, worth = {"alarm": "gold", "report": "tin"}, {"gold": 3.0, "tin": 1.0}
@@ -29,15 +30,19 @@ class MultiCoreProportionalRoundRobin(MultiCoreRoundRobin):
     source = "Al Moakar 2013, section 6.2.1 (MPRR)"
     rule = "next query in the cycle, on its class's share of the queue"
     needs = frozenset({"class_priority"})
+    settings = (Setting("update", "off", "whether priorities that change later are followed", choices=("on", "off")),)
+
+    update: str
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.schedule = 1
         self.trains: dict[ClassId, Train] = {}
+        self._known: dict[ClassId, float] = {}  # priorities as they were at first
 
     def changed(self, view: View) -> None:
         super().changed(view)
-        of_classes = priorities(view)
+        of_classes = priorities(view) if self.update == "on" else first_known(view, self._known)
         train = self.train or WHOLE_QUEUE
         total = sum(of_classes.values())
         self.trains = {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headgate.model import WHOLE_QUEUE, Level, Unit
-from headgate.policies.contract import View
+from headgate.policies.contract import Reading, View
 from headgate.policies.cyclic import Cyclic
 from headgate.policies.registry import register
 
@@ -23,6 +23,7 @@ class MultiCoreRoundRobin(Cyclic):
     source = "Al Moakar 2013, section 6.2.1 (MRR)"
     rule = "next query in the cycle"
     levels = (Level.QUERY,)
+    reading = Reading.LAST
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from headgate.model import Level, UnitId
 from headgate.policies.classes.drawing import Drawing
 from headgate.policies.classes.ranking import priorities
-from headgate.policies.contract import View
+from headgate.policies.contract import Reading, View
 from headgate.policies.registry import register
 
 
@@ -28,6 +28,7 @@ class OperatorLottery(Drawing):
     rule = "chance by class priority times share of the class's cost"
     needs = frozenset({"class_priority", "cost"})
     levels = (Level.OPERATOR,)
+    reading = Reading.LAST
 
     def tickets(self, view: View) -> Mapping[UnitId, float]:
         class_priorities = priorities(view)

@@ -6,7 +6,7 @@ from typing import Any
 from headgate.model import Choice, ClassId, Idle, Level, Unit, UnitId, WorkerId
 from headgate.policies.classes.mrr import MultiCoreRoundRobin
 from headgate.policies.classes.ranking import priorities
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy, Reading, View
 from headgate.policies.registry import register
 from headgate.policies.settings import TRAIN, Setting
 from headgate.policies.two_level import TwoLevel
@@ -37,6 +37,7 @@ class PerClassThread(TwoLevel):
     rule = "next class of which nothing runs, in it the next query"
     needs = frozenset({"class_priority"})
     levels = (Level.QUERY,)
+    reading = Reading.LAST
     settings = (Setting("split", False, "with more cores than classes, the most important ones get two threads"),)
 
     split: bool

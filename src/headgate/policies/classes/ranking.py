@@ -22,6 +22,14 @@ def priorities(view: View) -> dict[ClassId, float]:
     return {name: max(declared[name], least) for name in sorted(declared, key=lambda name: (-declared[name], name))}
 
 
+def first_known(view: View, known: dict[ClassId, float]) -> dict[ClassId, float]:
+    """The same, but with the priority that each class had when it was first seen; `known` keeps them."""
+    for name, priority in priorities(view).items():
+        known.setdefault(name, priority)
+    payers = {unit.payer for unit in view.units.values()}
+    return {name: known[name] for name in sorted(payers, key=lambda name: (-known[name], name))}
+
+
 def whole(class_priorities: Mapping[ClassId, float]) -> dict[ClassId, int]:
     """Priorities as whole numbers of at least 1, different where the priorities are.
 

@@ -16,14 +16,20 @@ def query_priorities(
 
     Pr_q = P_class · cost(q) / cost(class) · m, with m so large that the least Pr is 1 (Al Moakar 2013, section 6.1.2).
     Queries that share operators are one unit: their priorities are added, and all count as of the class that pays. A
-    unit that costs nothing has 1. If the round would be too long, m is smaller. A source is read as often as all that
-    read it run together.
+    unit that costs nothing has 1, but in a class where nothing has a cost, as none is known yet, all have equal shares.
+    If the round would be too long, m is smaller. A source is read as often as all that read it run together.
     """
     working = [unit for unit in units if unit.level is not Level.SOURCE]
     own = {unit.id: sum(costs[name] for name in unit.queries) for unit in working}
     of_class: dict[ClassId, float] = {}
     for unit in working:
         of_class[unit.payer] = of_class.get(unit.payer, 0.0) + own[unit.id]
+    for unit in working:
+        if not of_class[unit.payer]:
+            own[unit.id] = float(len(unit.queries))
+    of_class |= {
+        name: sum(own[unit.id] for unit in working if unit.payer == name) for name, cost in of_class.items() if not cost
+    }
     raw = {u.id: frequencies[u.payer] * own[u.id] / of_class[u.payer] if own[u.id] else 0.0 for u in working}
     for source in (unit for unit in units if unit.level is Level.SOURCE):
         raw[source.id] = sum(raw[u.id] for u in working if not set(source.queries).isdisjoint(u.queries))

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headgate.model import Level, Unit
+from headgate.plan.network import Network
+from headgate.policies.contract import Cut
 from headgate.policies.memory.threshold import Thresholded
 from headgate.policies.order import Line
 from headgate.policies.registry import register
@@ -34,6 +38,9 @@ class PathCapacity(Thresholded):
     rule = "highest processing capacity"
     needs = frozenset({"capacity"})
     levels = (Level.PATH, Level.QUERY)
+
+    def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
+        return super().regroup(network, stats, cut) if self.quantum else None
 
     def line(self, unit: Unit, stats: Stats) -> Line:
         return stats.capacity(unit), 0.0

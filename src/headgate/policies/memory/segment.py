@@ -32,7 +32,7 @@ class SegmentScheduling(Thresholded):
     needs = frozenset({"release_capacity"})
     levels = (Level.SEGMENT,)
 
-    def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
+    def parts(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit]:
         return segment_units(network, stats.release_capacity, rising)
 
     def line(self, unit: Unit, stats: Stats) -> Line:

@@ -6,7 +6,7 @@ from headgate.model import Level, Unit
 from headgate.plan.network import Network
 from headgate.policies.contract import Cut
 from headgate.policies.memory.segments import in_two, segment_units
-from headgate.policies.memory.threshold import THRESHOLD, Thresholded
+from headgate.policies.memory.threshold import Thresholded
 from headgate.policies.order import Line
 from headgate.policies.registry import register
 from headgate.policies.settings import Setting
@@ -32,7 +32,7 @@ class SimplifiedSegmentScheduling(Thresholded):
     needs = frozenset({"release_capacity"})
     levels = (Level.SEGMENT,)
     settings = (
-        THRESHOLD,
+        *Thresholded.settings,
         Setting(
             "gamma", 0.5, "an operator joins the first segment above this share of the one before", least=0, most=1
         ),
@@ -40,7 +40,7 @@ class SimplifiedSegmentScheduling(Thresholded):
 
     gamma: float
 
-    def regroup(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit] | None:
+    def parts(self, network: Network, stats: Stats, cut: Cut) -> Sequence[Unit]:
         return segment_units(network, stats.release_capacity, lambda path, capacity: in_two(path, capacity, self.gamma))
 
     def line(self, unit: Unit, stats: Stats) -> Line:

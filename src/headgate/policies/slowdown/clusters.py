@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
-from heapq import heappop, heappush
 
 from headgate.model import Unit, UnitId
-from headgate.policies.contract import Tally, View
+from headgate.policies.contract import Tally, View, sorting
+from headgate.policies.order import Ages
 
 _NONE = math.inf
 Key = tuple[float, float, int]  # the smallest wins: priority turned round, head, rank
@@ -50,20 +50,20 @@ def cluster_of(value: float, lower: Sequence[float]) -> float:
 class Clusters:
     """Keeps ready units by cluster, in each the oldest head first.
 
-    A cluster's priority is its pseudo-priority times the wait of its oldest tuple. Entries of units that are no
-    longer ready are dropped when they come up; until then their cluster looks older than it is, never younger.
+    A cluster's priority is its pseudo-priority times the wait of its oldest tuple. Units that are no longer ready are
+    dropped when they come up; until then their cluster looks older than it is, never younger.
     """
 
     def __init__(self, pseudo: Mapping[UnitId, float], view: View, tally: Tally, *, pruned: bool) -> None:
         self._tally = tally
+        tally.compared += sorting(len(pseudo))  # to cut them into clusters
         ranked = sorted(pseudo, key=lambda number: (-view.units[number].depth, number))
         self._units = [view.units[number] for number in ranked]
         self._rank = {number: rank for rank, number in enumerate(ranked)}
         self._pseudo = sorted(set(pseudo.values()), reverse=True)  # of each cluster, the best first
         place = {value: number for number, value in enumerate(self._pseudo)}
         self._cluster = {number: place[value] for number, value in pseudo.items()}
-        self._entries: list[list[tuple[float, int]]] = [[] for _ in self._pseudo]  # (head, rank)
-        self._placed: list[float | None] = [None] * len(ranked)  # the head with which each unit stands there
+        self._ages = [Ages(tally) for _ in self._pseudo]
         self._arrivals: list[tuple[float, int]] = []  # (head, cluster) of every cluster with entries, oldest first
         self._shown = [_NONE] * len(self._pseudo)  # the head with which each cluster stands there
         self._pruned = pruned
@@ -71,12 +71,9 @@ class Clusters:
     # -- as the order of a linear policy -----------------------------------------------------------------------
 
     def add(self, view: View, unit: Unit) -> None:
-        rank, head = self._rank[unit.id], view.oldest(unit)
-        if self._placed[rank] != head:
-            self._placed[rank] = head
-            cluster = self._cluster[unit.id]
-            heappush(self._entries[cluster], (head, rank))
-            self._show(cluster)
+        cluster = self._cluster[unit.id]
+        self._ages[cluster].put(self._rank[unit.id], view.oldest(unit))
+        self._show(cluster)
 
     def pop(self, view: View) -> Unit | None:
         cluster = self.best(view)
@@ -89,7 +86,7 @@ class Clusters:
         cluster = self.best(view)
         if cluster is None:
             return []
-        head = self._entries[cluster][0][0]
+        head = self._settle(cluster, view)
         first = self._take(cluster)
         popped: list[Unit] = [first]
         others: list[Unit] = []
@@ -152,39 +149,37 @@ class Clusters:
 
     def _key(self, cluster: int, view: View) -> Key | None:
         """What a cluster is compared by; None if nothing in it can run."""
-        head = self._settle(cluster, view)
-        if head == _NONE:
+        self._settle(cluster, view)
+        found = self._ages[cluster].first()
+        if found is None:
             return None
         self._tally.computed += 1
         self._tally.compared += 1
-        return -_priority(self._pseudo[cluster], view.now - head), head, self._entries[cluster][0][1]
+        head, rank = found
+        return -_priority(self._pseudo[cluster], view.now - head), head, rank
 
     def _settle(self, cluster: int, view: View) -> float:
         """Drop what is no longer so from the front; the head of what is in front then, inf if nothing is."""
-        entries = self._entries[cluster]
-        while entries:
-            head, rank = entries[0]
-            if self._placed[rank] == head:
-                if self._units[rank].id in view.ready:
-                    break
-                self._placed[rank] = None
-            heappop(entries)
+        ages = self._ages[cluster]
+        while (found := ages.first()) is not None and self._units[found[1]].id not in view.ready:
+            ages.take()
         self._show(cluster)
-        return entries[0][0] if entries else _NONE
+        return _NONE if found is None else found[0]
 
     def _take(self, cluster: int) -> Unit:
-        _, rank = heappop(self._entries[cluster])
-        self._placed[rank] = None
+        found = self._ages[cluster].take()
+        assert found is not None
         self._show(cluster)
-        return self._units[rank]
+        return self._units[found[1]]
 
     def _show(self, cluster: int) -> None:
         """Keep the cluster's place in the list by arrival."""
         if not self._pruned:
             return
-        entries, shown = self._entries[cluster], self._shown[cluster]
-        head = entries[0][0] if entries else _NONE
+        found, shown = self._ages[cluster].first(), self._shown[cluster]
+        head = _NONE if found is None else found[0]
         if head != shown:
+            self._tally.compared += len(self._arrivals).bit_length()
             if shown != _NONE:
                 del self._arrivals[bisect_left(self._arrivals, (shown, cluster))]
             if head != _NONE:

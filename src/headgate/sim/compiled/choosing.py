@@ -80,10 +80,7 @@ def choose(world: Array, worker: int) -> int:
 def conclude(world: Array, worker: Array) -> None:
     """A run has ended (`Policy.finished`)."""
     state = memory.state(world)
-    if state.family == CYCLE:
-        if state.credit_unit == worker.unit:
-            state.credit -= worker.seconds
-    elif state.family == QUOTAS:
+    if state.family == QUOTAS:
         memory.parts(world)[memory.units(world)[worker.unit].part].used += worker.seconds
     elif state.family == SLICES and memory.units(world)[worker.unit].part == state.current:
         state.used += worker.seconds
@@ -117,13 +114,7 @@ def _first_rank(world: Array) -> int:
 
 @jit
 def _next_in_cycle(world: Array) -> int:
-    """Who has time left of its turn, else the next in the cycle that can run (`headgate.policies.cyclic`)."""
-    state = memory.state(world)
-    if state.credit_unit >= 0:
-        if state.credit <= 0.0:
-            state.credit_unit = NOBODY
-        elif memory.units(world)[state.credit_unit].ready:
-            return state.credit_unit
+    """The next in the cycle that can run (`headgate.policies.cyclic`)."""
     rotation = memory.rotations(world)[0]
     while True:
         found = turn(rotation, memory.words(world))
@@ -133,8 +124,6 @@ def _next_in_cycle(world: Array) -> int:
         unit = memory.units(world)[chosen]
         unit.slot = -1
         if unit.ready:
-            state.credit_unit = chosen if unit.lasts != 0.0 else NOBODY
-            state.credit = unit.lasts
             return chosen
 
 

@@ -44,21 +44,20 @@ POLICIES: Mapping[str, Collection[str]] = {  # by name, with the settings that a
     "greedy": _LINEAR,
     "fixed-priority": _LINEAR,
     "rr": (*_LINEAR, "unit"),
-    "wrr": (*_LINEAR, "quantum", "leaf", "join"),
     "mrr": _LINEAR,
     "morr": _LINEAR,
     "rr-rb": _LINEAR,
-    "mprr": _LINEAR,
-    "cqc": (*_LINEAR, "period", "inversion", "at"),
-    "abd": (*_LINEAR, "slice", "inversion", "at"),
-    "mbd": (*_LINEAR, "inversion", "at", "adapt"),
+    "mprr": (*_LINEAR, "update"),
+    "cqc": (*_LINEAR, "period", "inversion", "at", "equal"),
+    "abd": (*_LINEAR, "slice", "inversion", "at", "equal"),
+    "mbd": (*_LINEAR, "inversion", "at", "equal", "adapt", "update"),
 }
 _LEVELS = frozenset({Level.OPERATOR, Level.QUERY, Level.SHARED})
 _KINDS = frozenset(Kind) - {Kind.READ}
 _KNOWN: Mapping[type, str] = {  # fields that are understood; others must be at their defaults
-    Workload: "name duration streams classes queries tables changes seed cores source_cores drain load train fuse "
-    "noise learn run_overhead decision_cost unpriced directory",
-    Stream: "name schema event_time watermark ahead arrivals source source_cost bytes",
+    Workload: "name duration streams classes queries tables changes seed cores source_cores drain load load_of "
+    "load_by train fuse noise learn run_overhead decision_cost unpriced directory",
+    Stream: "name schema event_time watermark ahead arrivals source source_cost source_overhead bytes",
     Given: "cost overhead selectivity passes attribute bytes",
     Window: "size slide",
     Train: "at_most fraction threshold fits",

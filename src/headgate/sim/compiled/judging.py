@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from headgate.core.units import CoreView
 from headgate.policies.classes.abd import AdaptiveBroadcastDisks
 from headgate.policies.classes.cqc import ContinuousQueryClasses
 from headgate.policies.classes.mbd import MultiCoreBroadcastDisks
-from headgate.policies.contract import Policy, View
+from headgate.policies.contract import Policy
 from headgate.sim.compiled.layout import Layout
 from headgate.sim.compiled.memory import Memory
 from headgate.sim.compiled.policy_layout import PolicyLayout, lay_out_disks, lay_out_slices
@@ -17,7 +18,7 @@ from headgate.sim.compiled.waking import wake_ready
 class Judge:
     """Tells a policy of response times, and takes up the schedule that it makes of them."""
 
-    def __init__(self, policy: Policy, view: View, layout: Layout, laid_out: PolicyLayout) -> None:
+    def __init__(self, policy: Policy, view: CoreView, layout: Layout, laid_out: PolicyLayout) -> None:
         self._policy = policy
         self._view = view
         self._layout = layout
@@ -35,21 +36,22 @@ class Judge:
     def judge(self, memory: Memory) -> None:
         """Let the policy judge."""
         self.hear(memory)
-        policy, state = self._policy, memory.state[0]
+        policy, state, view = self._policy, memory.state[0], self._view
         state["rebuilt"] = 0
+        view.now = float(state["now"])
         if isinstance(policy, ContinuousQueryClasses):
-            if policy.judge():
+            if policy.judge(view):
                 parts = memory.parts
                 parts["share"] = [account.share for account in policy.accounts.values()]
                 parts["quota"] = np.minimum(parts["quota"], parts["share"])
         elif isinstance(policy, AdaptiveBroadcastDisks):
-            if policy.judge():
+            if policy.judge(view):
                 self._laid_out.cut(self._layout, memory.words)
                 lay_out_slices(self._laid_out, policy, self._layout)
                 state["cycle"] = state["turns"] = 0
                 state["current"] = -1
                 self._take_up(memory)
-        elif isinstance(policy, MultiCoreBroadcastDisks) and policy.judge(self._view):
+        elif isinstance(policy, MultiCoreBroadcastDisks) and policy.judge(view):
             self._laid_out.cut(self._layout, memory.words)
             lay_out_disks(self._laid_out, policy, self._layout)
             state["cycle"] = 0

@@ -83,6 +83,7 @@ class Layout:
     operators: Array
     units: Array
     costs: Array
+    overheads: Array
     rows: list[Row]
     windows: int
     classes: list[str]  # by number
@@ -110,6 +111,7 @@ class _Builder:
         self._rows: list[Row] = []  # of chains
         self._of_operators: dict[int, Row] = {}  # of other filters, by their place
         self._costs: list[float] = []
+        self._overheads: list[float] = []
 
     def layout(self) -> Layout:
         operators, queues, streams = self._operators(), self._queues(), self._streams()
@@ -123,6 +125,7 @@ class _Builder:
             operators,
             units,
             np.array(self._costs or [0.0]),
+            np.array(self._overheads or [0.0]),
             [*self._rows, *self._of_operators.values()],
             self._windows,
             self._classes,
@@ -275,7 +278,9 @@ class _Builder:
         record["chain"] = 1 if self._workload.noise else 2
         record["query"] = self._query[unit.queries[0]]
         record["costs_at"] = len(self._costs)
+        overheads = [node.operator.given.overhead for node in nodes]
         self._costs += [node.operator.given.overhead + node.operator.given.cost for node in nodes]
+        self._overheads += [sum(overheads[: called + 1]) for called in range(len(nodes))]
 
     def _plain(self, nodes: Sequence[Node], operators: Array) -> bool:
         """Whether operators are filters, one after another, whose results leave only at the end, one for a tuple."""

@@ -25,6 +25,7 @@ from headgate.sim.compiled.operators import (
     expire,
     filter_one,
     seconds,
+    spend_call,
 )
 from headgate.sim.compiled.pool import NONE, arrive, fresh, take_one
 from headgate.sim.compiled.tables import Array
@@ -201,6 +202,7 @@ def begin(world: Array, number: int, worker: int) -> bool:
             passed = memory.outcomes(world)[unit.outcomes_at + queue.position]
             for place in range(unit.costs_at, unit.costs_at + min(passed + 1, unit.calls_count)):
                 state.time += memory.costs(world)[place]
+            state.call_overhead += memory.overheads(world)[unit.costs_at + min(passed, unit.calls_count - 1)]
             if passed == unit.calls_count:
                 arrival = memory.times(world)[stream.times_at + queue.position]
                 emit(state, memory.results(world), unit.query, arrival, state.time, arrival)
@@ -230,7 +232,7 @@ def _run_filter(world: Array, number: int, unit: Array, worker: Array) -> None:
         slot = take_one(pool, queue)
     item = pool[slot]
     worker.oldest = min(state.floor, item.arrival)
-    state.time += operator.overhead
+    spend_call(state, operator)
     state.time += seconds(operator, item.identity)
     count = copies(operator, memory.links(world), memory.outcomes(world), item.identity)
     filter_one(world, number, operator, worker, slot, count)
@@ -260,7 +262,7 @@ def _run_chain(world: Array, unit: Array, first: int, count: int) -> None:
             if passed < step:
                 continue
             if not called:
-                state.time += operator.overhead
+                spend_call(state, operator)
                 called = True
             state.time += seconds(operator, np.uint64(offset))
             if passed == unit.calls_count and step + 1 == unit.calls_count:

@@ -48,6 +48,7 @@ ARRAYS = {
     "rotations": ROTATION,
     "links": WHOLE,
     "costs": REAL,  # seconds of the filters of chains
+    "overheads": REAL,  # seconds of calling them up to each
     "slots": WHOLE,  # of cycles
     "ranked": WHOLE,  # units by rank
     "entries": ENTRY,  # of heaps
@@ -138,6 +139,7 @@ parts = _accessor("parts")
 rotations = _accessor("rotations")
 links = _accessor("links")
 costs = _accessor("costs")
+overheads = _accessor("overheads")
 slots = _accessor("slots")
 ranked = _accessor("ranked")
 entries = _accessor("entries")

@@ -27,6 +27,13 @@ def seconds(operator: Array, identity: Word) -> float:
 
 
 @inlined
+def spend_call(state: Array, operator: Array) -> None:
+    """What calling an operator costs, whatever waits before it."""
+    state.time += operator.overhead
+    state.call_overhead += operator.overhead
+
+
+@inlined
 def copies(operator: Array, links: Array, outcomes: Array, identity: Word) -> int:
     """How many results a filter gives for a tuple."""
     if operator.known == DRAWN:
@@ -92,7 +99,7 @@ def call_filter(world: Array, number: int, operator: Array, worker: Array) -> No
     queue = memory.queues(world)[memory.links(world)[operator.queues_at]]
     slot = queue.waiting
     queue.waiting = NONE
-    state.time += operator.overhead
+    spend_call(state, operator)
     while slot != NONE:
         following, identity = pool[slot].next, pool[slot].identity
         state.time += seconds(operator, identity)
@@ -135,7 +142,7 @@ def gather(world: Array, operator: Array) -> int:
 def call_any(world: Array, number: int, operator: Array, worker: Array) -> None:
     """An operator that has several inputs, or windows, works through what waits before it."""
     state, pool = memory.state(world), memory.pool(world)
-    state.time += operator.overhead
+    spend_call(state, operator)
     for place in range(gather(world, operator)):
         slot, port = memory.scratch(world)[2 * place], memory.scratch(world)[2 * place + 1]
         item = pool[slot]

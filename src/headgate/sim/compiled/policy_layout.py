@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headgate.model import WHOLE_QUEUE, Train, Unit
+from headgate.policies.aurora.fixed_priority import FixedPriority
 from headgate.policies.classes.abd import AdaptiveBroadcastDisks
 from headgate.policies.classes.cqc import ContinuousQueryClasses
 from headgate.policies.classes.mbd import MultiCoreBroadcastDisks
@@ -74,7 +75,7 @@ def _linear(policy: Linear, view: View, layout: Layout) -> PolicyLayout:
     slopes, intercepts = {slope for _, slope in lines}, {intercept for intercept, _ in lines}
     if len(slopes) > 1:
         return _scan(lines, layout)
-    if slopes == {0.0} and len(intercepts) == len(lines):
+    if isinstance(policy, FixedPriority) or (slopes == {0.0} and len(intercepts) == len(lines)):
         order = sorted(range(len(lines)), key=lambda place: -lines[place][0])
         layout.units["rank"][order] = np.arange(len(order))
         return PolicyLayout(RANKS, ranked=np.array(order, dtype=np.int64), words=_words(len(order)))
@@ -99,12 +100,9 @@ def _scan(lines: Sequence[Line], layout: Layout) -> PolicyLayout:
 
 
 def _cyclic(policy: Cyclic, view: View, layout: Layout) -> PolicyLayout:
-    laid_out = PolicyLayout(CYCLE, state={"credit_unit": -1, "concludes": 1})
+    laid_out = PolicyLayout(CYCLE)
     place = places(layout)
-    units = policy.build(view)
-    for unit in units:
-        layout.units[place[unit.id]]["lasts"] = policy.lasts(view, unit)
-    put_cycle(laid_out, layout, 0, [place[unit.id] for unit in units], layout.units)
+    put_cycle(laid_out, layout, 0, [place[unit.id] for unit in policy.build(view)], layout.units)
     return laid_out
 
 

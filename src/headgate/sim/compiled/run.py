@@ -101,6 +101,16 @@ class CompiledRun:
         return int(self._state["runs"])
 
     @property
+    def updates(self) -> list[float]:
+        """When the policy made itself a new schedule."""
+        return list(self._scheduler.policy.updates)
+
+    @property
+    def call_overhead(self) -> float:
+        """Core seconds of calling operators."""
+        return float(self._state["call_overhead"])
+
+    @property
     def busy(self) -> float:
         """Core seconds spent running; runs under way at the stop are charged up to it."""
         stop = float(self._state["stop"])
@@ -166,6 +176,7 @@ class CompiledRun:
             rotations=policy.rotations,
             links=layout.links.array(),
             costs=layout.costs,
+            overheads=layout.overheads,
             slots=policy.slots,
             ranked=policy.ranked,
             entries=policy.entries,

@@ -42,11 +42,14 @@ class CompiledSimulation:
             queue=run.queue_series(end),
             seconds=end,
             busy=run.busy,
+            call_overhead=run.call_overhead,
+            run_overhead=run.runs * workload.run_overhead,
             workers=workload.cores,
             decisions=run.decisions,
             runs=run.runs,
             tuples_in=run.arrived,
             unfinished=run.unfinished,
+            updates=run.updates,
             path="compiled",
         )
 

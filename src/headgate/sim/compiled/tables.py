@@ -30,7 +30,7 @@ UNIT = record(
     "queue entry_at entry_count inner_at inner_count calls_at calls_count blocks_at blocks_count "
     "chain costs_at outcomes_at query payer single most blocked ready "
     "part rank depth placed slots_at slots_count slot at_most threshold again",
-    "fraction intercept slope key head lasts fixed per_tuple chance",
+    "fraction intercept slope key head fixed per_tuple chance",
 )
 QUEUE = record(
     # position: offset of the head in its stream. A queue behind an operator is a list of tuples in the pool. waiting:
@@ -57,9 +57,9 @@ STATE = record(
     "phase family cores delivery deliveries complete idle endings asking asked decisions runs "
     "tuples bytes max_tuples max_bytes taken_tuples taken_bytes samples sampled results answers free room "
     "worker unit call concludes judges wanted_tuples wanted_results wanted_side "
-    "classes current last cycle turns judging rebuilt credit_unit scanned grown",
+    "classes current last cycle turns judging rebuilt scanned grown",
     "now busy stop horizon next_sample bin per_second tuples_moment bytes_moment "
-    "taken_tuples_moment taken_bytes_moment run_overhead floor began time credit slice used increase fits",
+    "taken_tuples_moment taken_bytes_moment run_overhead floor began time call_overhead slice used increase fits",
 )
 TUPLE = np.dtype(
     [("identity", np.uint64), ("arrival", np.float64), ("reference", np.float64), ("next", np.int64)], align=True

@@ -50,6 +50,7 @@ from headgate.spark.compile.schemas import (
     ORIGINS,
     arrow_schema,
     check_result,
+    interned,
     result_schema,
     with_hidden,
 )
@@ -272,7 +273,7 @@ def _checked(
     check_result(output)
     catalog = Catalog(spark, streams, tables, types)
     hidden = 2 + len(output_columns.times if output_columns else ())
-    return PreparedQuery(catalog, plan, pa.schema([*output][:-hidden]), finish, output_columns)
+    return PreparedQuery(catalog, plan, interned(pa.schema([*output][:-hidden])), finish, output_columns)
 
 
 def execute(frame: DataFrame, schema: pa.Schema) -> pa.Table:

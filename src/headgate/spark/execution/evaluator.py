@@ -18,13 +18,14 @@ from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
 from headgate.spark.execution.fused_jobs import FusedJobs
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.query_run import QueryRun, inline_outputs
-from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train, own_arrivals_of
+from headgate.spark.execution.response_times import arrivals_of, arrivals_of_train
 from headgate.spark.execution.unexpected_errors import explain
 from headgate.spark.execution.warm_up import Warmer
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.jvm.process import Java
 from headgate.spark.machine.tasks import Evaluate, Portion, PortionResult, WarmUp
 from headgate.spark.queries.layout import Layout, QueryCutter
+from headgate.spark.queries.reading import Readings
 from headgate.spark.queries.remembered_logs import remembered
 from headgate.spark.queries.running_query import Logs, RunningQuery
 from headgate.spark.sinks.followers import Followers
@@ -102,10 +103,10 @@ class SparkEvaluator:
 
     def _group(self, group: Sequence[Portion], label: str) -> Iterator[PortionResult]:
         query_runs: dict[Portion, QueryRun] = {}
-        logs = remembered(self._logs)
+        readings = Readings(remembered(self._logs))
         for portion in group:
             try:
-                query_runs[portion] = self.query_run(portion, logs)
+                query_runs[portion] = self.query_run(portion, readings)
             except SparkGoneError:
                 raise
             except Exception as error:  # for example, its log lacks tuples that it was to read
@@ -120,12 +121,13 @@ class SparkEvaluator:
             except Exception as error:
                 yield PortionResult(portion, explain(error, f"run {portion.name}"))
 
-    def query_run(self, portion: Portion, logs: Logs | None = None) -> QueryRun:
+    def query_run(self, portion: Portion, readings: Readings) -> QueryRun:
         fragment = cast(Fragment, portion.fragment)
         if fragment.prepared.catalog.spark is not self.spark:  # its frames are in a Java process that has died
             raise SparkChangedError("the query was made ready for a Spark that has died")
         taken = {place: Range(*offsets) for place, offsets in portion.offsets.items()}
-        return QueryRun.of(RunningQuery.of(portion.resume_point), fragment, taken, logs or self._logs)
+        running = RunningQuery.of(portion.resume_point)
+        return QueryRun.of(running, fragment, readings.of(running, fragment, taken))
 
     def _result(
         self,
@@ -142,8 +144,7 @@ class SparkEvaluator:
         if query_run.result.written is not None:
             times = arrivals_of_train(query_run.result.count, query_run.streams_read, arrivals)
         elif query_run.fragment.feeds is None:
-            times = arrivals_of(query_run.result.rows, query_run.streams_read, self._logs)
-            own = own_arrivals_of(query_run.result.rows)
+            times, own = arrivals_of(query_run.result.rows, query_run.streams_read, self._logs)
         return PortionResult(
             portion,
             output=output,
@@ -153,9 +154,9 @@ class SparkEvaluator:
             chunks=query_run.chunks,
             failures=query_run.result.failures,
             count=query_run.result.count,
-            tuples=query_run.tuples,
-            arrived=query_run.arrived,
-            late=query_run.late,
+            tuples=query_run.reading.tuples,
+            arrived=query_run.reading.arrived,
+            late=query_run.reading.late,
             jobs=query_run.jobs,
             jobs_share=query_run.jobs_share,
             rows_read=query_run.rows_read,

@@ -139,7 +139,8 @@ class FusedJobs:
                 else:
                     outputs = group.run(leaves, self._logs)
             except SPARK_ERRORS as error:
-                if not may_be_of_values(error):
+                # Of a large group, halves are tried first: a job that isolates failing rows takes many times longer.
+                if not may_be_of_values(error) or len(query_runs) > WORD:
                     raise
             else:
                 if outputs is None:

@@ -13,9 +13,10 @@ from headgate.plan.places import Place
 from headgate.spark.compile import executor_reads, fragment_rows
 from headgate.spark.compile.fragments import Fragment
 from headgate.spark.compile.frames import WholeQuery
-from headgate.spark.compile.leaf_rows import Leaf, Range
+from headgate.spark.compile.leaf_rows import Leaf
 from headgate.spark.compile.prepared_query import Failure, Result
-from headgate.spark.queries.running_query import Logs, Ranges, RunningQuery
+from headgate.spark.queries.reading import Reading
+from headgate.spark.queries.running_query import Logs, RunningQuery
 from headgate.spark.sinks.registry import parse_sink
 from headgate.spark.sinks.result_files import load
 from headgate.spark.store.commits.records import Output
@@ -57,11 +58,7 @@ class QueryRun:
 
     running: RunningQuery
     fragment: Fragment
-    ranges: Ranges
-    leaves: dict[Place, Leaf]
-    whole: WholeQuery | None
-    late: int = 0  # tuples among them that come too late for their windows
-    end_markers: int = 0  # offsets among them that are ends of streams, and no tuples
+    reading: Reading
     executors_write: bool = False  # executors write the results of a very long train to Parquet files themselves
     result: Result = field(init=False)
     intermediate: pa.Table | None = None  # rows for the next fragment
@@ -71,25 +68,22 @@ class QueryRun:
     rows_read: float = 0.0  # by these jobs, its share
 
     @classmethod
-    def of(cls, running: RunningQuery, fragment: Fragment, ranges: Ranges, logs: Logs) -> QueryRun:
+    def of(cls, running: RunningQuery, fragment: Fragment, reading: Reading) -> QueryRun:
         executors_write = (
-            fragment.feeds is None
-            and any(
-                executor_reads.vast(running.log(source.stream, logs), ranges[place].first, ranges[place].last)
-                for place, source in fragment.leaves.items()
-            )
+            reading.vast
+            and fragment.feeds is None
             and parse_sink(running.query.sink or "parquet").name == "parquet"
             and executor_reads.plain(fragment.prepared.schema)
         )
-        return cls(
-            running,
-            fragment,
-            ranges,
-            *running.read(fragment, ranges, logs),
-            running.late(ranges, logs),
-            running.end_markers(ranges, logs),
-            executors_write,
-        )
+        return cls(running, fragment, reading, executors_write)
+
+    @property
+    def leaves(self) -> dict[Place, Leaf]:
+        return self.reading.leaves
+
+    @property
+    def whole(self) -> WholeQuery | None:
+        return self.reading.whole
 
     @property
     def name(self) -> str:
@@ -99,17 +93,6 @@ class QueryRun:
     def chunks(self) -> tuple[tuple[float, int], ...]:
         """When the tuples behind the intermediate rows arrived."""
         return () if self.intermediate is None else fragment_rows.arrivals(self.intermediate)
-
-    @property
-    def tuples(self) -> int:
-        """How many tuples it takes; leaves with the same queue take the same tuples."""
-        return sum(offsets.last - offsets.first for offsets in self._by_queue(self.ranges).values())
-
-    @property
-    def arrived(self) -> int:
-        """How many of them come from streams, not from other fragments."""
-        taken = sum(offsets.last - offsets.first for offsets in self._by_queue(self._stream_ranges()).values())
-        return taken - self.end_markers
 
     @property
     def rows(self) -> pa.Table:
@@ -164,14 +147,9 @@ class QueryRun:
         old, new = (prepared.frontiers(self.leaves, self.whole, cut) for cut in (False, True))
         return old != new
 
-    def _stream_ranges(self) -> dict[Place, Range]:
-        return {place: offsets for place, offsets in self.ranges.items() if place in self.running.starts}
-
-    def _by_queue(self, ranges: Ranges) -> dict[int, Range]:
-        return {self.running.queues[place]: offsets for place, offsets in ranges.items()}
-
 
 def inline_outputs(query_runs: Iterable[QueryRun]) -> dict[int, Output]:
     """The small results of query runs as a commit stores them, by the `id` of the query run."""
     small = [run for run in query_runs if not run.error and run.result.written is None and run.has_rows]
-    return {id(run): output for run, output in zip(small, Output.inline_all([run.rows for run in small]), strict=True)}
+    outputs = Output.inline_all([run.result.rows for run in small], [run.fragment.prepared.schema for run in small])
+    return {id(run): output for run, output in zip(small, outputs, strict=True)}

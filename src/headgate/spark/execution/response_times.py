@@ -18,28 +18,25 @@ from headgate.spark.machine.recent_results import Floats
 from headgate.spark.store.log.stream_log import StreamLog
 
 SAMPLE = 1000  # arrivals at most that are given for a large result
+_NONE: Floats = np.empty(0)
 
 
-def arrivals_of(rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> Floats:
+def arrivals_of(rows: pa.Table, leaves: Mapping[Place, Leaf], logs: Mapping[str, StreamLog]) -> tuple[Floats, Floats]:
     """For each result, the arrival of its latest tuple or of the tuple that closed its window.
 
-    Infinity if the end of a stream closed the window, so that the response time is 0.
+    Infinity if the end of a stream closed the window, so that the response time is 0. Behind it, for each result of a
+    window, the arrival of its latest tuple, however late the window closed; nothing if there are no windows.
     """
+    if not rows.num_rows:
+        return _NONE, _NONE
     arrivals: Floats = rows[ARRIVAL].to_numpy()
-    if rows[CLOSES].null_count == rows.num_rows:
-        return arrivals
-    ends = rows[CLOSES].cast(pa.int64()).combine_chunks().dictionary_encode()  # few windows, however many results
+    closes = rows[CLOSES]
+    if closes.null_count == rows.num_rows:
+        return arrivals, _NONE
+    ends = closes.cast(pa.int64()).combine_chunks().dictionary_encode()  # few windows, however many results
     closing = np.array([_closing(end, leaves, logs) for end in ends.dictionary.to_pylist()])
     places = ends.indices.fill_null(-1).to_numpy()
-    return np.where(places < 0, arrivals, closing[places])
-
-
-def own_arrivals_of(rows: pa.Table) -> Floats:
-    """For each result of a window, the arrival of its latest tuple, however late the window closed; else nothing."""
-    if rows[CLOSES].null_count == rows.num_rows:
-        return np.empty(0)
-    arrivals: Floats = rows[ARRIVAL].to_numpy()
-    return arrivals
+    return np.where(places < 0, arrivals, closing[places]), arrivals
 
 
 Arrivals = Callable[[str, int, int], Sequence[tuple[float, int]]]  # (stream, first, last) -> (arrival, tuples)
@@ -53,7 +50,7 @@ def arrivals_of_train(count: int, leaves: Mapping[Place, Leaf], arrivals: Arriva
     ranges = {(leaf.stream, leaf.range.first, leaf.range.last) for leaf in leaves.values()}
     chunks = [chunk for stream, first, last in ranges for chunk in arrivals(stream, first, last)]
     if not chunks:
-        return np.empty(0)
+        return _NONE
     behind = np.cumsum([tuples for _, tuples in chunks])
     wanted = min(count, SAMPLE)
     places = np.searchsorted(behind, (np.arange(wanted) + 0.5) * behind[-1] / max(wanted, 1))

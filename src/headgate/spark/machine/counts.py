@@ -46,7 +46,7 @@ class Histogram:
     """
 
     def __init__(self, bounds: tuple[float, ...] = SECONDS) -> None:
-        self._bounds = bounds
+        self._bounds, self._edges = bounds, np.array(bounds)
         self._counts = [0] * (len(bounds) + 1)
         self._total = 0.0
 
@@ -59,7 +59,7 @@ class Histogram:
             for value in values.tolist():
                 self.add(value)
         else:
-            counted = np.bincount(np.searchsorted(self._bounds, values), minlength=len(self._counts))
+            counted = np.bincount(np.searchsorted(self._edges, values), minlength=len(self._counts))
             self._counts = [before + int(more) for before, more in zip(self._counts, counted, strict=True)]
             self._total += float(values.sum())
 

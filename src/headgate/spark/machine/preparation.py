@@ -118,7 +118,7 @@ class Preparation:
         if life.state is not QueryState.CUTTING:
             self._context.change_state(life, QueryState.CUTTING, reason)
         life.entry_number += 1
-        life.arrived_meanwhile = {stream: [] for stream in streams_of(life)}
+        self._scheduling.keep_arrivals(life)
         description = remembered.description if remembered is not None and "cut" in remembered.description else None
         cuts = life.layout.level != self.level or description is not None
         return Prepare(
@@ -172,7 +172,7 @@ class Preparation:
 
     def _entered(self, life: Life, refusal: str, ended: Ended | None) -> None:
         """Let a query run that is in the scheduler, or suspend one that was refused there."""
-        life.arrived_meanwhile = {}
+        self._scheduling.forget_arrivals(life)
         if refusal:
             life.awaits_spark = life.outbox is not None and life.outbox.awaits_spark
             self._context.change_state(life, QueryState.SUSPENDED, "failed", refusal)
@@ -198,7 +198,7 @@ class Preparation:
     def _failed(self, life: Life, task: Prepare, error: Exception, ended: Ended | None) -> None:
         if isinstance(error, RunCancelledError):  # the engine closes, and prepares it again next time
             return
-        life.arrived_meanwhile = {}
+        self._scheduling.forget_arrivals(life)
         life.awaits_spark = isinstance(error, SparkGoneError)
         if task.reopen is not None and life.layout is task.resume_point.layout and not life.description_committed:
             # Its fragments could not be opened: the next preparation must open them.

@@ -12,9 +12,11 @@ from headgate.history.records import Answer, Arrivals, Delivery, Record, RunReco
 from headgate.model import Outcome
 from headgate.spark.machine.active_run import ActiveRun
 from headgate.spark.machine.outbox import Outbox
+from headgate.spark.machine.recent_results import Floats
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import PortionResult, WrittenCommit
 
+FEW = 8  # results that are looked at faster one by one
 EVERY = 1.0  # seconds whose arrivals are written down together at most
 PER_QUERY = 0.01  # seconds more between two settings, whose size grows with the queries
 
@@ -68,17 +70,16 @@ class RunHistory:
         if not result.count or result.portion.fragment.feeds_name is not None:
             return
         # Infinity if the end of a stream closed a window.
-        arrivals = np.minimum(np.asarray(result.arrivals, dtype=float), self._context.now)
-        if not arrivals.size:
+        arrivals, own, now = np.asarray(result.arrivals), result.own_arrivals, self._context.now
+        if not len(arrivals):
             return
-        own = np.asarray(result.own_arrivals, dtype=float)
-        first, longest, mean = float(arrivals.min()), 0.0, 0.0
-        if own.size == arrivals.size:
-            windows = np.maximum(arrivals - own, 0.0)
-            longest, mean = float(windows[arrivals == first].max()), float(windows.mean())
         start = self._begun.get(number)
         released = None if start is None else start.released
-        answer = Answer(result.count, float(arrivals.sum()) / arrivals.size, first, released, longest, mean)
+        if len(arrivals) <= FEW and not len(own):
+            few = [min(arrival, now) for arrival in arrivals.tolist()]
+            answer = Answer(result.count, sum(few) / len(few), min(few), released)
+        else:
+            answer = _answer(result.count, np.minimum(arrivals, now), own, released)
         self._answers.setdefault(number, {})[result.portion.name] = answer
 
     def ended(self, active_run: ActiveRun, outcome: Outcome, cancelled: bool = False) -> None:
@@ -142,3 +143,11 @@ class RunHistory:
         if self._origin is None:
             self._origin = now
         self._write(Setting(now, self._origin, header(scheduler)))
+
+
+def _answer(count: int, arrivals: Floats, own: Floats, released: float | None) -> Answer:
+    first, longest, mean = float(arrivals.min()), 0.0, 0.0
+    if len(own) == len(arrivals):
+        windows = np.maximum(arrivals - own, 0.0)
+        longest, mean = float(windows[arrivals == first].max()), float(windows.mean())
+    return Answer(count, float(arrivals.sum()) / len(arrivals), first, released, longest, mean)

@@ -8,8 +8,6 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from headgate.model import HeadgateError, Outcome, Run, WorkerId
 from headgate.model.names import namespace
 from headgate.spark.jvm.gone import SparkGoneError
@@ -20,6 +18,7 @@ from headgate.spark.machine.interfaces import key, keyed
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.recent_results import Floats
+from headgate.spark.machine.response_times import response_times
 from headgate.spark.machine.run_history import RunHistory
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.tasks import (
@@ -42,7 +41,6 @@ from headgate.spark.machine.window_clocks import streams_of
 from headgate.spark.machine.worker_load import Load, Payer, WorkerLoad
 
 TRIES = 5  # how often a run is repeated after its commit failed, before its queries are suspended
-_NO_TIMES: Floats = np.empty(0)
 _CANCELLED = "cancelled, as the engine closes"
 _GAVE_WAY = "cancelled for something more important"
 ANSWERS = 1000  # response times of a query's run that a policy is told at most, evenly chosen
@@ -238,12 +236,13 @@ class Runs:
         written: WrittenCommit = answer.value
         self.runs += 1
         self._context.counters.committed(active_run, self._context.now)
-        for result in results:
-            life = self._context.lives[result.portion.name]
+        lives = [self._context.lives[result.portion.name] for result in results]
+        for life, result, times in zip(lives, results, response_times(lives, results, written.at), strict=True):
             life.positions.update({place: last for place, (_, last) in result.portion.offsets.items()})
-            life.report({failure.key for failure in result.failures})
+            if result.failures:
+                life.report({failure.key for failure in result.failures})
             life.failures = 0
-            active_run.response_times[life.name] = self.add_result(life, result, written)
+            active_run.response_times[life.name] = self._add(life, result, written, times)
             self._history.committed(active_run, result, written)
             if (name := result.portion.fragment.feeds_name) is not None and result.intermediate is not None:
                 if name in written.unappended:
@@ -258,10 +257,14 @@ class Runs:
                 self.suspend(life, error or "rows could not be appended to a fragment log")
         self._next_step(active_run)
 
-    def add_result(self, life: Life, result: PortionResult, written: WrittenCommit) -> tuple[float, ...]:
-        """Count what was committed and put results into the outbox. Returns response times if the policy wants them."""
+    def add_result(self, life: Life, result: PortionResult, written: WrittenCommit) -> None:
+        """Count what was committed for one query, and put its results into the outbox."""
+        (times,) = response_times((life,), (result,), written.at)
+        self._add(life, result, written, times)
+
+    def _add(self, life: Life, result: PortionResult, written: WrittenCommit, times: Floats) -> tuple[float, ...]:
+        """The same; returns its response times if the policy wants them."""
         tally, gives = life.tally, result.portion.fragment.feeds_name is None
-        times = np.maximum(0.0, written.at - np.maximum(result.arrivals, life.added)) if result.count else _NO_TIMES
         tally.runs += 1
         tally.pace.committed(written.at)
         tally.jobs += result.jobs

@@ -31,7 +31,7 @@ from headgate.spark.machine.interfaces import Chunks, FragmentView, StreamFacts
 from headgate.spark.machine.lifecycle import Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.tasks import CheckWindows
-from headgate.spark.machine.window_clocks import WindowClocks
+from headgate.spark.machine.window_clocks import WindowClocks, streams_of
 from headgate.stats.average import ExponentialAverage
 
 RATES = 1.0  # seconds over which a stream's rate is measured
@@ -58,6 +58,7 @@ class Scheduling:
         self._facts = facts
         self._windows = WindowClocks(facts)
         self._meters: dict[str, _RateMeter] = {}
+        self._preparing: dict[str, Life] = {}  # queries for which arrivals are kept
 
     def tell(self, event: Event) -> None:
         self.scheduler.event(event, self._context.now)
@@ -97,7 +98,7 @@ class Scheduling:
         self._measure(stream, end - former_end)
         for arrival, count in chunks:
             self.tell(Arrived(stream, arrival, count))
-        for life in self._context.lives.values():
+        for life in self._preparing.values():
             if stream in life.arrived_meanwhile:
                 life.arrived_meanwhile[stream].append(chunks)
         for life in self._windows.due(stream, self.ends):
@@ -107,6 +108,16 @@ class Scheduling:
                     self._release(life, fragment.held)
             else:
                 self.release_closed_windows(life)
+
+    def keep_arrivals(self, life: Life) -> None:
+        """Keep what comes while a query is prepared, from now on."""
+        life.arrived_meanwhile = {stream: [] for stream in streams_of(life)}
+        self._preparing[life.name] = life
+
+    def forget_arrivals(self, life: Life) -> None:
+        """It has them, or will not run."""
+        life.arrived_meanwhile = {}
+        self._preparing.pop(life.name, None)
 
     def release_closed_windows(self, life: Life) -> None:
         """Release the held tuples of windows that can close, so that the scheduler sees them."""
@@ -192,7 +203,7 @@ class Scheduling:
 
     def _entered(self, life: Life, backlogs: Mapping[QueueId, Produced]) -> None:
         """Note where the queues of a query begin, and hold back what its windows need not take yet."""
-        life.arrived_meanwhile = {}
+        self.forget_arrivals(life)
         life.entered = True
         for queue in life.bases:
             if queue not in backlogs:  # it shares the stream's queue and starts at the end of that

@@ -236,18 +236,18 @@ def hand_out(
     """
     if CLOSES not in table.schema.names:
         table = table.append_column(CLOSES, pa.nulls(table.num_rows, pa.timestamp("us", "UTC")))
-    layouts: dict[tuple[tuple[str, ...], pa.Schema], list[int]] = {}
+    layouts: dict[tuple[tuple[str, ...], int], list[int]] = {}
     for member, (own, schema) in enumerate(zip(names, schemas, strict=True)):
-        layouts.setdefault((tuple(own), schema), []).append(member)
+        layouts.setdefault((tuple(own), id(schema)), []).append(member)  # equal ones are one object: see `interned`
     begins = np.searchsorted(pairs.members, np.arange(len(names) + 1))
     tables: list[pa.Table] = [None] * len(names)
-    for (own, schema), members in layouts.items():
+    for (own, _), members in layouts.items():
         rows = (
             pairs.rows
             if len(layouts) == 1
             else np.concatenate([pairs.rows[begins[member] : begins[member + 1]] for member in members])
         )
-        shared = _in_columns(table, rows, own, result_schema(schema))
+        shared = _in_columns(table, rows, own, result_schema(schemas[members[0]]))
         begin = 0
         for member in members:
             count = int(begins[member + 1] - begins[member])

@@ -18,17 +18,12 @@ FEW = 16  # arrivals that are made at once if the rate is low
 MANY = 1_000_000  # tuples that are made at once if the rate is high
 
 
-class Timetable:
-    """The moments of tuples, from 0 on, taken in order.
+class Moments:
+    """Rising moments that come in blocks, taken in order, each so many times."""
 
-    >>> table = Timetable(Constant(per_second=2.0, batch=2), np.random.default_rng(1))
-    >>> table.until(0.6).tolist(), table.next
-    ([0.0, 0.0, 0.5, 0.5], 1.0)
-    """
-
-    def __init__(self, process: Arrivals, random: np.random.Generator) -> None:
-        self._blocks = _blocks(process, random)
-        self._batch = process.batch
+    def __init__(self, blocks: Iterator[Times], batch: int = 1) -> None:
+        self._blocks = blocks
+        self._batch = batch
         self._ahead: Times = np.empty(0)
 
     @property
@@ -52,6 +47,18 @@ class Timetable:
         return np.concatenate(blocks)
 
 
+class Timetable(Moments):
+    """The moments of tuples, from 0 on, taken in order.
+
+    >>> table = Timetable(Constant(per_second=2.0, batch=2), np.random.default_rng(1))
+    >>> table.until(0.6).tolist(), table.next
+    ([0.0, 0.0, 0.5, 0.5], 1.0)
+    """
+
+    def __init__(self, process: Arrivals, random: np.random.Generator) -> None:
+        super().__init__(_blocks(process, random), process.batch)
+
+
 def _blocks(process: Arrivals, random: np.random.Generator) -> Iterator[Times]:
     most = max(FEW, MANY // process.batch)
     match process:
@@ -60,8 +67,10 @@ def _blocks(process: Arrivals, random: np.random.Generator) -> Iterator[Times]:
         case Poisson():
             rate = process.per_second
             return _poisson(process, random, min(max(BLOCK, FEW / rate), most / rate))
-        case OnOff():
+        case OnOff(sources=1):
             return _bursts(process, random, most)
+        case OnOff():
+            return _superposed(process, random, most)
         case Steps():
             return _steps(process, random, most)
     return iter([process.times(inf, random)])  # a list of moments, or a trace
@@ -79,20 +88,19 @@ def _poisson(process: Poisson, random: np.random.Generator, length: float) -> It
 
 
 def _bursts(process: OnOff, random: np.random.Generator, most: int) -> Iterator[Times]:
-    rate = process.per_second * (process.on + process.off) / process.on
-    now = 0.0
-    while True:
-        burst = _pareto(process.on, process.shape, random)
+    for now, burst in process.bursts(random):
         start = 0.0
         while start < burst:  # some bursts are very long
-            length = min(BLOCK, most / rate, burst - start)
-            yield now + start + np.sort(random.uniform(0.0, length, random.poisson(rate * length)))
+            length = min(BLOCK, most / process.peak, burst - start)
+            yield now + start + np.sort(random.uniform(0.0, length, random.poisson(process.peak * length)))
             start += length
-        now += burst + _pareto(process.off, process.shape, random)
 
 
-def _pareto(mean: float, shape: float, random: np.random.Generator) -> float:
-    return float(mean * (shape - 1) / shape * (1.0 + random.pareto(shape)))
+def _superposed(process: OnOff, random: np.random.Generator, most: int) -> Iterator[Times]:
+    """The arrivals of several sources, merged a stretch of time after the other."""
+    sources = [Moments(_bursts(process, source, most)) for source in process.generators(random)]
+    length = min(max(BLOCK, FEW / process.per_second), most / process.per_second)
+    return (np.sort(np.concatenate([source.until(block * length) for source in sources])) for block in count(1))
 
 
 def _steps(process: Steps, random: np.random.Generator, most: int) -> Iterator[Times]:

@@ -70,22 +70,27 @@ class Output:
         return cls(table.num_rows, to_arrow(table))
 
     @classmethod
-    def inline_all(cls, tables: Sequence[pa.Table]) -> list[Output]:
-        """Small results of several queries; those with the same columns are encoded together, which is quicker.
+    def inline_all(cls, tables: Sequence[pa.Table], schemas: Sequence[pa.Schema]) -> list[Output]:
+        """Small results of several queries: of each the columns of a schema, further ones are left out.
 
-        >>> one, two = Output.inline_all([pa.table({"v": [1, 2]}), pa.table({"v": [3]})])
+        Those with one schema are encoded together, which is quicker.
+
+        >>> schema = pa.schema([("v", pa.int64())])
+        >>> tables = [pa.table({"v": values, "hidden": values}) for values in ([1, 2], [3])]
+        >>> one, two = Output.inline_all(tables, [schema, schema])
         >>> one.shared is two.shared, two.table().to_pylist()
         (True, [{'v': 3}])
         """
-        by_schema: dict[pa.Schema, list[int]] = {}
-        for number, table in enumerate(tables):
-            by_schema.setdefault(table.schema, []).append(number)
+        by_schema: dict[int, list[int]] = {}
+        for number, schema in enumerate(schemas):
+            by_schema.setdefault(id(schema), []).append(number)
         outputs: dict[int, Output] = {}
         for numbers in by_schema.values():
+            columns = schemas[numbers[0]].names
             if len(numbers) == 1:
-                outputs[numbers[0]] = cls.inline(tables[numbers[0]])
+                outputs[numbers[0]] = cls.inline(tables[numbers[0]].select(columns))
                 continue
-            together = pa.concat_tables([tables[number] for number in numbers])
+            together = _one_below_the_other([tables[number] for number in numbers], columns)
             shared, first = SharedRows(to_arrow(together), together.num_rows), 0
             for number in numbers:
                 outputs[number] = cls(tables[number].num_rows, shared=shared, first=first)
@@ -121,6 +126,14 @@ class Output:
     def apart(self) -> Output:
         """The same without what it shares with others, so that it does not keep their rows in memory."""
         return self if self.shared is None else Output.inline(self.table())
+
+
+def _one_below_the_other(tables: Sequence[pa.Table], columns: list[str]) -> pa.Table:
+    """Some columns of all tables, which may differ in others."""
+    first = tables[0].schema
+    if all(table.schema.equals(first) for table in tables):
+        return pa.concat_tables(tables).select(columns)
+    return pa.concat_tables([table.select(columns) for table in tables])
 
 
 @dataclass(frozen=True, slots=True)
