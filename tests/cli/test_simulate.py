@@ -247,9 +247,11 @@ def test_a_path_that_there_is_not_is_refused(headgate: Headgate, two: Path, opti
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ["compiled", "general"])
-def test_counted_results_give_the_same_means(headgate: Headgate, sensors: Path, path: str) -> None:
+def test_counted_results_give_the_same_means(headgate: Headgate, path: str) -> None:
+    file = Path(__file__).parents[2] / "examples" / "sensors.toml"
+
     def measured(*options: str) -> dict[str, Any]:
-        tree = json.loads(headgate("simulate", sensors, "-p", "hnr", "--json", "--path", path, *options).stdout)
+        tree = json.loads(headgate("simulate", file, "-p", "hnr", "--json", "--path", path, *options).stdout)
         return dict(tree["policies"]["hnr"])
 
     counted, kept = measured("--aggregate"), measured()

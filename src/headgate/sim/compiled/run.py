@@ -81,6 +81,7 @@ class CompiledRun:
                 self._judge.judge(self._memory)
             elif asked == TOO_LONG:
                 check_bins(float(self._state["now"]), self._bin)
+        self._state["judges"] = 0  # nobody will be told of the results of runs under way
         self._take_results()
         self._take_samples()
         self._feed.exhaust()
