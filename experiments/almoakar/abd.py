@@ -21,10 +21,10 @@ def compare(found: Measurements) -> Iterator[Comparison]:
         ):
             abd, cqc = (found.sample(path, name, workload) for name in ("ABD", "CQC"))
             yield Ratio(f"{what} of {workload}, ABD over CQC", ratios[workload], abd / cqc)
-        abd, cqc = (found.sample("PrIR mean", name, workload).mean for name in ("ABD", "CQC"))
-        yield Holds(f"ABD does not invert on {workload}", abd == 0, f"PrIR {abd:.3g}")
+        left, right = (found.sample("PrIR mean", name, workload).mean for name in ("ABD", "CQC"))
+        yield Holds(f"ABD does not invert on {workload}", left == 0, f"PrIR {left:.3g}")
         if workload in CQC_INVERTS:
-            yield Holds(f"CQC inverts on {workload}", cqc > 0, f"PrIR {cqc:.3g}")
+            yield Holds(f"CQC inverts on {workload}", right > 0, f"PrIR {right:.3g}")
     weighted = found.sample("response_time.weighted", "WeHR", "D") / found.sample("response_time.weighted", "ABD", "D")
     yield Ratio("weighted mean of D, WeHR over ABD", 26.0, weighted)
     starved = found.sample("starvation.ratio", "WeHR", "D").mean

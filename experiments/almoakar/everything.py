@@ -59,7 +59,7 @@ def compare(found: Measurements) -> Iterator[Comparison]:
     yield Order("cumulated inversion", (("DSP", "DVP"), others), samples)
 
 
-QUICK = ("MBD", "DVP", "DSP", "MRR")
+QUICK = ("DVP", "DSP", "MRR")  # before anything changes, MBD is as good
 RUNS: dict[Key, Simulation] = {
     name: Simulation(workload="almoakar-5L", policy=policy, measure=cumulated, in_quick=name in QUICK)
     for name, policy in POLICIES.items()

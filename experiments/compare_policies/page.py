@@ -115,7 +115,7 @@ def _cell(outcome: Outcome, measure: str) -> str:
     best = outcome.best(measure)
     names = ", ".join(f"`{name}`" for name in best[:NAMES]) + (f" and {len(best) - NAMES} more" if best[NAMES:] else "")
     gap = outcome.gap(measure)
-    return f"{names}: {_value(measure, outcome.values[measure][best[0]])}" + (f" (×{gap:.3g})" if gap else "")
+    return f"{names}: {_value(measure, outcome.values[measure][best[0]])}" + (f" (×{gap:#.3g})" if gap else "")
 
 
 def _value(measure: str, value: float) -> str:

@@ -37,7 +37,12 @@ def _figure(outcomes: Sequence[Outcome]) -> Figure:
     axes.set_xticks(range(len(outcomes)), [each.case.name for each in outcomes], rotation=90)
     dots = [(column, policies.index(name)) for column, each in enumerate(outcomes) for name in each.best(MEASURE)]
     axes.plot(*zip(*dots, strict=True), "o", color="white", markeredgecolor="#333333", markersize=4)
-    figure.colorbar(image, label="mean response / lower bound (logarithmic)", extend="max")
+    figure.colorbar(
+        image,
+        label="mean response / lower bound (logarithmic)",
+        extend="max",
+        format=lambda value, _: f"{value:g} ×",
+    )
     axes.set_title("How far policies are from what no schedule can go below; dots: best of the workload")
     return figure
 

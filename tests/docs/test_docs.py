@@ -25,7 +25,10 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 DOTTED = re.compile(r"`((?:[a-zA-Z_]\w*\.)+\w+)(?:\([^`]*\))?`")  # a name in backticks, perhaps called
 PACKAGES = {module.name for module in pkgutil.iter_modules(headgate.__path__)}
 PATHS = re.compile(r"(?<![\w./-])(?:src|tests|benchmarks|experiments|examples|workloads|docs)/[\w/.-]+\.\w+")
-TO_BE_WRITTEN = ("src/headgate/policies/baseline/weighted_fcfs.py",)  # by the reader of CONTRIBUTING
+TO_BE_WRITTEN = (
+    "src/headgate/policies/baseline/weighted_fcfs.py",  # by the reader of CONTRIBUTING
+    "docs/reproduction.md",  # by `headgate reproduce --full`
+)
 NOT_OURS = ("spark.log", "spark.log.1", "sweep.parquet", "spark.jars.packages")  # files, and a setting of Spark
 
 

@@ -215,10 +215,10 @@ def _text(plan: Plan, cost: int, *, calls: bool = True) -> str:
     )
     says = comment(f"Workload {plan.name} of Al Moakar 2013. {plan.says}\n\n{chosen}")
     changes = inline(plan.changes, "change") if plan.changes else ""
-    return says + changes + head + _streams(plan, cost) + classes + _queries(plan, cost, calls)
+    return says + changes + head + _streams(plan, cost, calls) + classes + _queries(plan, cost, calls)
 
 
-def _streams(plan: Plan, cost: int) -> str:
+def _streams(plan: Plan, cost: int, calls: bool) -> str:
     parts = []
     for number, counts in enumerate(plan.classes, 1):
         arrivals = (plan.arrivals or {}).get(number, f"poisson, rate={plan.rate}")
@@ -226,13 +226,14 @@ def _streams(plan: Plan, cost: int) -> str:
             break
         for kind, count in zip(KINDS, _inputs(plan, counts), strict=True):
             for name in _read_by(plan, number, kind):
-                parts += [_stream(name, arrivals, cost, count)] if count else []
-        parts += [_stream(f"c{number}-shared", arrivals, cost)] if plan.shared else []
+                parts += [_stream(name, arrivals, cost, calls, count)] if count else []
+        parts += [_stream(f"c{number}-shared", arrivals, cost, calls)] if plan.shared else []
     return "".join(parts)
 
 
-def _stream(name: str, arrivals: str, cost: int, count: int | None = None) -> str:
-    reading = {"source_cost": f"{cost} ns", "source_overhead": f"{round(CALLING * cost)} ns"}
+def _stream(name: str, arrivals: str, cost: int, calls: bool, count: int | None = None) -> str:
+    overhead = f"{round(CALLING * cost)} ns" if calls else None
+    reading = {"source_cost": f"{cost} ns", "source_overhead": overhead}
     return table("[[stream]]", name=name, count=count, arrivals=arrivals, **reading)
 
 

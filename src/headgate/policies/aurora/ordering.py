@@ -21,8 +21,8 @@ class Ordering(Policy):
     """Runs the first units of an order that is kept between decisions, or sorted anew for each.
 
     The document's scheduler sorts: whenever it is asked, it looks which boxes can run and puts all of these in order,
-    however few of them it lists (Carney 2005, sections 4.2.1 and 4.4). Both ways the same units are chosen; what deciding costs is counted
-    by the way that is asked for.
+    however few of them it lists (Carney 2005, sections 4.2.1 and 4.4). Both ways the same units are chosen; what
+    deciding costs is counted by the way that is asked for.
     """
 
     settings: ClassVar[tuple[Setting, ...]] = (ORDER,)
