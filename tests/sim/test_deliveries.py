@@ -45,11 +45,14 @@ def fed(draw: st.DrawFn) -> Workload:
         name: {
             "arrivals": f"{draw(processes)}, batch={draw(st.integers(1, 3))}",
             "source_cost": draw(st.sampled_from(["0 ms", "1 ms", "20 ms"])),
+            "source_overhead": draw(st.sampled_from(["0 ms", "0 ms", "5 ms"])),
         }
         for name in names
     }
     reading = {name: {"from": [name], "operators": ["select, cost=1ms"]} for name in names}
-    return workload(reading, streams, duration="1 s", source_cores=draw(st.integers(0, 3)))
+    cores = draw(st.integers(0, 3))
+    order = draw(st.sampled_from([{}, {"sources": "rr"}, {"sources": "mbd"}])) if cores else {}
+    return workload(reading, streams, duration="1 s", source_cores=cores, **order)
 
 
 @given(fed(), st.sampled_from([1, 3, 50, 10_000]))

@@ -11,7 +11,8 @@ import numpy as np
 
 from headgate.model import Stream
 from headgate.sim.arrivals import Times
-from headgate.sim.feeds import batch_of, blocks_of
+from headgate.sim.feeds import batch_of, blocks_of, times_of
+from headgate.sim.source_turns import turns
 from headgate.workload import Workload
 
 Whole = np.ndarray[Any, np.dtype[np.int64]]
@@ -31,6 +32,9 @@ class DeliveryBlock:
 
 def delivery_blocks(workload: Workload, size: int) -> Iterator[DeliveryBlock]:
     """All deliveries of a simulation, a block at a time; only what is drawn and not yet delivered is held."""
+    if workload.sources and not workload.reads:
+        yield from _in_turns(workload, size)
+        return
     count = workload.source_cores or 1
     cores = [_Core(workload, range(place, len(workload.streams), count), size) for place in range(count)]
     batches = np.array([batch_of(stream, workload) for stream in workload.streams], dtype=np.int64)
@@ -46,6 +50,23 @@ def delivery_blocks(workload: Workload, size: int) -> Iterator[DeliveryBlock]:
         if len(at) or last:
             earliest = min(core.earliest for core in cores)
             yield _block(workload.streams, at[order], stream[order], arrival[order], batches, earliest, last)
+
+
+def _in_turns(workload: Workload, size: int) -> Iterator[DeliveryBlock]:
+    """The same where sources take turns: when a tuple is read depends on all the others, so all are drawn first."""
+    batches = {stream.name: batch_of(stream, workload) for stream in workload.streams}
+    times = {stream.name: times_of(stream, workload) for stream in workload.streams}
+    places = {stream.name: place for place, stream in enumerate(workload.streams)}
+    reads = sorted(turns(workload, times, batches), key=lambda read: read[2])
+    stream = np.array([places[name] for name, _, _ in reads], dtype=np.int64)
+    arrival = np.array([moment for _, moment, _ in reads], dtype=np.float64)
+    at = np.array([read for _, _, read in reads], dtype=np.float64)
+    earliest = np.append(np.minimum.accumulate(arrival[::-1])[::-1], math.inf)  # of each and all later ones
+    counts = np.array(list(batches.values()), dtype=np.int64)
+    for begin in range(0, max(1, len(at)), size):
+        end = min(begin + size, len(at))
+        part, rest = slice(begin, end), float(earliest[end])
+        yield _block(workload.streams, at[part], stream[part], arrival[part], counts, rest, end == len(at))
 
 
 def _block(

@@ -33,7 +33,6 @@ def refusal(given: Workload, policy: str) -> str:
         ("wrr", {}, "policy wrr"),
         ("rr, quantum=10ms", {}, "setting quantum of rr"),
         ("fcfs", {"windows": "end"}, "windows of workload"),
-        ("fcfs", {"sources": "rr"}, "sources of workload"),
         (
             "fcfs",
             {"queries": {"q": {"from": ["s", "s"], "operators": ["join, tuples=3"]}}},
