@@ -85,6 +85,7 @@ def workloads(draw: st.DrawFn) -> Workload:
         "cores": draw(st.integers(1, 3)),
         "source_cores": draw(st.integers(1, 2)),
         **draw(st.sampled_from([{}, {"sources": "rr"}, {"sources": "mbd"}])),
+        "windows": draw(st.sampled_from(["closing", "end"])),
         "drain": draw(st.booleans()),
         "noise": draw(st.sampled_from([0.0, 0.0, 0.05])),
         "run_overhead": draw(st.sampled_from(["0 ms", "0 ms", "1 ms"])),

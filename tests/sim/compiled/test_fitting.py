@@ -32,7 +32,6 @@ def refusal(given: Workload, policy: str) -> str:
         ("hr, level=path", {}, "units of level path"),
         ("wrr", {}, "policy wrr"),
         ("rr, quantum=10ms", {}, "setting quantum of rr"),
-        ("fcfs", {"windows": "end"}, "windows of workload"),
         (
             "fcfs",
             {"queries": {"q": {"from": ["s", "s"], "operators": ["join, tuples=3"]}}},

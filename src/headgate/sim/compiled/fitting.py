@@ -55,7 +55,7 @@ POLICIES: Mapping[str, Collection[str]] = {  # by name, with the settings that a
 _LEVELS = frozenset({Level.OPERATOR, Level.QUERY, Level.SHARED})
 _KINDS = frozenset(Kind) - {Kind.READ}
 _KNOWN: Mapping[type, str] = {  # fields that are understood; others must be at their defaults
-    Workload: "name duration streams classes queries tables changes seed cores source_cores sources drain load "
+    Workload: "name duration streams classes queries tables changes seed cores source_cores sources windows drain load "
     "load_of load_by train fuse noise learn run_overhead decision_cost unpriced directory",
     Stream: "name schema event_time watermark ahead arrivals source source_cost source_overhead bytes",
     Given: "cost overhead selectivity passes attribute bytes",

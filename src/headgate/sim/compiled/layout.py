@@ -217,6 +217,7 @@ class _Builder:
         exact = abs(window.panes - whole) < 1e-9
         record["kind"], record["key"] = AGGREGATE, self._maker.key(node)
         record["slide"], record["window_size"], record["panes"] = window.slide, window.size, whole if exact else 0
+        record["from_end"] = self._workload.windows == "end"
         record["grouped"] = operator.given.selectivity is not None
         record["selectivity"] = operator.given.selectivity or 0.0
         record["windows_at"], record["windows_count"] = self._windows, whole + 3

@@ -194,6 +194,8 @@ def _close(world: Array, number: int, operator: Array, worker: Array, window: in
     results = 1
     if operator.grouped:
         results = max(1, int(np.rint(operator.selectivity * counted)))
+    if operator.from_end:
+        moment = min(window * operator.slide + operator.window_size, moment)
     base = mixed(mixed(START, operator.key), np.uint64(np.int64(window)))
     for copy in range(results):
         slot = fresh(memory.state(world), memory.pool(world), mixed(base, np.uint64(copy)), moment, moment)

@@ -43,7 +43,7 @@ OPERATOR = record(
     # kind: see operators.py. known: of filters, how their outcomes are found.
     "kind known queues_at queues_count consumers_at consumers_count emits_at emits_count outcomes_at pattern_at "
     "pattern_count seen windows_at windows_count panes upcoming left_at left_count right_at right_count side_room "
-    "left_kept right_kept left_upstream right_upstream left_upstream_count right_upstream_count grouped",
+    "left_kept right_kept left_upstream right_upstream left_upstream_count right_upstream_count grouped from_end",
     "cost overhead selectivity noise lower upper slide window_size left_work right_work",
     "key noise_key",
 )
