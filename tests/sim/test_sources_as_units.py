@@ -108,7 +108,7 @@ def test_on_one_core_the_class_schedulers_read_only_when_nothing_else_waits(poli
     assert replay_trace(lines).same
 
 
-@pytest.mark.parametrize("policy", ["hr", "fixed-priority", "rr", "fcfs, train=1", "mtiq"])
+@pytest.mark.parametrize("policy", ["hr", "fixed-priority, train=1", "rr", "fcfs, train=1", "mtiq"])
 def test_any_policy_reads_last_where_the_workload_says_so(policy: str) -> None:
     queries = {
         name: {"operators": [f"select, cost={cost}"], "qos": GRAPH} for name, cost in (("a", "1ms"), ("b", "9ms"))
