@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,8 @@ def fed(draw: st.DrawFn) -> Workload:
     }
     reading = {name: {"from": [name], "operators": ["select, cost=1ms"]} for name in names}
     cores = draw(st.integers(0, 3))
-    order = draw(st.sampled_from([{}, {"sources": "rr"}, {"sources": "mbd"}])) if cores else {}
+    orders: list[dict[str, Any]] = [{}, {"sources": "rr"}, {"sources": "mbd"}]
+    order = draw(st.sampled_from(orders)) if cores else {}
     return workload(reading, streams, duration="1 s", source_cores=cores, **order)
 
 
