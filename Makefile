@@ -105,7 +105,7 @@ isolation: setup  ## Whether the critical class stays quick beside the others, a
 	@$(BIN)/python benchmarks/isolation.py --json out/isolation.json --plot out/isolation.png 2> out/isolation.log
 
 benchmark: setup  ## Measure the simulator, the decisions and refresh plans (minutes; ratios, not tests)
-	@$(BIN)/python benchmarks/simulator.py
+	@$(BIN)/python -m benchmarks.simulator
 	@$(BIN)/python benchmarks/decisions.py
 	@$(BIN)/python benchmarks/overhead.py
 	@$(BIN)/python benchmarks/freshness.py --spark --solver

@@ -217,3 +217,46 @@ def test_a_target_that_nobody_could_meet_is_refused(
     assert result.exit_code == 2
     reason = "target p99 10 ms cannot be met: a tuple of query 'alarm' takes 20 ms even alone; give more than that"
     assert result.stderr.strip() == f"headgate: {path}:3: class 'high', target: {reason}"
+
+
+@pytest.mark.slow
+def test_the_path_is_told_and_can_be_chosen(headgate: Headgate, two: Path) -> None:
+    trees = {
+        path: json.loads(headgate("simulate", two, "-p", "hnr", "--path", path, "--json").stdout)["policies"]["hnr"]
+        for path in ("compiled", "general")
+    }
+    assert {path: tree.pop("path") for path, tree in trees.items()} == {"compiled": "compiled", "general": "general"}
+    assert trees["compiled"] == trees["general"]
+    first = [headgate("simulate", two, "-p", "hnr", "--path", path).stdout.splitlines()[0] for path in trees]
+    assert [line.endswith(", compiled") for line in first] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--path", "quick"], "unknown path 'quick'"),
+        (["--path", "compiled", "-p", "random"], "compiled code cannot simulate this: policy random"),
+        (["--aggregate", "--records", "r.csv"], "--records needs results, and --aggregate keeps none"),
+    ],
+)
+def test_a_path_that_there_is_not_is_refused(headgate: Headgate, two: Path, options: list[str], said: str) -> None:
+    result = headgate("simulate", two, *options)
+    assert result.exit_code != 0
+    assert said in result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["compiled", "general"])
+def test_counted_results_give_the_same_means(headgate: Headgate, path: str) -> None:
+    file = Path(__file__).parents[2] / "examples" / "sensors.toml"
+
+    def measured(*options: str) -> dict[str, Any]:
+        tree = json.loads(headgate("simulate", file, "-p", "hnr", "--json", "--path", path, *options).stdout)
+        return dict(tree["policies"]["hnr"])
+
+    counted, kept = measured("--aggregate"), measured()
+    assert counted["slowdown"] == pytest.approx(kept["slowdown"])
+    assert counted["response_time"]["mean"] == pytest.approx(kept["response_time"]["mean"])
+    assert counted["response_time"]["p95"] == pytest.approx(kept["response_time"]["p95"], rel=0.02)
+    assert counted["results"] == kept["results"]
+    assert counted["queue"]["over_time"]["time"] == []

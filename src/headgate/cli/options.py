@@ -83,6 +83,15 @@ Bin = Annotated[
     ),
 ]
 
+SimulationPath = Annotated[
+    str,
+    typer.Option(
+        "--path",
+        help="How to compute: auto, compiled or general. Compiled code gives the same results sooner, where it can.",
+        metavar="PATH",
+    ),
+]
+
 Directory = Annotated[Path, typer.Argument(help="The directory of a run.", show_default=False, metavar="DIR")]
 OptionalDirectory = Annotated[
     Path | None, typer.Argument(help="The directory of a run.", show_default=False, metavar="DIR")
@@ -103,7 +112,13 @@ def load(file: Path, seed: int | None = None, duration: str | None = None, fuse:
 
 
 def load_simulated(
-    file: Path, seed: int | None = None, duration: str | None = None, fuse: str | None = None, *, bin: float
+    file: Path,
+    seed: int | None = None,
+    duration: str | None = None,
+    fuse: str | None = None,
+    *,
+    bin: float,
+    any_size: bool = False,
 ) -> Workload:
     """As `load`; refuses a workload that is too large for the simulator, and notes costs that are missing."""
     from headgate.sim import check_size
@@ -113,7 +128,8 @@ def load_simulated(
     workload = load(file, seed, duration, fuse)
     note_unpriced(workload)
     try:
-        check_size(workload, bin)
+        if not any_size:
+            check_size(workload, bin)
     except HeadgateError as error:
         raise error.at(str(file)) from None
     for problem in target_problems(workload, WorkloadLocations.of_file(file)):
@@ -129,6 +145,15 @@ def note_unpriced(workload: Workload) -> None:
         example = 'select = "cost=20us, selectivity=0.5"' if filtering else f'{workload.unpriced[0]} = "cost=20us"'
         kinds = ", ".join(workload.unpriced)
         note(f"no [costs] for {kinds}: in the simulator {assumed}; write for example {example} below [costs]")
+
+
+def check_path(path: str) -> str:
+    """Refuse a path that there is not."""
+    from headgate.sim import PATHS
+
+    if path not in PATHS:
+        raise unknown("path", path, PATHS)
+    return path
 
 
 def check_seed(seed: int | None) -> None:

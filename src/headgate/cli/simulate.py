@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -17,6 +19,7 @@ from headgate.cli.progress import Bar
 from headgate.cli.report_tables import MARK, marked, report_tables
 from headgate.cli.signals import raised
 from headgate.cli.targets_table import targets_table
+from headgate.model import HeadgateError
 from headgate.model.number_text import duration as duration_text
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ EXAMPLES = examples(
     'simulate FILE --policy "bsd, train=10" --plot out.png',
     'simulate FILE --duration "10 s" --seed 7 --json',
     "simulate FILE --policy hnr --record t.jsonl",
+    'simulate FILE --policy hnr --duration "10 h" --aggregate',
 )
 
 RecordsOption = Annotated[
@@ -42,6 +46,13 @@ RecordOption = Annotated[
         help="Record the decisions for replay and why; a file per policy.",
         show_default=False,
         metavar="FILE",
+    ),
+]
+AggregateOption = Annotated[
+    bool,
+    typer.Option(
+        "--aggregate",
+        help="Count results as they come instead of keeping them, for very long runs: percentiles are up to 0.5 % off.",
     ),
 ]
 
@@ -58,25 +69,51 @@ def simulate(
     fuse: options.FuseOption = None,
     bin: options.Bin = None,
     equal_inverts: options.EqualInverts = False,
+    path: options.SimulationPath = "auto",
+    aggregate: AggregateOption = False,
 ) -> None:
     """Simulate a workload under one or more policies and show how they did.
 
     Without --policy: fcfs and hnr. All policies see the same arrivals, costs and filter outcomes. Ctrl-C ends it and
-    shows the policies that are finished.
+    shows the policies that are finished. Where compiled code computed them, the first line says so.
     """
     chosen = options.check_policies(policy or DEFAULT)
+    options.check_path(path)
+    if aggregate and (plot or records or record):
+        option = "--plot" if plot else "--records" if records else "--record"
+        raise HeadgateError(f"{option} needs results, and --aggregate keeps none", hint="leave one of them out")
     width = options.check_bin(bin)
     options.check_plot(plot)
     options.check_output(records, "--records", ("parquet", "csv"))
     options.check_output(record, "--record")
-    workload = options.load_simulated(file, seed, duration, fuse, bin=width)
+    workload = options.load_simulated(file, seed, duration, fuse, bin=width, any_size=aggregate)
     options.check_isolated(chosen, workload)
-    runs, complete = _simulate_all(workload, chosen, trace_files(record, chosen), width)
+    how = _How(trace_files(record, chosen), width, path, aggregate, equal_inverts)
+    runs, complete = _simulate_all(workload, chosen, how)
     if runs:
-        _report(workload, runs, width, as_json, equal_inverts)
-        write_outputs(workload, runs, plot, records, width)
+        _report(workload, runs, as_json)
+        write_outputs(workload, {policy: run.records for policy, run in runs.items()}, plot, records, width)
     if not complete:
         raise interrupted(len(runs), len(chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """What options say about simulating and measuring."""
+
+    traces: Mapping[str, Path]
+    bin: float
+    path: str
+    aggregate: bool
+    equal_inverts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Simulated:
+    """What a simulation gave; the report is computed when all are done."""
+
+    records: Records
+    report: Callable[[], Report]
 
 
 def trace_files(record: Path | None, policies: Sequence[str]) -> dict[str, Path]:
@@ -113,9 +150,14 @@ def write_outputs(
         note(f"wrote {records}")
 
 
-def show_reports(workload: Workload, reports: Mapping[str, Report], by: str | None = None) -> None:
-    """Show what was simulated, the tables of measures, and what the marks mean."""
-    show(Text(_title(workload), "bold"))
+def show_reports(
+    workload: Workload, reports: Mapping[str, Report], by: str | None = None, compiled: Sequence[str] = ()
+) -> None:
+    """Show what was simulated, and for which policies by compiled code; the tables of measures; what marks mean."""
+    path = ""
+    if compiled:
+        path = ", compiled" if len(compiled) == len(reports) else f", compiled: {', '.join(compiled)}"
+    show(Text(_title(workload) + path, "bold"))
     for table in report_tables(reports, stdout().width, by):
         show("", table)
     if marked(reports, by):
@@ -132,41 +174,45 @@ def _title(workload: Workload) -> str:
     )
 
 
-def _simulate_all(
-    workload: Workload, policies: Sequence[str], traces: Mapping[str, Path], bin: float
-) -> tuple[dict[str, Records], bool]:
+def _simulate_all(workload: Workload, policies: Sequence[str], how: _How) -> tuple[dict[str, _Simulated], bool]:
     """The records of the policies that finished, and whether all of them did."""
-    runs: dict[str, Records] = {}
+    runs: dict[str, _Simulated] = {}
     try:
         with raised(), Bar(len(policies)) as bar:
             for number, policy in enumerate(policies):
-                runs[policy] = _simulate_one(workload, policy, traces.get(policy), bin, bar, number)
-                if policy in traces:
-                    note(f"wrote {traces[policy]}")
+                runs[policy] = _simulate_one(workload, policy, how, bar, number)
+                if policy in how.traces:
+                    note(f"wrote {how.traces[policy]}")
     except KeyboardInterrupt:
         return runs, False
     return runs, True
 
 
-def _simulate_one(workload: Workload, policy: str, trace: Path | None, bin: float, bar: Bar, number: int) -> Records:
-    from headgate.sim import simulate
+def _simulate_one(workload: Workload, policy: str, how: _How, bar: Bar, number: int) -> _Simulated:
+    from headgate import sim
+    from headgate.metrics import measure
 
     def progress(share: float) -> None:
         bar.at(number + share, policy)
 
+    if how.aggregate:
+        counted = sim.aggregate(workload, policy, progress=progress, bin=how.bin, path=how.path)
+        return _Simulated(counted.records, partial(counted.report, equal_inverts=how.equal_inverts))
+    trace = how.traces.get(policy)
     with ExitStack() as files:
         lines: TextIO | None = files.enter_context(trace.open("w", encoding="utf-8")) if trace else None
-        return simulate(workload, policy, trace=lines, progress=progress, bin=bin)
+        records = sim.simulate(workload, policy, trace=lines, progress=progress, bin=how.bin, path=how.path)
+    return _Simulated(records, partial(measure, records, how.bin, equal_inverts=how.equal_inverts))
 
 
-def _report(workload: Workload, runs: Mapping[str, Records], bin: float, as_json: bool, equal_inverts: bool) -> None:
-    from headgate.metrics import measure
-
-    reports = {policy: measure(run, bin, equal_inverts=equal_inverts) for policy, run in runs.items()}
+def _report(workload: Workload, runs: Mapping[str, _Simulated], as_json: bool) -> None:
+    reports = {policy: run.report() for policy, run in runs.items()}
+    paths = {policy: run.records.path for policy, run in runs.items()}
     if as_json:
-        show_json({"workload": workload.name, "policies": {name: report.to_json() for name, report in reports.items()}})
+        trees = {policy: {"path": paths[policy], **report.to_json()} for policy, report in reports.items()}
+        show_json({"workload": workload.name, "policies": trees})
     else:
-        show_reports(workload, reports)
+        show_reports(workload, reports, compiled=[policy for policy, path in paths.items() if path == "compiled"])
 
 
 def _write_records(runs: Mapping[str, Records], path: Path) -> None:

@@ -334,6 +334,16 @@ class Scheduler:
         """All units, ready or not."""
         return [state.unit for state in self._states.values()]
 
+    @property
+    def states(self) -> Iterable[UnitState]:
+        """All units with their queues and what their runs block."""
+        return self._states.values()
+
+    @property
+    def view(self) -> CoreView:
+        """What the policy sees."""
+        return self._view
+
     def queue(self, number: int) -> TupleQueue:
         return self._queues[number]
 

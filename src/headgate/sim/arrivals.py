@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,11 @@ class Arrivals(ABC):
     @abstractmethod
     def times(self, duration: float, random: np.random.Generator) -> Times:
         """Rising arrival times in [0, duration)."""
+
+    def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
+        """The same times, about so many at a time; a process that cannot do so draws all of them first."""
+        times = self.times(duration, random)
+        yield from (times[begin : begin + size] for begin in range(0, len(times), size))
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,11 @@ class Constant(Arrivals):
         count = max(0, math.ceil((duration - self.start) * self.per_second - 1e-9))
         return self.start + np.arange(count) / self.per_second
 
+    def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
+        count = max(0, math.ceil((duration - self.start) * self.per_second - 1e-9))
+        for begin in range(0, count, size):
+            yield self.start + np.arange(begin, min(begin + size, count)) / self.per_second
+
 
 @dataclass(frozen=True)
 class Poisson(Arrivals):
@@ -97,6 +108,12 @@ class Poisson(Arrivals):
 
     def times(self, duration: float, random: np.random.Generator) -> Times:
         return _until(duration, lambda count: random.exponential(1 / self.per_second, count), self.per_second)
+
+    def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
+        def gaps(count: int) -> Times:
+            return random.exponential(1 / self.per_second, count)
+
+        return _blocks_until(duration, gaps, self.per_second, size)
 
 
 @dataclass(frozen=True)
@@ -134,6 +151,21 @@ class OnOff(Arrivals):
         times = np.sort(np.concatenate(bursts)) if bursts else np.empty(0)
         return times[times < duration]
 
+    def blocks(self, duration: float, random: np.random.Generator, size: int) -> Iterator[Times]:
+        if self.sources > 1:  # bursts overlap: those of all sources must be known
+            yield from super().blocks(duration, random, size)
+            return
+        held: list[Times] = []
+        count = 0
+        for burst in self._source(duration, random, sys.maxsize):
+            held.append(burst[burst < duration])
+            count += len(burst)
+            if count >= size:
+                yield np.concatenate(held)
+                held, count = [], 0
+        if held:
+            yield np.concatenate(held)
+
     def generators(self, random: np.random.Generator) -> list[np.random.Generator]:
         """The random numbers of each source: a longer run has the arrivals of a shorter one, and more."""
         return random.spawn(self.sources) if self.sources > 1 else [random]
@@ -152,11 +184,12 @@ class OnOff(Arrivals):
             yield now, burst
             now += burst + silence
 
-    def _source(self, duration: float, random: np.random.Generator) -> Iterator[Times]:
+    def _source(self, duration: float, random: np.random.Generator, most: int = MOST_PERIODS) -> Iterator[Times]:
+        """The times of one burst after the other."""
         for number, (now, burst) in enumerate(self.bursts(random)):
             if now >= duration:
                 return
-            if number == max(1, MOST_PERIODS // self.sources):
+            if number == max(1, most // self.sources):
                 raise too_many_periods("bursts", "choose a longer on or off, a larger shape or fewer sources")
             if self.peak * burst > MOST_TUPLES:  # one of the very long ones: only what is seen of it
                 burst = min(burst, duration - now)
@@ -282,6 +315,24 @@ def _until(end: float, gaps: Callable[[int], Times], rate: float) -> Times:
         now = float(block[-1])
     times = np.concatenate(blocks) if blocks else np.empty(0)
     return times[times < end]
+
+
+def _blocks_until(end: float, gaps: Callable[[int], Times], rate: float, size: int) -> Iterator[Times]:
+    """The same as `_until`, to the last bit, but a part at a time."""
+    now = 0.0
+    while now < end:
+        left, reached, begins = max(16, int((end - now) * rate * 1.1)), 0.0, now
+        while left:
+            part = gaps(min(size, left))
+            left -= len(part)
+            part[0] += reached
+            sums = np.cumsum(part)
+            reached = float(sums[-1])
+            times = begins + sums
+            yield times[times < end]
+            if begins + reached >= end:
+                return
+        now = begins + reached
 
 
 def _repeat(starts: Sequence[float], rates: Sequence[float], period: float, duration: float) -> tuple[Times, Times]:

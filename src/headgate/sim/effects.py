@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
-from headgate.model import Aggregate, Except, Join, Kind, Operator, OperatorId, Project, Source, Split, Union, walk
+from headgate.model import (
+    Aggregate,
+    Except,
+    Join,
+    Kind,
+    Operator,
+    OperatorId,
+    Project,
+    QueueId,
+    Source,
+    Split,
+    Union,
+    walk,
+)
 from headgate.plan.network import Network, Node
 from headgate.sim.draws import Always, Drawn, Outcomes, Pattern, Single
 from headgate.sim.feeds import Feeds
@@ -21,8 +35,8 @@ def effects(
     network: Network, workload: Workload, feeds: Feeds, existing: Collection[OperatorId]
 ) -> dict[OperatorId, Effect]:
     """The behaviour of every operator that has none yet."""
-    maker = _Maker(network, workload, feeds)
-    return {node.id: maker.effect(node) for node in network.nodes.values() if node.id not in existing}
+    maker = EffectMaker(network, workload)
+    return {node.id: maker.effect(node, feeds) for node in network.nodes.values() if node.id not in existing}
 
 
 def targets(change: Change, network: Network) -> list[OperatorId]:
@@ -47,47 +61,75 @@ def lasting_name(network: Network, node: Node) -> str:
     return node.operator.name or f"{query.name}.{network.operators[query.name].index(node.id)}"
 
 
-class _Maker:
-    def __init__(self, network: Network, workload: Workload, feeds: Feeds) -> None:
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """How the outcomes of a filter are drawn: from which numbers, and by which selectivity from when on."""
+
+    purpose: tuple[str | int, ...]
+    timeline: tuple[tuple[float, float], ...]  # (from, selectivity)
+    stream: str | None  # by the offsets of which stream, so that they can be drawn beforehand; None: one by one
+
+
+class EffectMaker:
+    """Finds out what the operators of a network do."""
+
+    def __init__(self, network: Network, workload: Workload) -> None:
         self._network = network
         self._workload = workload
-        self._feeds = feeds
         self._changed: dict[OperatorId, list[tuple[float, float]]] = {}
         for change in sorted(workload.changes, key=lambda change: change.at):
             if change.selectivity is not None:
                 for number in targets(change, network):
                     self._changed.setdefault(number, []).append((change.at, change.selectivity))
 
-    def effect(self, node: Node) -> Effect:
+    def effect(self, node: Node, feeds: Feeds) -> Effect:
         operator = node.operator
         if isinstance(operator, Join):
             given = selectivity_of(operator)
-            works = (_work(operator.inputs[0]) + _alone(operator), _work(operator.inputs[1]) + _alone(operator))
             kind = CountedJoin if operator.given.tuples else WindowJoin
-            return kind(operator, self._key(node), 1.0 if given is None else given, works)
+            return kind(operator, self.key(node), 1.0 if given is None else given, works(operator))
         if isinstance(operator, Aggregate):
-            return WindowAggregate(operator, self._key(node), self._workload.windows == "end")
+            return WindowAggregate(operator, self.key(node), self._workload.windows == "end")
         if isinstance(operator, Union):
             return Merge()
-        if isinstance(operator, Except):
-            return Difference(self._outcomes(node))
-        return Filter(self._outcomes(node))
+        outcomes = self._outcomes(node, feeds)
+        return Difference(outcomes) if isinstance(operator, Except) else Filter(outcomes)
 
-    def _outcomes(self, node: Node) -> Outcomes:
-        operator = node.operator
-        if operator.given.passes:
-            return Pattern(operator.given.passes)
-        selectivity = selectivity_of(operator)
+    def drawing(self, node: Node) -> Drawing | None:
+        """How outcomes of an operator without a pattern are drawn; None: it gives one result for every tuple."""
+        operator, selectivity = node.operator, selectivity_of(node.operator)
         changes = self._changed.get(node.id, [])
         if isinstance(operator, Project | Split) or (selectivity is None and not changes):
+            return None
+        timeline = ((0.0, 1.0 if selectivity is None else selectivity), *changes)
+        stream = self.stream_of_offsets(node.queues[0])
+        beforehand = max(value for _, value in timeline) <= _MOST_COPIES
+        return Drawing(self._purpose(node), timeline, stream if beforehand else None)
+
+    def key(self, node: Node) -> int:
+        """From what the random numbers of a join or an aggregate are mixed."""
+        return int(generator(self._workload.seed, "window", lasting_name(self._network, node)).integers(2**62))
+
+    def stream_of_offsets(self, queue: QueueId) -> str | None:
+        """The stream whose offsets the tuples of a queue are known by; None behind anything that makes new tuples."""
+        edge = self._network.edges[queue]
+        if edge.producer is None:
+            return edge.stream
+        below = self._network.nodes[edge.producer]
+        keeps = below.operator.kind in _KEEPS_OFFSETS or (below.operator.kind is Kind.TABLE_JOIN and self._thins(below))
+        return self.stream_of_offsets(below.queues[0]) if keeps else None
+
+    def _outcomes(self, node: Node, feeds: Feeds) -> Outcomes:
+        if node.operator.given.passes:
+            return Pattern(node.operator.given.passes)
+        drawing = self.drawing(node)
+        if drawing is None:
             return Always()
-        timeline = [(0.0, 1.0 if selectivity is None else selectivity), *changes]
-        purpose = self._purpose(node)
-        stream = self._stream_of_offsets(node)
-        if stream is None or max(value for _, value in timeline) > _MOST_COPIES:
-            return Single(self._workload.seed, purpose, timeline)
-        offsets = [(self._feeds.offset(stream, at) if at > 0 else 0, value) for at, value in timeline]
-        return Drawn(self._workload.seed, purpose, offsets, len(self._feeds.times[stream]))
+        seed, stream = self._workload.seed, drawing.stream
+        if stream is None:
+            return Single(seed, drawing.purpose, list(drawing.timeline))
+        offsets = [(feeds.offset(stream, at) if at > 0 else 0, value) for at, value in drawing.timeline]
+        return Drawn(seed, drawing.purpose, offsets, len(feeds.times[stream]))
 
     def _purpose(self, node: Node) -> tuple[str | int, ...]:
         attribute = node.operator.given.attribute
@@ -95,22 +137,16 @@ class _Maker:
             return ("attribute", attribute, *(leaf.stream for leaf in _leaves(node.operator)))
         return ("outcomes", lasting_name(self._network, node))
 
-    def _key(self, node: Node) -> int:
-        return int(generator(self._workload.seed, "window", lasting_name(self._network, node)).integers(2**62))
-
-    def _stream_of_offsets(self, node: Node) -> str | None:
-        """The stream whose offsets an operator's tuples are known by; None behind anything that makes new tuples."""
-        edge = self._network.edges[node.queues[0]]
-        if edge.producer is None:
-            return edge.stream
-        below = self._network.nodes[edge.producer]
-        keeps = below.operator.kind in _KEEPS_OFFSETS or (below.operator.kind is Kind.TABLE_JOIN and self._thins(below))
-        return self._stream_of_offsets(below) if keeps else None
-
     def _thins(self, node: Node) -> bool:
         """Whether an operator never gives more than one result for a tuple."""
         values = [node.operator.given.selectivity, *(value for _, value in self._changed.get(node.id, ()))]
         return all(value is None or value <= 1 for value in values)
+
+
+def works(operator: Join) -> tuple[float, float]:
+    """Seconds of processing below each input of a join, its own included."""
+    left, right = (_work(child) + _alone(operator) for child in operator.inputs)
+    return left, right
 
 
 def _leaves(operator: Operator) -> list[Source]:

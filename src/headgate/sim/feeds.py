@@ -37,8 +37,8 @@ class Feeds:
     @classmethod
     def of(cls, workload: Workload) -> Feeds:
         check_arrivals(workload)
-        times = {stream.name: _times(stream, workload) for stream in workload.streams}
-        batches = {stream.name: _batch(stream, workload) for stream in workload.streams}
+        times = {stream.name: times_of(stream, workload) for stream in workload.streams}
+        batches = {stream.name: batch_of(stream, workload) for stream in workload.streams}
         deliveries = sorted(_deliveries(workload, times, batches), key=lambda delivery: delivery.at)
         floors = np.array([delivery.arrival for delivery in deliveries])[::-1]
         floors = np.minimum.accumulate(floors)[::-1] if len(floors) else floors
@@ -66,15 +66,23 @@ def check_arrivals(workload: Workload) -> None:
     """Refuse more tuples, of one stream or of all, than a simulation can hold; draws nothing."""
     total = 0.0
     for stream in workload.streams:
+        expected = expected_tuples(stream, workload)
         try:
-            process = _process(stream, workload)
-            clock = _clock(process, stream, workload)
-            expected = process.batch * process.expected(clock.work if clock else workload.duration)
             check_tuples(expected)
         except HeadgateError as error:
             raise error.at(f"stream '{stream.name}'") from None
         total += expected
     check_tuples(total)
+
+
+def expected_tuples(stream: Stream, workload: Workload) -> float:
+    """How many tuples of a stream are to be expected, without drawing them."""
+    try:
+        process = _process(stream, workload)
+        clock = _clock(process, stream, workload)
+        return process.batch * process.expected(clock.work if clock else workload.duration)
+    except HeadgateError as error:
+        raise error.at(f"stream '{stream.name}'") from None
 
 
 def _process(stream: Stream, workload: Workload) -> Arrivals:
@@ -105,7 +113,8 @@ def _clock(process: Arrivals, stream: Stream, workload: Workload) -> _Clock | No
     return _Clock(starts, factors, work)
 
 
-def _times(stream: Stream, workload: Workload) -> Times:
+def times_of(stream: Stream, workload: Workload) -> Times:
+    """When the tuples of a stream arrive; as many of each time as its batch."""
     random = generator(workload.seed, "arrivals", stream.name)
     try:
         process = _process(stream, workload)
@@ -118,7 +127,17 @@ def _times(stream: Stream, workload: Workload) -> Times:
         raise error.at(f"stream '{stream.name}'") from None
 
 
-def _batch(stream: Stream, workload: Workload) -> int:
+def blocks_of(stream: Stream, workload: Workload, size: int) -> Iterator[Times]:
+    """When the tuples of a stream arrive whose rate does not change, about so many at a time."""
+    random = generator(workload.seed, "arrivals", stream.name)
+    try:
+        yield from _process(stream, workload).blocks(workload.duration, random, size)
+    except HeadgateError as error:
+        raise error.at(f"stream '{stream.name}'") from None
+
+
+def batch_of(stream: Stream, workload: Workload) -> int:
+    """How many tuples of a stream arrive at a time."""
     return _process(stream, workload).batch
 
 

@@ -103,6 +103,7 @@ class Records:
     updates: list[float] = field(default_factory=list)  # when the policy rebuilt its schedule
     cancelled: int = 0  # runs that gave way to something more important; among `runs`
     cancelled_seconds: float = 0.0  # core seconds that they had taken; among `busy`
+    path: str = "general"  # of a simulation, how it was computed: general or compiled
 
     @property
     def span(self) -> float:

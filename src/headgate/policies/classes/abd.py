@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +82,11 @@ class AdaptiveBroadcastDisks(Policy):
         return self._slices.slots
 
     @property
+    def classes(self) -> list[ClassId]:
+        """All classes, the most important first."""
+        return list(self._inside)
+
+    @property
     def seconds(self) -> float:
         """How long a slice is at present."""
         return self._slice.seconds
@@ -121,6 +126,10 @@ class AdaptiveBroadcastDisks(Policy):
                 self._end_round(view)
             else:
                 self._begin_turn()
+
+    def hear(self, query_class: ClassId, response_times: Iterable[float]) -> None:
+        """Response times of a class, for `judge`; the core tells them with outcomes, run by run."""
+        self._frequencies.responses.add(query_class, response_times)
 
     def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
         """The next unit of the class while its slice lasts, else the first of the class whose slice is next."""
@@ -165,6 +174,14 @@ class AdaptiveBroadcastDisks(Policy):
         last = view.units.get(self._last) if self._last is not None else None
         short = last if last is not None and view.waiting(last) else stopped
         self._slice.grow(view.stats.model(short).seconds(view.waiting(short)))
+
+    def judge(self, view: View) -> bool:
+        """Let the module act on inversions; whether there is a new schedule."""
+        changed = self._frequencies.judge()
+        if changed:
+            self.updates.append(view.now)
+            self._rebuild()
+        return changed
 
     def _end_round(self, view: View) -> None:
         """Adapt the slice and the schedule; with a new schedule the new round begins again."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,14 +173,24 @@ class ContinuousQueryClasses(TwoLevel):
             self.accounts = {name: Account(account.share, account.share) for name, account in self.accounts.items()}
         return IDLE
 
+    def hear(self, query_class: ClassId, response_times: Iterable[float]) -> None:
+        """Response times of a class, for `judge`; the core tells them with outcomes, run by run."""
+        self._frequencies.responses.add(query_class, response_times)
+
     def _judge(self, view: View) -> None:
         """After as many turns as there are classes, let the module change their shares."""
         self._passed += 1
         if self.inversion != "none" and self._passed > len(self.accounts):
             self._passed = 0
-            if self._frequencies.judge():
-                self.updates.append(view.now)
-                self._divide(self._frequencies.of)
+            self.judge(view)
+
+    def judge(self, view: View) -> bool:
+        """Let the module act on inversions; whether classes have other shares."""
+        changed = self._frequencies.judge()
+        if changed:
+            self.updates.append(view.now)
+            self._divide(self._frequencies.of)
+        return changed
 
     def title(self, part: Hashable) -> str:
         name = part[0] if isinstance(part, tuple) else part

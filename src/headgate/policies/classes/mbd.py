@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -111,6 +111,17 @@ class MultiCoreBroadcastDisks(Policy):
         return self._turns.slots
 
     @property
+    def fractions(self) -> Mapping[UnitId, float]:
+        """What each unit has beyond whole slots."""
+        return self._fractions
+
+    @property
+    def random_state(self) -> tuple[int, ...]:
+        """The state of the generator that draws fractions."""
+        state: tuple[int, ...] = self._random.getstate()[1]
+        return state
+
+    @property
     def frequencies(self) -> Mapping[ClassId, int]:
         """How often classes run, the most important first."""
         return self._frequencies.of
@@ -153,6 +164,10 @@ class MultiCoreBroadcastDisks(Policy):
         self._home[number] = worker
         self._turns.wake(number)  # its next slot may come while it runs
         return Choice((view.units[number],), self.train)
+
+    def hear(self, query_class: ClassId, response_times: Iterable[float]) -> None:
+        """Response times of a class, for `judge`; the core tells them with outcomes, run by run."""
+        self._frequencies.responses.add(query_class, response_times)
 
     def runner_up(self, view: View, chosen: Collection[UnitId]) -> Unit | None:
         number = self._turns.peek(lambda number: number in view.ready and number not in chosen)
@@ -214,6 +229,14 @@ class MultiCoreBroadcastDisks(Policy):
                 changed = True
                 if self.adapt == "sa":
                     self._costs = self._latest
+        if changed:
+            self.updates.append(view.now)
+            self._rebuild(view)
+        return changed
+
+    def judge(self, view: View) -> bool:
+        """Let the module act on inversions; whether there is a new schedule."""
+        changed = self._frequencies.judge()
         if changed:
             self.updates.append(view.now)
             self._rebuild(view)
