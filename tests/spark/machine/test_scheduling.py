@@ -107,7 +107,7 @@ def test_runs_take_every_offset_of_the_log_once_and_in_order(steps: list[int | s
         elif not life.entered:
             end = scheduling.ends["a"]
             if step == "enter late":  # tuples arrive while it is prepared
-                life.arrived_meanwhile = {"a": []}
+                scheduling.keep_arrivals(life)
                 append(scheduling, 2)
             enter(scheduling, life, end)
     if not life.entered:
