@@ -56,8 +56,7 @@ def compare(found: Measurements) -> Iterator[Comparison]:
 
 
 def picture(found: Measurements) -> Picture:
-    lines = {name: line for name, line in found.curves("response_time.mean").items() if name in (MC, ML)}
-    return Picture(lines, "cost of a box (ms)", "response_time.mean")
+    return Picture(found.curves("response_time.mean", MC, ML), "cost of a box (ms)", "response_time.mean")
 
 
 EXPERIMENT = Experiment(

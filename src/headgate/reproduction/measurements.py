@@ -51,10 +51,10 @@ class Measurements:
             if parts[:-1] == start and not isinstance(parts[-1], str)
         }
 
-    def curves(self, measure: str) -> dict[str, list[tuple[float | str, Band]]]:
-        """A curve of one measure for each first part of a key, along the second part: what a picture takes."""
+    def curves(self, measure: str, *names: str) -> dict[str, list[tuple[float | str, Band]]]:
+        """A curve of one measure for each first part of a key, or for these, along the second: what a picture takes."""
         lines: dict[str, list[tuple[float | str, Band]]] = {}
-        for parts in map(_parts, self.results):
+        for parts in (parts for parts in map(_parts, self.results) if not names or parts[0] in names):
             sample = self.sample(measure, *parts)
             if sample.known:
                 lines.setdefault(str(parts[0]), []).append((parts[1] if parts[1:] else "", sample.band))
