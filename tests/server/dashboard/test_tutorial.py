@@ -22,7 +22,7 @@ HOT = "SELECT machine, temp, ts FROM readings WHERE temp > 80"
 AVERAGES = """SELECT window.start AS since, machine, count(*) AS readings, avg(temp) AS mean
 FROM readings GROUP BY window(ts, '2 seconds'), machine"""
 WEAR = """SELECT window.start AS since, machine, max(
-  aggregate(sequence(1, 600), 0D, (whole, a) -> whole +
+  aggregate(sequence(1, 200), 0D, (whole, a) -> whole +
     aggregate(sequence(1, 1000), 0D, (part, b) -> part + sin(a * b * temp)))) AS wear
 FROM readings GROUP BY window(ts, '10 seconds'), machine"""
 

@@ -65,6 +65,8 @@ FUNCTIONS = {
     "chosen": "max_by(s, u) AS bs, min_by(v, u) AS bv, max_by(d, u) FILTER (WHERE v > 1) AS bd, max_by(v, d + u) AS bn",
     "lists": "sort_array(collect_list(v)) AS lv, sort_array(collect_set(s), false) AS ls, "
     "sort_array(collect_list(p)) AS lp",
+    "computed": "max(d * 2) AS xd, avg(d * 2) AS ad, stddev(v + 1) AS sv, sum(w * 3) AS sw, max_by(s, u + 1) AS bs, "
+    "max(100 / (v * v + 1)) FILTER (WHERE v <> 0) AS xv, count_if(isnan(d * 2)) AS nn, min(concat('$a0', s)) AS ns",
 }
 MEMBERS = (
     "SELECT {bounds}, {keys} {functions} FROM a GROUP BY {window} {group}",

@@ -55,6 +55,11 @@ class ActiveRun:
         fragment_log_ends = {name: end for life in members for name, end in life.fragment_log_ends.items()}
         return cls(run, members, takes, steps, fed_logs, fragment_log_ends)
 
+    @property
+    def for_nobody(self) -> bool:
+        """Whether all its queries are to be stopped."""
+        return all(life.stopping for life in self.members)
+
     def portions(self) -> list[Portion]:
         """The portions of the next step that has tuples to take; none if the run is over."""
         while self.steps:

@@ -17,9 +17,12 @@ from headgate.spark.machine.lifecycle import Life, QueryState, check_possible
 from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.repositioning import Repositioning
+from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.starting import Starting
 from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, DiscardFragmentLogs, WriteCommit
+
+PATIENCE = 2.0  # seconds that a run gets to end whose queries are to be stopped
 
 
 class Commands:
@@ -34,8 +37,9 @@ class Commands:
         repositioning: Repositioning,
         starting: Starting,
         policy_changes: PolicyChanges,
+        runs: Runs,
     ) -> None:
-        self._context = scheduling.context
+        self._context, self._runs = scheduling.context, runs
         self._scheduling, self._preparation = scheduling, preparation
         self._delivery, self._lag_limits = delivery, lag_limits
         self._repositioning, self._starting, self._policy_changes = repositioning, starting, policy_changes
@@ -229,10 +233,15 @@ class Commands:
 
     def _stop(self, command: m.Stop) -> None:
         def stop(life: Life) -> None:
+            life.stopping = False
             check_possible("stop", life.name, life.state)
             self._scheduling.leave(life)
             self.remove(life, command.ticket, None)
 
+        life = self._context.life(command.name)
+        if life.busy:
+            life.stopping = True
+            self._context.call_at(self._context.now + PATIENCE, lambda: self._runs.cancel_stopping(life))
         self._when_settled(command, stop)
 
     def stop_if_there(self, life: Life) -> None:

@@ -145,6 +145,7 @@ class Life:
     ends: float | None = None  # when it is stopped; both in seconds since the epoch
     paused: bool = False  # commits say that it is paused
     awaits_spark: bool = False  # it failed only because Spark died: it continues when Spark is back
+    stopping: bool = False  # a command to stop it waits until its active runs have ended
     failures: int = 0  # consecutive commits that failed
     skipped: int = 0  # tuples skipped because of its lag limit
     columns: Any = None  # of its results

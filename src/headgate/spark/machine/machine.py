@@ -76,6 +76,7 @@ class Machine:
             self.repositioning,
             self.starting,
             self.policy_changes,
+            self.runs,
         )
         self.context.remembered = dict(remembered or {})
         self.runs.held = held

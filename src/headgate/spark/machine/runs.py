@@ -43,6 +43,7 @@ from headgate.spark.machine.worker_load import Load, Payer, WorkerLoad
 TRIES = 5  # how often a run is repeated after its commit failed, before its queries are suspended
 _CANCELLED = "cancelled, as the engine closes"
 _GAVE_WAY = "cancelled for something more important"
+_STOPPED = "cancelled, as its queries are stopped"
 ANSWERS = 1000  # response times of a query's run that a policy is told at most, evenly chosen
 FIRST_WAIT = 0.1  # seconds before the first repetition; each further one waits twice as long
 
@@ -104,6 +105,12 @@ class Runs:
         run = self._scheduling.scheduler.to_cancel(self._context.now)
         if run is not None and not self.closing and not self.active_runs[run.worker].committed:
             self._context.submit(CancelRun(str(run.id)), lambda answer: None)
+
+    def cancel_stopping(self, life: Life) -> None:
+        """Cancel the runs of a query that is to be stopped, unless they do something for others, or have committed."""
+        for active_run in self.active_runs.values():
+            if life in active_run.members and active_run.for_nobody and not active_run.committed:
+                self._context.submit(CancelRun(str(active_run.run.id)), lambda answer: None)
 
     def _submit(self, task: Task, then: Then, payer: Payer | None) -> None:
         work = self._load.began(self._context.now, payer)
@@ -287,15 +294,17 @@ class Runs:
         self._delivery.put_letters(written.number, written.letters)
 
     def _gave_way(self, active_run: ActiveRun) -> None:
-        """End a run that was cancelled for something more important: its tuples wait again."""
-        self.cancelled_runs += 1
-        self.cancelled_seconds += active_run.seconds
+        """End a run that was cancelled, for something more important or for nobody: its tuples wait again."""
         self.run_seconds += active_run.seconds
-        for life in active_run.members:
-            life.tally.cancelled += 1
-        self._context.counters.ended(active_run, cancelled=True)
+        reason = _STOPPED if active_run.for_nobody else _GAVE_WAY
+        if reason == _GAVE_WAY:
+            self.cancelled_runs += 1
+            self.cancelled_seconds += active_run.seconds
+            for life in active_run.members:
+                life.tally.cancelled += 1
+        self._context.counters.ended(active_run, cancelled=reason == _GAVE_WAY)
         del self.active_runs[active_run.run.worker]
-        outcome = Outcome(active_run.run, active_run.seconds, _GAVE_WAY)
+        outcome = Outcome(active_run.run, active_run.seconds, reason)
         self._scheduling.scheduler.cancelled(outcome, self._context.now)
         self._history.ended(active_run, outcome, cancelled=True)
         self._log(active_run.run, len(active_run.members), outcome)

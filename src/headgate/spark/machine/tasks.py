@@ -23,7 +23,7 @@ class Task:
 
 
 class RunCancelledError(HeadgateError):
-    """The run was cancelled: the engine closes, or something more important came.
+    """The run was cancelled: the engine closes, its queries are stopped, or something more important came.
 
     Nothing of it is committed, so its tuples are taken again.
     """

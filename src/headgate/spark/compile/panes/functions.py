@@ -5,12 +5,14 @@ Example: avg(v) is sum(v) and count(v) of each pane. Both are added up over the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 from math import gcd
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,7 @@ _FLOATING = (FloatType, DoubleType)
 _EXACT = (*_NARROW, LongType, BinaryType, BooleanType, DateType, TimestampType, TimestampNTZType)
 _MOST_DIGITS = 28  # of a decimal: a sum has ten more, and 38 is the limit, beyond which it would overflow
 _MOST_PLACES = 18  # of a decimal: its mean has four more, and Spark computes it with 38
+_COLUMN = re.compile(r"[\w.]+|`[^`]+`")
 _SAFE = 9.2e18  # sums of absolute values up to here cannot have left 64 bits on the way, in whatever order
 
 
@@ -70,10 +73,40 @@ class Merge(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """A partial aggregate: how it is merged, and one or more columns as SQL aggregates of a pane's rows."""
+    """A partial aggregate: how it is merged, and one or more columns as SQL aggregates of a pane's rows.
+
+    In their texts `$a0` and `$a1` stand for the arguments, so that one that several of them use is computed once:
+
+    >>> squares = Partial(Merge.SUM, ("sum($a0 * $a0)$where",), ("sin(v)",))
+    >>> squares.columns({}), squares.columns({"sin(v)": "s"})
+    (('sum(sin(v) * sin(v))',), ('sum(s * s)',))
+    """
 
     merge: Merge
     texts: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    where: str = ""
+
+    def columns(self, computed: Mapping[str, str]) -> tuple[str, ...]:
+        """The SQL of its columns, given the names of arguments that are columns already."""
+        given = {f"a{place}": computed.get(text, text) for place, text in enumerate(self.arguments)}
+        return tuple(Template(text).substitute(given, where=self.where) for text in self.texts)
+
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """The arguments that may be computed before, as often as its columns use them.
+
+        Not those of an aggregate with a filter: they may fail on rows that it leaves out.
+        """
+        if self.where:
+            return ()
+        uses = " ".join(self.texts)
+        return tuple(
+            text
+            for place, text in enumerate(self.arguments)
+            if text != "*" and not _COLUMN.fullmatch(text)
+            for _ in range(uses.count(f"$a{place}"))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +204,7 @@ def _binary_text(kind: DataType) -> bool:
 
 
 def _partial(call: Call, merge: Merge, *texts: str) -> Partial:
-    return Partial(merge, tuple(text + call.where for text in texts))
+    return Partial(merge, tuple(f"{text}$where" for text in texts), call.arguments, call.where)
 
 
 def _first(columns: Arrays) -> Array:
@@ -183,20 +216,21 @@ def _plain(name: str, merge: Merge) -> Callable[[Call, Sequence[DataType]], Func
 
     def make(call: Call, types: Sequence[DataType]) -> Function | None:
         del types
-        return Function((_partial(call, merge, f"{name}({', '.join(call.arguments)})"),), _first)
+        given = ", ".join(f"$a{place}" for place in range(len(call.arguments)))
+        return Function((_partial(call, merge, f"{name}({given})"),), _first)
 
     return make
 
 
 def _extreme(merge: Merge) -> Callable[[Call, Sequence[DataType]], Function | None]:
     def make(call: Call, types: Sequence[DataType]) -> Function | None:
-        ((argument, kind),) = zip(call.arguments, types, strict=True)
+        (kind,) = types
         if not comparable(kind):
             return None
-        value = _partial(call, merge, f"{merge}({argument})")
+        value = _partial(call, merge, f"{merge}($a0)")
         if not isinstance(kind, _FLOATING) or merge is Merge.MIN:
             return Function((value,), _first)
-        return Function((value, _partial(call, Merge.SUM, f"count_if(isnan({argument}))")), _with_nan)
+        return Function((value, _partial(call, Merge.SUM, "count_if(isnan($a0))")), _with_nan)
 
     return make
 
@@ -208,10 +242,10 @@ def _with_nan(columns: Arrays) -> Array:
 
 
 def _sum(call: Call, types: Sequence[DataType]) -> Function | None:
-    ((argument, kind),) = zip(call.arguments, types, strict=True)
-    total = _partial(call, Merge.SUM, f"sum({argument})")
+    (kind,) = types
+    total = _partial(call, Merge.SUM, "sum($a0)")
     if isinstance(kind, LongType):
-        return Function((total, _partial(call, Merge.SUM, f"sum(abs(CAST({argument} AS DOUBLE)))")), _within_64_bits)
+        return Function((total, _partial(call, Merge.SUM, "sum(abs(CAST($a0 AS DOUBLE)))")), _within_64_bits)
     summable = isinstance(kind, (*_NARROW, *_FLOATING)) or _short_decimal(kind)
     return Function((total,), _first) if summable else None
 
@@ -228,13 +262,13 @@ def _within_64_bits(columns: Arrays) -> Array:
 
 
 def _average(call: Call, types: Sequence[DataType]) -> Function | None:
-    ((argument, kind),) = zip(call.arguments, types, strict=True)
-    count = _partial(call, Merge.SUM, f"count({argument})")
+    (kind,) = types
+    count = _partial(call, Merge.SUM, "count($a0)")
     if isinstance(kind, (*_NARROW, LongType, *_FLOATING)):
-        return Function((_partial(call, Merge.SUM, f"sum(CAST({argument} AS DOUBLE))"), count), _quotient)
+        return Function((_partial(call, Merge.SUM, "sum(CAST($a0 AS DOUBLE))"), count), _quotient)
     if isinstance(kind, DecimalType) and _short_decimal(kind) and kind.scale <= _MOST_PLACES:
         result = pa.decimal128(kind.precision + 4, kind.scale + 4)
-        total = _partial(call, Merge.SUM, f"sum({argument})")
+        total = _partial(call, Merge.SUM, "sum($a0)")
         return Function((total, count), lambda columns: _decimal_quotient(columns, result))
     return None
 
@@ -276,14 +310,15 @@ def _spread(of_sample: bool, root: bool) -> Callable[[Call, Sequence[DataType]],
         return pa.array(np.sqrt(spread) if root else spread, pa.float64(), mask=none)
 
     def make(call: Call, types: Sequence[DataType]) -> Function | None:
-        ((argument, kind),) = zip(call.arguments, types, strict=True)
+        (kind,) = types
         if not isinstance(kind, (*_NARROW, LongType, *_FLOATING, DecimalType)):
             return None
         count, mean, variance, low, high = (
-            f"{name}(CAST({argument} AS DOUBLE)){call.where}" for name in ("count", "avg", "var_pop", "min", "max")
+            f"{name}(CAST($a0 AS DOUBLE))$where" for name in ("count", "avg", "var_pop", "min", "max")
         )
         # A count stands for 0 where nothing is counted, but the others are null.
-        moments = Partial(Merge.MOMENTS, (count, mean, f"{variance} * {count}", low, high))
+        texts = (count, mean, f"{variance} * {count}", low, high)
+        moments = Partial(Merge.MOMENTS, texts, call.arguments, call.where)
         return Function((moments,), finish)
 
     return make
@@ -293,10 +328,9 @@ def _chosen(merge: Merge, by: str) -> Callable[[Call, Sequence[DataType]], Funct
     """max_by and min_by."""
 
     def make(call: Call, types: Sequence[DataType]) -> Function | None:
-        value, order = call.arguments
         if not all(map(comparable, types)):
             return None
-        return Function((_partial(call, merge, f"{by}_by({value}, {order})", f"{by}({order})"),), _first)
+        return Function((_partial(call, merge, f"{by}_by($a0, $a1)", f"{by}($a1)"),), _first)
 
     return make
 
@@ -304,7 +338,7 @@ def _chosen(merge: Merge, by: str) -> Callable[[Call, Sequence[DataType]], Funct
 def _count_distinct(call: Call, types: Sequence[DataType]) -> Function | None:
     if len(types) != 1 or not _listable(types[0]):
         return None
-    values = _partial(call, Merge.SET, f"collect_set({call.arguments[0]})")
+    values = _partial(call, Merge.SET, "collect_set($a0)")
     return Function((values,), lambda columns: pc.cast(pc.list_value_length(columns[0]), pa.int64()))
 
 
@@ -317,7 +351,7 @@ def _collected(merge: Merge) -> Callable[[Call, Sequence[DataType]], Function | 
     def make(call: Call, types: Sequence[DataType]) -> Function | None:
         if not _listable(types[0]):
             return None
-        values = _partial(call, merge, f"{call.name}({call.arguments[0]})")
+        values = _partial(call, merge, f"{call.name}($a0)")
         return Function((values,), lambda columns: _sorted_lists(columns[0], call.descending))
 
     return make

@@ -7,6 +7,7 @@ folded in rows beyond the offset of a query does no harm, and queries at differe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -54,6 +55,12 @@ class Contents:
     @property
     def key_names(self) -> tuple[str, ...]:
         return tuple(f"_k{number}" for number in range(len(self.keys)))
+
+    @property
+    def computed(self) -> dict[str, str]:
+        """The arguments that aggregates use several times, which are computed once for a row, and their names."""
+        uses = Counter(text for partial in self.partials for text in partial.repeated)
+        return {text: f"_a{number}" for number, (text, count) in enumerate(uses.items()) if count > 1}
 
     def serves(self, other: Contents) -> bool:
         """Whether a set of these contents does for queries that ask for others."""
@@ -212,10 +219,14 @@ class PaneSet:
         elif contents.filters[0]:
             frame = frame.where(self.columns.expression(" AND ".join(f"({text})" for text in contents.filters[0])))
         keys = [SqlColumn(text, name) for text, name in zip(contents.keys, contents.key_names, strict=True)]
+        computed = contents.computed
+        if computed:
+            arguments = [SqlColumn(text, name) for text, name in computed.items()]
+            frame = select(frame, listed([SqlColumn("*"), *arguments]))
         values = [
             SqlColumn(text, name)
             for position, partial in enumerate(contents.partials)
-            for text, name in zip(partial.texts, column_names(position, partial), strict=True)
+            for text, name in zip(partial.columns(computed), column_names(position, partial), strict=True)
         ]
         return group_by(frame, listed([pane, number, *keys]), self.columns.aggregates(values))
 

@@ -1,0 +1,81 @@
+"""Stopping a query whose run takes long: nobody wants its results any more."""
+
+from __future__ import annotations
+
+import pytest
+from tests.spark.machine.standin import StandIn, query
+
+from headgate.plan.fusion import Fuse
+from headgate.spark.machine import messages as m
+from headgate.spark.machine import tasks as t
+from headgate.spark.machine.commands import PATIENCE
+
+
+@pytest.fixture
+def engine() -> StandIn:
+    """An engine with a query and a run that nobody has answered yet."""
+    engine = StandIn()
+    engine.ask(m.AddQuery, query("q", "SELECT id FROM a"))
+    engine.answer_all()
+    engine.append("a", 5)
+    assert [type(task) for task in engine.pending] == [t.Evaluate]
+    return engine
+
+
+def cancelled_after(engine: StandIn, seconds: float) -> list[str]:
+    """Time passes: the labels of the runs that are cancelled, which is answered at once."""
+    under_way, engine.pending = engine.pending, []
+    engine.now += seconds
+    engine.handle(m.TimePassed())
+    labels = [task.label for task in engine.pending if isinstance(task, t.CancelRun)]
+    engine.answer_all()
+    engine.pending = under_way
+    return labels
+
+
+def test_its_run_is_cancelled_if_it_takes_long(engine: StandIn) -> None:
+    (run,) = engine.pending
+    assert isinstance(run, t.Evaluate)
+    ticket = engine.ask(m.Stop, "q")
+    assert cancelled_after(engine, PATIENCE - 0.1) == []
+    assert cancelled_after(engine, 0.2) == [run.label]
+    engine.handle(m.Answer(engine.pending.pop(), error=t.RunCancelledError("it was cancelled")))
+    engine.answer_all()
+    assert engine.replies[ticket].error is None
+    assert engine.machine.views.overview().queries == ()
+    assert engine.machine.views.overview().cancelled_runs == 0  # it gave way to nothing
+    assert engine.sinks == {}
+
+
+def test_a_run_that_ends_soon_counts(engine: StandIn) -> None:
+    ticket = engine.ask(m.Stop, "q")
+    engine.answer_all()
+    assert engine.replies[ticket].error is None
+    assert len(engine.sinks["q"]) == 5
+    assert cancelled_after(engine, PATIENCE) == []
+
+
+def test_a_run_that_ended_although_it_was_cancelled_counts(engine: StandIn) -> None:
+    ticket = engine.ask(m.Stop, "q")
+    assert len(cancelled_after(engine, PATIENCE)) == 1
+    engine.answer_all()
+    assert engine.replies[ticket].error is None
+    assert len(engine.sinks["q"]) == 5
+
+
+def test_a_run_for_others_goes_on() -> None:
+    engine = StandIn()
+    engine.machine.scheduling.scheduler.fuse = Fuse.CLASS
+    for number, name in enumerate("qr"):
+        engine.ask(m.AddQuery, query(name, f"SELECT id FROM a WHERE id > {number}"))
+    engine.answer_all()
+    engine.append("a", 5)
+    (run,) = engine.pending
+    assert isinstance(run, t.Evaluate)
+    assert {portion.name for group in run.groups for portion in group} == {"q", "r"}
+    tickets = [engine.ask(m.Stop, "q")]
+    assert cancelled_after(engine, PATIENCE) == []
+    tickets.append(engine.ask(m.Stop, "r"))
+    assert cancelled_after(engine, PATIENCE) == [run.label]
+    engine.answer_all()
+    assert [engine.replies[ticket].error for ticket in tickets] == [None, None]
