@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java browser web demo serve picture pictures quick test long check format fuzz chaos kill serve-kill reopen soak versus growth isolation benchmark clean
+.PHONY: help setup java browser web demo serve picture pictures quick test long check format fuzz chaos kill serve-kill reopen soak versus growth isolation reproduce benchmark clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ MINUTES ?= 60
 SEED ?= 1
 fuzz: setup  ## Random queries, rows and commands against one Spark batch, for MINUTES=60 from SEED=1; failures come small
 	@$(BIN)/python -m tests.spark.fuzz --minutes $(MINUTES) --seed $(SEED) --kills
+
+reproduce: setup  ## All published results, run again quickly: published beside measured, with verdicts (10 minutes; --full takes hours)
+	@$(BIN)/headgate reproduce --quick
 
 serve-kill: setup  ## Kill the server, or its Java alone, 20 times while rows are pushed and results followed (15 minutes)
 	@$(BIN)/python -m tests.server.kill --kills 20 --seed $(SEED)
