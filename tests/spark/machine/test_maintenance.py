@@ -85,3 +85,29 @@ def test_nothing_is_dropped_if_a_query_was_added_meanwhile() -> None:
     assert recording.machine.context.lives["meanwhile"].state == "running"
     assert [type(task) for task in recording.performed] == [t.Maintain]
     assert recording.machine.preparation.start("a") == 0
+
+
+def test_it_is_tried_again_soon_if_a_query_was_added_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "AGAIN", 1)
+    recording = engine(needed={"a": 2}, add_meanwhile=True)
+    recording.runs(EVERY)
+    recording.add_meanwhile = False
+    recording.runs(1)
+    assert [type(task) for task in recording.performed] == [t.Maintain, t.Maintain, t.DropTuples]
+
+
+def test_it_waits_for_a_query_that_is_being_checked_but_not_for_ever() -> None:
+    recording = engine()
+    recording.ask(m.AddQuery, query("new", SQL))
+    check = recording.pending.pop()
+    recording.runs(2 * EVERY - 1)
+    assert recording.performed == []
+    recording.runs(1)
+    (task,) = recording.performed
+    assert isinstance(task, t.Maintain)
+    assert task.resume_points is None
+    recording.needed = {"a": 2}
+    recording.handle(m.Answer(check, recording.perform(check)))
+    recording.answer_all()
+    recording.runs(EVERY)
+    assert [type(task) for task in recording.performed[1:3]] == [t.Maintain, t.DropTuples]

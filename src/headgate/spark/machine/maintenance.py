@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.delivery import Delivery
-from headgate.spark.machine.lifecycle import TRANSIENT, QueryState
+from headgate.spark.machine.lifecycle import TRANSIENT, Life, QueryState
 from headgate.spark.machine.messages import Answer
 from headgate.spark.machine.preparation import Preparation
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.tasks import DropTuples, Maintain
 
 EVERY = 200  # runs from one maintenance to the next
+AGAIN = 20  # runs after which it is tried again if a query that was placed meanwhile kept tuples from being dropped
 _NOT_PLACED = TRANSIENT | {QueryState.SCHEDULED}  # the positions of such a query may still go back
 
 
@@ -33,8 +34,12 @@ class Maintenance:
         return int(min(needed)) - 1
 
     def watch(self) -> None:
-        """Start maintenance if it is due."""
-        if self._runs.runs - self._last < EVERY or self.busy or self._runs.closing or self._runs.restart_reason:
+        """Start maintenance if it is due; it waits for queries that are being placed, but not for ever."""
+        overdue = self._runs.runs - self._last - EVERY
+        if overdue < 0 or self.busy or self._runs.closing or self._runs.restart_reason:
+            return
+        all_placed = not any(map(_is_unplaced, self._context.lives.values()))
+        if not all_placed and overdue < EVERY:
             return
         self._last = self._runs.runs
         self.busy = True
@@ -42,9 +47,7 @@ class Maintenance:
         lives = self._context.lives.values()
         resume_points = None
         unclaimed = any(not remembered.description.get("done") for remembered in self._context.remembered.values())
-        if not unclaimed and not any(
-            life.state in _NOT_PLACED or life.layout is None or life.reopen_from is not None for life in lives
-        ):
+        if not unclaimed and all_placed:
             reading = (life for life in lives if life.state not in (QueryState.DONE, QueryState.STOPPED))
             resume_points = tuple(life.resume_point() for life in reading)
         self._delivery.flush()
@@ -57,7 +60,9 @@ class Maintenance:
         if answer.error is not None:
             self._context.log("error", "maintenance failed", why=self._context.explain(answer.error))
             return
-        if answer.value and placements == self._preparation.placements:
+        if answer.value and placements != self._preparation.placements:
+            self._last -= EVERY - AGAIN
+        elif answer.value:
             # A query that starts from now on must not read tuples that are about to be dropped.
             self._preparation.stream_starts.update(answer.value)
             self._context.submit(DropTuples(dict(answer.value)), self._dropped)
@@ -68,3 +73,7 @@ class Maintenance:
             return
         for life in self._context.lives.values():
             life.forget_reported(answer.value)
+
+
+def _is_unplaced(life: Life) -> bool:
+    return life.state in _NOT_PLACED or life.layout is None or life.reopen_from is not None
