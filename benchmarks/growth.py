@@ -160,7 +160,8 @@ def tell_alone(found: Found) -> None:
     each = found["headgate"]
     target(f"{each['queries']} queries running, seconds", each["start_s"], at_most=START)
     if "share" in each:
-        print(f"  {each['runs']} runs, {each['micros_a_call']:.0f} µs a call")
+        print(f"  {each['runs']} runs, {each['micros_a_call']:.0f} µs a message")
+        print(f"  all that the owner does: {each['owner_share']:.2%} of the workers' time")
         target("scheduling's share of the workers' time", each["share"], at_most=SHARE)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from benchmarks.decisions_on_spark import CLASSES, WORKERS, Clock
+from benchmarks.decisions_on_spark import CLASSES, SCHEDULER, WORKERS, Clock
 from benchmarks.many_queries import quiet_spark
 
 from headgate.spark.jvm.settings import builder
@@ -35,9 +35,9 @@ def queries(count: int) -> dict[str, str]:
 
 
 def measure(count: int, seconds: float, warm_up: float) -> dict[str, Any]:
-    """Seconds from the first call until all run; then, over some seconds, scheduling's share of the workers' time."""
+    """Seconds until all run; then, over some seconds, how much of the workers' time scheduler and owner take."""
     with quiet_spark(builder("local[*]", "growth")) as spark:
-        clock = Clock()
+        clock, scheduling = Clock(), Clock(SCHEDULER)
         with Session(spark=spark, policy=POLICY, workers=WORKERS) as session:
             for stream in "su":
                 session.stream(
@@ -51,7 +51,7 @@ def measure(count: int, seconds: float, warm_up: float) -> dict[str, Any]:
             found: dict[str, Any] = {"queries": count, "start_s": time.perf_counter() - began}
             if seconds:
                 time.sleep(warm_up)
-                found |= _life(session, clock, seconds)
+                found |= _life(session, clock, scheduling, seconds)
             return found
 
 
@@ -74,12 +74,14 @@ def _all_running(session: Session) -> None:
         time.sleep(0.05)
 
 
-def _life(session: Session, clock: Clock, seconds: float) -> dict[str, Any]:
+def _life(session: Session, clock: Clock, scheduling: Clock, seconds: float) -> dict[str, Any]:
+    decided = scheduling.seconds
     spent, calls, runs, began = clock.seconds, clock.calls, session.status().runs, time.perf_counter()
     time.sleep(seconds)
     spent, calls, lasted = clock.seconds - spent, clock.calls - calls, time.perf_counter() - began
     return {
-        "share": spent / (WORKERS * lasted),
+        "share": (scheduling.seconds - decided) / (WORKERS * lasted),
+        "owner_share": spent / (WORKERS * lasted),
         "runs": session.status().runs - runs,
         "micros_a_call": spent / calls * 1e6 if calls else 0.0,
     }
