@@ -30,7 +30,7 @@ LONG = (
 )  # first, so that none is last
 
 # Examples per Hypothesis test, as a multiple of what the test asks for (100 if it asks for nothing).
-PROFILES = {"quick": 0.1, "ci": 1.0, "long": 20.0}
+PROFILES = {"quick": 0.1, "ci": 0.4, "long": 20.0}
 FEWEST = 10  # examples, also in the profile quick
 
 
