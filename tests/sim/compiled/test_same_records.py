@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from tests.sim.compiled.random_workloads import differences, workloads
 
 from headgate.model import HeadgateError
@@ -95,8 +94,7 @@ def test_tuples_that_are_read_after_the_end_count_as_arrived() -> None:
 
 
 @pytest.mark.slow
-@given(st.integers(1, 3), st.booleans())
-@settings(max_examples=6)
+@pytest.mark.parametrize(("cores", "drain"), [(1, True), (3, False)])
 def test_more_than_one_block(cores: int, drain: bool) -> None:
     """Many tuples of few queries: arrivals and outcomes come in several blocks, results are taken several times."""
     workload = read_workload(ROOT / "examples/example-1.toml")

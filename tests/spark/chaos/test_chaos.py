@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-SEEDS = 40
+SEEDS = 20
 
 
 @pytest.mark.slow

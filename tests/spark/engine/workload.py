@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 CASES = {case.name: case for case in (*STATELESS, *WINDOWS, *JOINS, *MIXED)}
-PATIENCE = 60.0  # seconds until a test gives up waiting
+PATIENCE = 300.0  # seconds until a test gives up waiting
 
 
 def table(stream: str, rows: Sequence[Row]) -> pa.Table:

@@ -16,7 +16,7 @@ from tests.spark.fuzz.oracle import Rows
 from tests.spark.fuzz.shrink import script, shrink
 from tests.spark.fuzz.sql import engine_sql
 
-CASES = 4
+CASES = 3
 SEED = 11
 
 

@@ -30,9 +30,7 @@ SEGMENTS, ADAPTIVE = "simplified-segment, train=6", "adaptive, candidates=[hr, c
 CHOSEN = [
     "aggregate over a join",
     "except",
-    "join of aggregates",
     "join of windows",
-    "self-join of windows",
     "sliding",
     "split",
     "three streams",
