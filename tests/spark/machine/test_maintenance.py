@@ -87,8 +87,7 @@ def test_nothing_is_dropped_if_a_query_was_added_meanwhile() -> None:
     assert recording.machine.preparation.start("a") == 0
 
 
-def test_it_is_tried_again_soon_if_a_query_was_added_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maintenance, "AGAIN", 1)
+def test_it_is_tried_again_soon_if_a_query_was_added_meanwhile() -> None:
     recording = engine(needed={"a": 2}, add_meanwhile=True)
     recording.runs(EVERY)
     recording.add_meanwhile = False

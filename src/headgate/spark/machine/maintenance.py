@@ -11,7 +11,6 @@ from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.tasks import DropTuples, Maintain
 
 EVERY = 200  # runs from one maintenance to the next
-AGAIN = 20  # runs after which it is tried again if a query that was placed meanwhile kept tuples from being dropped
 _NOT_PLACED = TRANSIENT | {QueryState.SCHEDULED}  # the positions of such a query may still go back
 
 
@@ -61,7 +60,7 @@ class Maintenance:
             self._context.log("error", "maintenance failed", why=self._context.explain(answer.error))
             return
         if answer.value and placements != self._preparation.placements:
-            self._last -= EVERY - AGAIN
+            self._last -= EVERY - max(1, EVERY // 10)  # a query that came meanwhile may need them: soon again
         elif answer.value:
             # A query that starts from now on must not read tuples that are about to be dropped.
             self._preparation.stream_starts.update(answer.value)
