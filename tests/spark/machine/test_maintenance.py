@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import pytest
@@ -110,3 +111,20 @@ def test_it_waits_for_a_query_that_is_being_checked_but_not_for_ever() -> None:
     recording.answer_all()
     recording.runs(EVERY)
     assert [type(task) for task in recording.performed[1:3]] == [t.Maintain, t.DropTuples]
+
+
+def test_what_the_sink_of_a_removed_query_refused_is_offered_again() -> None:
+    """Otherwise the commit log would be kept from there on, whoever removed the folder of its results."""
+    recording = engine()
+    recording.append("a", 1)
+    recording.answer(t.Evaluate)
+    recording.answer(t.WriteCommit)
+    refused = recording.take(t.Deliver)
+    recording.ask(m.Stop, "q")
+    recording.ask(m.AddQuery, query("other", SQL))
+    recording.answer_all()
+    recording.handle(m.Answer(refused, error=OSError("the folder is gone")))
+    assert recording.machine.delivery.oldest_commit < inf
+    recording.runs(EVERY)
+    assert recording.machine.delivery.oldest_commit == inf
+    assert len(recording.sinks["q"]) == 1

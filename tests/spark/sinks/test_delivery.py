@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -298,3 +299,16 @@ def test_a_callback_is_called_again_when_it_is_given(directory: DataDirectory) -
         store.outboxes[0].waiting = [(number, commit.outputs["q"]) for number, commit in store.commits.commits()]
         assert store.deliver() == {}
         assert seen == [1]
+
+
+def test_a_folder_that_somebody_removed_is_made_anew(directory: DataDirectory) -> None:
+    store = Store(directory)
+    store.commit(Commit(outputs={"q": inline(1)}))
+    store.deliver()
+    shutil.rmtree(directory.result("q"))
+    store.commit(Commit(outputs={"q": inline(2)}))
+    store.deliver()
+    store.deliver()
+    assert len(list(directory.result("q").glob("part*"))) == 1
+    store.tidy()
+    assert store.commits.base().number == 2

@@ -37,7 +37,12 @@ class OpenSinks:
 
     def deliver(self, task: Deliver) -> None:
         """Deliver a query's results of several commits, in ascending order; a repetition changes nothing."""
-        deliver(self._sink(task), task.batch, self._directory.aside)
+        try:
+            deliver(self._sink(task), task.batch, self._directory.aside)
+        except Exception:
+            if (sink := self.files.pop(task.query, None)) is not None:
+                sink.close()  # its folder may have been removed: the next delivery makes it anew
+            raise
         self._discard([name for _, output in task.batch for name in output.files])
 
     def _discard(self, names: Sequence[str]) -> None:

@@ -193,8 +193,13 @@ class Delivery:
             self._context.submit(CloseSink(outbox.id, outbox.query, outbox.lane), lambda answer: None)
 
     def flush(self) -> None:
-        """Deliver everything now, even if files get small."""
+        """Deliver everything now, even if files get small.
+
+        Also what a sink refused whose query is gone: nobody else would try again, and commits are kept as long.
+        """
         for outbox in self._all():
+            if outbox.query_gone and not outbox.awaits_spark:
+                outbox.error = ""
             if outbox.waiting:
                 outbox.at_once = True
                 self.pump(outbox)
