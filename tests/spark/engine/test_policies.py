@@ -35,7 +35,7 @@ EVERY = [
     "bsd, level=path, clusters=3, batch=cluster, train=2",
 ]
 LIKE_OTHERS = {"expressions", "except of sliding windows", "aggregate over a union", "join of aggregates"}
-FEW = {"filter", "sliding", "split", "except", "join of windows", "aggregate over a join"}
+FEW = {"filter", "sliding", "split", "except", "three streams", "aggregate over a join"}
 CHOSEN = FEW if EXAMPLES <= 1 else KINDS - LIKE_OTHERS  # all of them only in `make long`
 ORDER = [Level.QUERY, Level.PATH, Level.SEGMENT, Level.OPERATOR]  # whole queries, then fragmented ones
 
