@@ -128,3 +128,17 @@ def test_what_the_sink_of_a_removed_query_refused_is_offered_again() -> None:
     recording.runs(EVERY)
     assert recording.machine.delivery.oldest_commit == inf
     assert len(recording.sinks["q"]) == 1
+
+
+def test_a_removed_query_whose_sink_goes_on_refusing_keeps_no_drain_waiting() -> None:
+    recording = engine()
+    recording.append("a", 1)
+    recording.answer(t.Evaluate)
+    recording.answer(t.WriteCommit)
+    refused = recording.take(t.Deliver)
+    recording.ask(m.Stop, "q")
+    recording.answer_all()
+    recording.handle(m.Answer(refused, error=OSError("it is full")))
+    ticket = recording.ask(m.Drain)
+    assert recording.replies[ticket].error is None
+    assert not any(isinstance(task, t.Deliver) for task in recording.pending)

@@ -63,6 +63,27 @@ def test_a_run_that_ended_although_it_was_cancelled_counts(engine: StandIn) -> N
     assert len(engine.sinks["q"]) == 5
 
 
+def test_a_run_that_begins_meanwhile_is_cancelled_too(engine: StandIn) -> None:
+    ticket = engine.ask(m.Stop, "q")
+    assert len(cancelled_after(engine, PATIENCE)) == 1
+    assert len(cancelled_after(engine, PATIENCE)) == 1  # it did not end
+    engine.answer_all()
+    assert engine.replies[ticket].error is None
+    assert cancelled_after(engine, PATIENCE) == []
+
+
+def test_the_last_run_of_a_query_that_has_an_end_is_waited_for() -> None:
+    engine = StandIn()
+    engine.ask(m.AddQuery, query("q", "SELECT id FROM a"))
+    engine.answer_all()
+    engine.append("a", 5)
+    engine.machine.commands.stop_if_there(engine.machine.context.lives["q"])
+    assert cancelled_after(engine, 2 * PATIENCE) == []
+    engine.answer_all()
+    assert len(engine.sinks["q"]) == 5
+    assert engine.machine.views.overview().queries == ()
+
+
 def test_a_run_for_others_goes_on() -> None:
     engine = StandIn()
     engine.machine.scheduling.scheduler.fuse = Fuse.CLASS
@@ -76,6 +97,6 @@ def test_a_run_for_others_goes_on() -> None:
     tickets = [engine.ask(m.Stop, "q")]
     assert cancelled_after(engine, PATIENCE) == []
     tickets.append(engine.ask(m.Stop, "r"))
-    assert cancelled_after(engine, PATIENCE) == [run.label]
+    assert set(cancelled_after(engine, PATIENCE)) == {run.label}
     engine.answer_all()
     assert [engine.replies[ticket].error for ticket in tickets] == [None, None]

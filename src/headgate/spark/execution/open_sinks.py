@@ -40,8 +40,10 @@ class OpenSinks:
         try:
             deliver(self._sink(task), task.batch, self._directory.aside)
         except Exception:
-            if (sink := self.files.pop(task.query, None)) is not None:
-                sink.close()  # its folder may have been removed: the next delivery makes it anew
+            sink = self.files.get(task.query) if is_file(task.sink) else None
+            if sink is not None and not os.path.isdir(sink.folder):  # somebody removed it: make it anew the next time
+                del self.files[task.query]
+                sink.close()
             raise
         self._discard([name for _, output in task.batch for name in output.files])
 

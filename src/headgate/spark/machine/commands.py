@@ -232,22 +232,35 @@ class Commands:
     # -- stopping a query --------------------------------------------------------------------------------------
 
     def _stop(self, command: m.Stop) -> None:
+        life = self._context.life(command.name)
+        if life.busy:
+            life.stopping = True
+            self._cancel_later(life)
+        self._stop_when_settled(command)
+
+    def _cancel_later(self, life: Life) -> None:
+        """Cancel the runs of a query that is to be stopped, again and again until it is idle."""
+
+        def cancel() -> None:
+            if life.stopping and life.busy:
+                self._runs.cancel_stopping(life)
+                self._cancel_later(life)
+
+        self._context.call_at(self._context.now + PATIENCE, cancel)
+
+    def _stop_when_settled(self, command: m.Stop) -> None:
         def stop(life: Life) -> None:
             life.stopping = False
             check_possible("stop", life.name, life.state)
             self._scheduling.leave(life)
             self.remove(life, command.ticket, None)
 
-        life = self._context.life(command.name)
-        if life.busy:
-            life.stopping = True
-            self._context.call_at(self._context.now + PATIENCE, lambda: self._runs.cancel_stopping(life))
         self._when_settled(command, stop)
 
     def stop_if_there(self, life: Life) -> None:
-        """Stop a query whose end has come."""
+        """Stop a query whose end has come; what came before is still evaluated."""
         if self._context.lives.get(life.name) is life:
-            self._stop(m.Stop(0, life.name))
+            self._stop_when_settled(m.Stop(0, life.name))
 
     def remove(self, life: Life, ticket: int | None, refused: Exception | None) -> None:
         """Write a commit that removes a query; `refused` is the reason if the query could not start.

@@ -192,14 +192,16 @@ class Delivery:
                 return  # a new query of that name uses the same files
             self._context.submit(CloseSink(outbox.id, outbox.query, outbox.lane), lambda answer: None)
 
-    def flush(self) -> None:
-        """Deliver everything now, even if files get small.
-
-        Also what a sink refused whose query is gone: nobody else would try again, and commits are kept as long.
-        """
-        for outbox in self._all():
+    def offer_again_for_the_gone(self) -> None:
+        """Deliver again what sinks refused whose queries are gone: nobody else would, and commits are kept as long."""
+        for outbox in self.outboxes.values():
             if outbox.query_gone and not outbox.awaits_spark:
                 outbox.error = ""
+                self.pump(outbox)
+
+    def flush(self) -> None:
+        """Deliver everything now, even if files get small."""
+        for outbox in self._all():
             if outbox.waiting:
                 outbox.at_once = True
                 self.pump(outbox)

@@ -33,12 +33,11 @@ class Maintenance:
         return int(min(needed)) - 1
 
     def watch(self) -> None:
-        """Start maintenance if it is due; it waits for queries that are being placed, but not for ever."""
+        """Start maintenance if it is due; it waits for queries that are about to be placed, but not for ever."""
         overdue = self._runs.runs - self._last - EVERY
         if overdue < 0 or self.busy or self._runs.closing or self._runs.restart_reason:
             return
-        all_placed = not any(map(_is_unplaced, self._context.lives.values()))
-        if not all_placed and overdue < EVERY:
+        if overdue < EVERY and any(life.state in TRANSIENT for life in self._context.lives.values()):
             return
         self._last = self._runs.runs
         self.busy = True
@@ -46,9 +45,10 @@ class Maintenance:
         lives = self._context.lives.values()
         resume_points = None
         unclaimed = any(not remembered.description.get("done") for remembered in self._context.remembered.values())
-        if not unclaimed and all_placed:
+        if not unclaimed and not any(map(_is_unplaced, lives)):
             reading = (life for life in lives if life.state not in (QueryState.DONE, QueryState.STOPPED))
             resume_points = tuple(life.resume_point() for life in reading)
+        self._delivery.offer_again_for_the_gone()
         self._delivery.flush()
         self._context.submit(
             Maintain(self.newest_unneeded, resume_points), lambda answer: self._maintained(answer, placements)
