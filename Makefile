@@ -76,7 +76,7 @@ SEED ?= 1
 fuzz: setup  ## Random queries, rows and commands against one Spark batch, for MINUTES=60 from SEED=1; failures come small
 	@$(BIN)/python -m tests.spark.fuzz --minutes $(MINUTES) --seed $(SEED) --kills
 
-reproduce: setup  ## All published results, run again quickly: published beside measured, with verdicts (10 minutes; --full takes hours)
+reproduce: setup  ## All published results, run again quickly: published beside measured, with verdicts (minutes; --full takes hours)
 	@$(BIN)/headgate reproduce --quick
 
 serve-kill: setup  ## Kill the server, or its Java alone, 20 times while rows are pushed and results followed (15 minutes)

@@ -26,6 +26,7 @@ from headgate.spark.compile.fused.aggregates import FusedAggregates
 from headgate.spark.compile.leaf_rows import Leaf, Leaves, Range
 from headgate.spark.compile.panes.functions import Merge, Partial, UnfitError
 from headgate.spark.compile.panes.merging import column_names, merge
+from headgate.spark.compile.panes.pane_set import Contents
 from headgate.spark.compile.panes.pane_sets import PaneSets
 from headgate.spark.compile.panes.pane_tree import PaneTree, cover
 from headgate.spark.compile.panes.paned_aggregates import PanedAggregates
@@ -263,6 +264,10 @@ def test_rows_are_read_once_whoever_asks_and_however_long_the_window(spark: Spar
     log = drawn_log(Random(3))
     cuts = [30, 60, 61, 100]
     rows = 0
+    (other_first,), other_paned = paned_group(spark, texts)
+    other_paned.run(
+        [next(iter(leaves_between(other_first, log, 0, cuts)))], {"a": log}
+    )  # a session's first job is tried
     runs = zip(leaves_between(first, log, 0, cuts), leaves_between(second, log, 0, cuts), strict=True)
     for turn, (own, other) in enumerate(runs):
         with counting_rows() as read:
@@ -401,3 +406,20 @@ def test_values_that_are_all_equal_do_not_deviate() -> None:
     apart = [[1.0, 1.0], [1e308, -1e308], [0.0, 0.0], [1e308, -1e308], [1e308, -1e308]]
     with pytest.raises(UnfitError, match="so large"):
         merge(pa.table([pa.array([1, 1]), *map(pa.array, apart)], names=["k", *names]), ["k"], [partial])
+
+
+def test_arguments_of_several_aggregates_are_computed_once() -> None:
+    """But for plain columns, those used once, and those of aggregates with a filter, which may fail on other rows."""
+    once, filtered, plain, twice = "sin(a)", "sin(b)", "v", "sin(c)"
+    partials = (
+        Partial(Merge.SUM, ("sum($a0)$where",), (once,)),
+        Partial(Merge.MAX, ("max($a0)$where", "min($a0)$where"), (filtered,), " FILTER (WHERE b > 0)"),
+        Partial(Merge.MAX, ("max($a0)$where", "min($a0)$where"), (plain,)),
+        Partial(Merge.MAX, ("max($a0)$where",), (twice,)),
+        Partial(Merge.SUM, ("count_if(isnan($a0))$where",), (twice,)),
+    )
+    contents = Contents("a", "ts", ("a", "b", "c", "v", "ts"), (), ((),), partials, 1_000_000)
+    (name,) = contents.computed.values()
+    assert contents.computed == {twice: name}
+    assert partials[3].columns(contents.computed) == (f"max({name})",)
+    assert partials[1].columns(contents.computed)[0] == "max(sin(b)) FILTER (WHERE b > 0)"

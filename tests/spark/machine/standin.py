@@ -97,6 +97,16 @@ class NoFacts:
         return True
 
 
+def with_a_run() -> StandIn:
+    """An engine with a query and a run that nobody has answered yet."""
+    engine = StandIn()
+    engine.ask(m.AddQuery, query("q", "SELECT id FROM a"))
+    engine.answer_all()
+    engine.append("a", 5)
+    assert [type(task) for task in engine.pending] == [t.Evaluate]
+    return engine
+
+
 def query(
     name: str, sql: str, query_class: str = "low", *, qos: bool = False, once: bool = False, lag: str | None = None
 ) -> Query:

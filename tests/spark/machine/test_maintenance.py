@@ -113,14 +113,20 @@ def test_it_waits_for_a_query_that_is_being_checked_but_not_for_ever() -> None:
     assert [type(task) for task in recording.performed[1:3]] == [t.Maintain, t.DropTuples]
 
 
-def test_what_the_sink_of_a_removed_query_refused_is_offered_again() -> None:
-    """Otherwise the commit log would be kept from there on, whoever removed the folder of its results."""
+def stopped_while_it_delivers() -> tuple[Recording, t.Deliver]:
+    """An engine whose query is to be stopped, and the delivery that is under way."""
     recording = engine()
     recording.append("a", 1)
     recording.answer(t.Evaluate)
     recording.answer(t.WriteCommit)
-    refused = recording.take(t.Deliver)
+    deliver = recording.take(t.Deliver)
     recording.ask(m.Stop, "q")
+    return recording, deliver
+
+
+def test_what_the_sink_of_a_removed_query_refused_is_offered_again() -> None:
+    """Otherwise the commit log would be kept from there on, whoever removed the folder of its results."""
+    recording, refused = stopped_while_it_delivers()
     recording.ask(m.AddQuery, query("other", SQL))
     recording.answer_all()
     recording.handle(m.Answer(refused, error=OSError("the folder is gone")))
@@ -131,14 +137,18 @@ def test_what_the_sink_of_a_removed_query_refused_is_offered_again() -> None:
 
 
 def test_a_removed_query_whose_sink_goes_on_refusing_keeps_no_drain_waiting() -> None:
-    recording = engine()
-    recording.append("a", 1)
-    recording.answer(t.Evaluate)
-    recording.answer(t.WriteCommit)
-    refused = recording.take(t.Deliver)
-    recording.ask(m.Stop, "q")
+    recording, refused = stopped_while_it_delivers()
     recording.answer_all()
     recording.handle(m.Answer(refused, error=OSError("it is full")))
     ticket = recording.ask(m.Drain)
     assert recording.replies[ticket].error is None
     assert not any(isinstance(task, t.Deliver) for task in recording.pending)
+
+
+def test_it_does_not_wait_for_a_query_whose_start_lies_ahead() -> None:
+    recording = engine()
+    recording.ask(m.AddQuery, query("later", SQL), 1e9)
+    recording.answer_all()
+    assert recording.machine.context.lives["later"].state == "scheduled"
+    recording.runs(EVERY)
+    assert len(recording.performed) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spark.machine.standin import StandIn, query
+from tests.spark.machine.standin import StandIn, with_a_run
 
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
@@ -14,13 +14,7 @@ PATIENCE = 3.0
 
 @pytest.fixture
 def engine() -> StandIn:
-    """An engine with a query and a run that nobody has answered yet."""
-    engine = StandIn()
-    engine.ask(m.AddQuery, query("q", "SELECT id FROM a"))
-    engine.answer_all()
-    engine.append("a", 5)
-    assert [type(task) for task in engine.pending] == [t.Evaluate]
-    return engine
+    return with_a_run()
 
 
 def after(engine: StandIn, seconds: float) -> list[type[t.Task]]:

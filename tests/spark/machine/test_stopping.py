@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.spark.machine.standin import StandIn, query
+from tests.spark.machine.standin import StandIn, query, with_a_run
 
 from headgate.plan.fusion import Fuse
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
-from headgate.spark.machine.commands import PATIENCE
+from headgate.spark.machine.commands import STOP_PATIENCE as PATIENCE
 
 
 @pytest.fixture
 def engine() -> StandIn:
-    """An engine with a query and a run that nobody has answered yet."""
-    engine = StandIn()
-    engine.ask(m.AddQuery, query("q", "SELECT id FROM a"))
-    engine.answer_all()
-    engine.append("a", 5)
-    assert [type(task) for task in engine.pending] == [t.Evaluate]
-    return engine
+    return with_a_run()
 
 
 def cancelled_after(engine: StandIn, seconds: float) -> list[str]:
@@ -63,20 +57,16 @@ def test_a_run_that_ended_although_it_was_cancelled_counts(engine: StandIn) -> N
     assert len(engine.sinks["q"]) == 5
 
 
-def test_a_run_that_begins_meanwhile_is_cancelled_too(engine: StandIn) -> None:
+def test_a_run_that_did_not_end_is_cancelled_again(engine: StandIn) -> None:
     ticket = engine.ask(m.Stop, "q")
     assert len(cancelled_after(engine, PATIENCE)) == 1
-    assert len(cancelled_after(engine, PATIENCE)) == 1  # it did not end
+    assert len(cancelled_after(engine, PATIENCE)) == 1
     engine.answer_all()
     assert engine.replies[ticket].error is None
     assert cancelled_after(engine, PATIENCE) == []
 
 
-def test_the_last_run_of_a_query_that_has_an_end_is_waited_for() -> None:
-    engine = StandIn()
-    engine.ask(m.AddQuery, query("q", "SELECT id FROM a"))
-    engine.answer_all()
-    engine.append("a", 5)
+def test_the_last_run_of_a_query_that_has_an_end_is_waited_for(engine: StandIn) -> None:
     engine.machine.commands.stop_if_there(engine.machine.context.lives["q"])
     assert cancelled_after(engine, 2 * PATIENCE) == []
     engine.answer_all()

@@ -312,3 +312,14 @@ def test_a_folder_that_somebody_removed_is_made_anew(directory: DataDirectory) -
     assert len(list(directory.result("q").glob("part*"))) == 1
     store.tidy()
     assert store.commits.base().number == 2
+
+
+def test_files_are_synced_also_if_a_later_delivery_failed(directory: DataDirectory, disk: Disk) -> None:
+    """The commit log may forget only what is on disk: a sink that is let go must not be missed by `maintain`."""
+    store = Store(directory)
+    store.commit(Commit(outputs={"q": inline(1)}))
+    store.deliver()
+    disk.full = {"q": 0}
+    store.commit(Commit(outputs={"q": inline(2)}))
+    assert list(store.deliver()) == ["q"]
+    assert "q" in store.sinks.files

@@ -22,7 +22,7 @@ from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.starting import Starting
 from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, DiscardFragmentLogs, WriteCommit
 
-PATIENCE = 2.0  # seconds that a run gets to end whose queries are to be stopped
+STOP_PATIENCE = 2.0  # seconds that a run gets to end whose queries are to be stopped
 
 
 class Commands:
@@ -246,7 +246,7 @@ class Commands:
                 self._runs.cancel_stopping(life)
                 self._cancel_later(life)
 
-        self._context.call_at(self._context.now + PATIENCE, cancel)
+        self._context.call_at(self._context.now + STOP_PATIENCE, cancel)
 
     def _stop_when_settled(self, command: m.Stop) -> None:
         def stop(life: Life) -> None:

@@ -192,7 +192,7 @@ class Delivery:
                 return  # a new query of that name uses the same files
             self._context.submit(CloseSink(outbox.id, outbox.query, outbox.lane), lambda answer: None)
 
-    def offer_again_for_the_gone(self) -> None:
+    def retry_for_removed_queries(self) -> None:
         """Deliver again what sinks refused whose queries are gone: nobody else would, and commits are kept as long."""
         for outbox in self.outboxes.values():
             if outbox.query_gone and not outbox.awaits_spark:

@@ -48,7 +48,7 @@ class Maintenance:
         if not unclaimed and not any(map(_is_unplaced, lives)):
             reading = (life for life in lives if life.state not in (QueryState.DONE, QueryState.STOPPED))
             resume_points = tuple(life.resume_point() for life in reading)
-        self._delivery.offer_again_for_the_gone()
+        self._delivery.retry_for_removed_queries()
         self._delivery.flush()
         self._context.submit(
             Maintain(self.newest_unneeded, resume_points), lambda answer: self._maintained(answer, placements)
@@ -60,7 +60,7 @@ class Maintenance:
             self._context.log("error", "maintenance failed", why=self._context.explain(answer.error))
             return
         if answer.value and placements != self._preparation.placements:
-            self._last -= EVERY - max(1, EVERY // 10)  # a query that came meanwhile may need them: soon again
+            self._last -= EVERY - max(1, EVERY // 10)  # a query that came meanwhile may need them
         elif answer.value:
             # A query that starts from now on must not read tuples that are about to be dropped.
             self._preparation.stream_starts.update(answer.value)

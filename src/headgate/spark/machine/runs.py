@@ -184,7 +184,7 @@ class Runs:
                 # Under another label: Spark refuses all further jobs of what was cancelled.
                 self._evaluate(active_run, replace(answer.task, label=f"{answer.task.label}-again"))
             else:
-                self._gave_way(active_run)
+                self._end_cancelled(active_run)
             return
         if not active_run.steps:
             self._scheduling.scheduler.freed(active_run.run, self._context.now)
@@ -293,7 +293,7 @@ class Runs:
         """Put the dead letters of a commit into the outboxes of their streams."""
         self._delivery.put_letters(written.number, written.letters)
 
-    def _gave_way(self, active_run: ActiveRun) -> None:
+    def _end_cancelled(self, active_run: ActiveRun) -> None:
         """End a run that was cancelled, for something more important or for nobody: its tuples wait again."""
         self.run_seconds += active_run.seconds
         reason = _STOPPED if active_run.for_nobody else _GAVE_WAY
