@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from headgate.model import Aggregate, Join, Kind, Source
+from headgate.model import Aggregate, Join, Kind
 from headgate.plan.fusion_template import template
 from headgate.plan.network import Network, Node
 from headgate.plan.unit_draft import UnitDraft
 
-MOST = 1000  # members of a group of filters and projections
-MOST_BITS = 60  # members of any other group, each a bit of a long; and expressions that a group of filters computes
+MOST = 1000  # members of a group
+MOST_COMPUTED = 60  # expressions that a group computes, which all of its rows carry
+MOST_BY_COST = 60  # members of a group of queries that are given by cost, of which nobody knows what they compute
 FULL = 0.5  # of a worker's time: a group whose own work takes more gains little from sharing one overhead
 STATELESS = frozenset({Kind.SELECT, Kind.PROJECT, Kind.SPLIT, Kind.TABLE_JOIN})
 
@@ -37,8 +38,8 @@ def unknown(draft: UnitDraft) -> float:
 def group(network: Network, drafts: Sequence[UnitDraft], fuse: Fuse, load: Load = unknown) -> list[list[UnitDraft]]:
     """Put drafts of one shape (and, with `class`, of one class) together, in their order.
 
-    A group has at most `MOST` or `MOST_BITS` members and, as far as costs are known, no more work than half a worker
-    can do: members wait for each other, and what they save is one overhead, the smaller part of the job by then.
+    A group has at most `MOST` members and, as far as costs are known, no more work than half a worker can do: members
+    wait for each other, and what they save is one overhead, the smaller part of the job by then.
     """
     groups: dict[Hashable, list[UnitDraft]] = {}
     for position, draft in enumerate(drafts):
@@ -55,15 +56,18 @@ class _Part:
 
     drafts: list[UnitDraft] = field(default_factory=list)
     work: float = 0.0
-    computed: set[str] = field(default_factory=set)  # output expressions of its members
+    computed: set[str] = field(default_factory=set)  # expressions of its members
 
     def has_room(self, work: float, computed: frozenset[str] | None) -> bool:
-        """Whether a member fits; None instead of its computed outputs: it is no filter."""
+        """Whether a member fits; None instead of what it computes: it is given by cost."""
         if self.drafts and self.work + work > FULL:
             return False
         if computed is None:
-            return len(self.drafts) < MOST_BITS
-        return len(self.drafts) < MOST and (not computed or len(self.computed | computed) <= MOST_BITS)
+            return len(self.drafts) < MOST_BY_COST
+        return len(self.drafts) < MOST and (computed <= self.computed or self._can_compute(computed))
+
+    def _can_compute(self, computed: frozenset[str]) -> bool:
+        return not self.drafts or len(self.computed | computed) <= MOST_COMPUTED
 
 
 def _parts(network: Network, members: Sequence[UnitDraft], load: Load) -> list[list[UnitDraft]]:
@@ -82,12 +86,10 @@ def _parts(network: Network, members: Sequence[UnitDraft], load: Load) -> list[l
 
 
 def _computed(network: Network, draft: UnitDraft) -> frozenset[str] | None:
-    """The output expressions of a filter that are no plain columns; None if the draft is of another form."""
+    """What a job computes for the query of a draft; None if it is given by cost, or shares no job."""
     query = network.queries[draft.queries[0]]
-    if query.sql is None:
-        return None
-    found = template(query.plan)
-    return found.computed if found is not None and isinstance(found.core, Source) else None
+    found = None if query.sql is None else template(query.plan)
+    return None if found is None else found.computed
 
 
 def _roughly(work: float) -> float:

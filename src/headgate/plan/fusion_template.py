@@ -20,7 +20,9 @@ from headgate.model import Aggregate, Column, Join, Operator, Project, Select, S
 from headgate.plan.places import Place
 
 Core = Source | Aggregate | Join
-_PLAIN = re.compile(r"\w+|`[^`]+`")  # a column as it is
+_NAME = r"(?:\w+|`[^`]+`)"
+_PLAIN = re.compile(_NAME)  # a column as it is
+_PLAIN_OF_PAIR = re.compile(rf"{_NAME}(?:\.{_NAME})?")  # one of a join's two streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,15 @@ class Template:
 
     @property
     def computed(self) -> frozenset[str]:
-        """The outputs that are no plain columns, as expressions.
+        """What a job computes for the query and its rows carry: outputs that are no plain columns, and aggregates.
 
         >>> Template(Source("s"), (), (), (Column("v", "v"), Column("n", "v + 1"))).computed
         frozenset({'v + 1'})
         """
-        return frozenset(column.expression for column in self.outputs or () if not _PLAIN.fullmatch(column.expression))
+        plain = _PLAIN_OF_PAIR if isinstance(self.core, Join) else _PLAIN
+        outputs = (column.expression for column in self.outputs or ())
+        own = self.core.aggregates if isinstance(self.core, Aggregate) else ()
+        return frozenset((*(text for text in outputs if not plain.fullmatch(text)), *(one.expression for one in own)))
 
 
 @lru_cache(maxsize=10_000)

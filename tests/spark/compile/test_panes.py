@@ -63,7 +63,8 @@ FUNCTIONS = {
     "logic": "bool_and(b) AS ba, bool_or(v > 2) AS bo, every(b) AS ev, some(b) FILTER (WHERE v > 1) AS so",
     "spread": "stddev(v) AS a, stddev_pop(d) AS c, var_pop(w) AS e, variance(v) AS g, std(p) AS h, "
     "var_samp(r) FILTER (WHERE v > 1) AS i",
-    "chosen": "max_by(s, u) AS bs, min_by(v, u) AS bv, max_by(d, u) FILTER (WHERE v > 1) AS bd, max_by(v, d + u) AS bn",
+    "chosen": "max_by(s, u) AS bs, min_by(v, u) AS bv, max_by(d, u) FILTER (WHERE v > 1) AS bd, "
+    "max_by(v, u + 0.5) AS bn",
     "lists": "sort_array(collect_list(v)) AS lv, sort_array(collect_set(s), false) AS ls, "
     "sort_array(collect_list(p)) AS lp",
     "computed": "max(d * 2) AS xd, avg(d * 2) AS ad, stddev(v + 1) AS sv, sum(w * 3) AS sw, max_by(s, u + 1) AS bs, "
@@ -418,7 +419,7 @@ def test_arguments_of_several_aggregates_are_computed_once() -> None:
         Partial(Merge.MAX, ("max($a0)$where",), (twice,)),
         Partial(Merge.SUM, ("count_if(isnan($a0))$where",), (twice,)),
     )
-    contents = Contents("a", "ts", ("a", "b", "c", "v", "ts"), (), ((),), partials, 1_000_000)
+    contents = Contents("a", "ts", dict.fromkeys(("a", "b", "c", "v", "ts"), "double"), (), ((),), partials, 1_000_000)
     (name,) = contents.computed.values()
     assert contents.computed == {twice: name}
     assert partials[3].columns(contents.computed) == (f"max({name})",)

@@ -51,6 +51,15 @@ ALWAYS = Span()
 NEVER = Span(inf, -inf)
 
 
+def in_long(moment: EventTime) -> int:
+    """A moment in microseconds as a long, with very large ones instead of infinity.
+
+    >>> in_long(-inf) < 0 < in_long(inf), in_long(5)
+    (True, 5)
+    """
+    return int(max(min(moment, 1 << 62), -(1 << 62)))
+
+
 def micros(seconds: float) -> int:
     """Seconds as microseconds.
 

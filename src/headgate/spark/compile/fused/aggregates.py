@@ -12,8 +12,9 @@ takes its own. Example: count(*) where v > 1 for member 0 and sum(v) for member 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,17 +29,9 @@ from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.frames import Catalog, survey_of
 from headgate.spark.compile.fused.input_rows import micros_of, ship_rows
 from headgate.spark.compile.fused.isolating_aggregates import IsolatingAggregates
-from headgate.spark.compile.fused.membership import split_by_member
+from headgate.spark.compile.fused.membership import hand_out, pairs_by_number
 from headgate.spark.compile.fused.registry import Member, MemberResult, register
-from headgate.spark.compile.fused.tags import (
-    BIT,
-    MEMBER,
-    TAGS,
-    select_outputs,
-    span_bits,
-    tag_expression,
-    with_takers,
-)
+from headgate.spark.compile.fused.tags import MEMBER, WORD, select_outputs, span_bits, with_takers
 from headgate.spark.compile.leaf_rows import Leaves, Logs, Range, ReadableLog, check_kept, read_kept
 from headgate.spark.compile.prepared_query import PreparedQuery
 from headgate.spark.compile.quick_frames import SqlColumn, collect, group_by, select
@@ -58,14 +51,20 @@ class MemberReads:
 
 
 NOTHING = MemberReads(Range(0, 0), Span(0, -1), NEVER)  # no window closes
+FOR = "_for"  # the number of the member that a window is for, -1 if that one does not want it
 
 
 @register(Aggregate)
 @dataclass(frozen=True, slots=True)
 class FusedAggregates:
-    """Rows copied for each member, one grouping by window, keys and member, then each member's outputs."""
+    """Rows copied for each member, one grouping by window, keys and member, then each member's outputs.
+
+    A job serves up to 60 members, the bits of a long that say who takes a row. Groups may be larger: nearly always they
+    are served by panes, and where they are not, every 60 members have a job.
+    """
 
     catalog: Catalog
+    members: tuple[Member, ...]
     core: Aggregate
     stream: str
     columns: tuple[str, ...]
@@ -74,7 +73,7 @@ class FusedAggregates:
     schemas: tuple[pa.Schema, ...]
     predicates: tuple[tuple[str, ...], ...]
     functions: tuple[SqlColumn, ...]  # all members' aggregates, equal ones once
-    above: str  # the tags of a window by the members' predicates on windows; empty: they have none
+    above: str  # which member wants a window, by the members' predicates on windows
     select: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]  # each member's columns of the selection
     tests: tuple[tuple[str, ...], ...]  # each member's predicates on windows
@@ -82,6 +81,7 @@ class FusedAggregates:
     plain: tuple[str, ...]  # columns of a window as they are
     own_functions: tuple[tuple[str, ...], ...]  # the names of each member's functions
     sites: Sites
+    parts: list[FusedAggregates] = field(default_factory=list)  # of a large group, made when first needed
 
     @classmethod
     def of(cls, catalog: Catalog, members: Sequence[Member]) -> FusedAggregates:
@@ -97,16 +97,20 @@ class FusedAggregates:
         shared = (*START, *END, *(key.name for key in core.keys))
         plain = [quoted((name,)) for name in (*shared, *functions.values())]
         outputs = [
-            [_quoted_if_plain(_with_names(text, names), plain) for text in _output_texts(template, [*shared, *names])]
+            [
+                _quoted_if_plain(_with_names(text, tuple(names.items())), plain)
+                for text in _output_texts(template, [*shared, *names])
+            ]
             for template, names in zip(templates, renamed, strict=True)
         ]
         tests = [
-            [_with_names(text, names) for text in template.above]
+            [_with_names(text, tuple(names.items())) for text in template.above]
             for template, names in zip(templates, renamed, strict=True)
         ]
-        select, names = select_outputs(outputs, plain)
+        select, names = select_outputs(outputs, plain, lambda members: _is_for(members, len(templates)))
         return cls(
             catalog,
+            tuple(members),
             core,
             stream.name,
             stream.columns,
@@ -115,7 +119,7 @@ class FusedAggregates:
             tuple(member.prepared.schema for member in members),
             tuple(template.sides[0].predicates for template in templates),
             tuple(SqlColumn(text, name) for text, name in functions.items()),
-            tag_expression(tests, BIT) if any(tests) else "",
+            wanted_windows(tests),
             tuple(select),
             tuple(map(tuple, names)),
             tuple(map(tuple, tests)),
@@ -126,17 +130,21 @@ class FusedAggregates:
         )
 
     def run(self, leaves: Sequence[Leaves], logs: Logs) -> list[pa.Table]:
-        """One job: the windows that close for each member."""
+        """One job for every 60 members: the windows that close for each of them."""
+        if len(self.members) > WORD:
+            return [table for part, own in self._in_parts(leaves) for table in part.run(own, logs)]
         reads = self._reads(leaves)
         rows = self._read(logs[self.stream], reads)
         if rows is None or not rows.num_rows:
             return [prepared.hidden_schema.empty_table() for prepared in self.prepared_queries]
         taken, within = self._input(rows, reads, [*self.columns, ARRIVAL])
         table = collect(self._frame(ship_rows(self.catalog.spark, taken, meets=True), within))
-        return _closing_windows(split_by_member(table, self.names, self.schemas), reads)
+        return _closing_windows(self.handed_out(table), reads)
 
     def run_isolating(self, leaves: Sequence[Leaves], logs: Logs) -> list[MemberResult]:
         """The same, with what failed for each member."""
+        if len(self.members) > WORD:
+            return [result for part, own in self._in_parts(leaves) for result in part.run_isolating(own, logs)]
         reads = self._reads(leaves)
         rows = self._read(logs[self.stream], reads)
         if rows is None or not rows.num_rows:
@@ -159,6 +167,14 @@ class FusedAggregates:
     def write(self, leaves: Sequence[Leaves], logs: Logs, aside: Path) -> None:
         """Large trains run member by member."""
 
+    def _in_parts(self, leaves: Sequence[Leaves]) -> Iterator[tuple[FusedAggregates, Sequence[Leaves]]]:
+        """Every 60 members as a group of their own, with their leaves."""
+        firsts = range(0, len(self.members), WORD)
+        if not self.parts:
+            self.parts.extend(FusedAggregates.of(self.catalog, self.members[first : first + WORD]) for first in firsts)
+        for part, first in zip(self.parts, firsts, strict=True):
+            yield part, leaves[first : first + WORD]
+
     def _input(self, rows: pa.Table, reads: Sequence[MemberReads], columns: list[str]) -> tuple[pa.Table, str | None]:
         """The rows that members take, and the column that says who takes a row, unless everyone takes all."""
         offsets, times = rows[OFFSET].to_numpy(), micros_of(rows, self.time)
@@ -179,16 +195,18 @@ class FusedAggregates:
         return self.outputs_of(select(rows, listed([SqlColumn("*"), *bounds])))
 
     def outputs_of(self, windows: DataFrame) -> DataFrame:
-        """What members compute of windows, with the tags of those that want it.
+        """What members compute of windows; `handed_out` gives each member its own.
 
         A window is a row with its start and end, keys, functions, `_arrival` and the number of its member.
         """
-        listed, bit = self.catalog.columns.listed, BIT if self.above else TAGS
-        rows = select(windows, listed([SqlColumn("*"), SqlColumn(f"shiftleft(1L, {MEMBER})", bit)]))
-        if self.above:
-            rows = select(rows, listed([SqlColumn("*"), SqlColumn(self.above, TAGS)]))
-        hidden = [SqlColumn(ARRIVAL), SqlColumn(END[0], CLOSES), SqlColumn(TAGS)]
+        listed = self.catalog.columns.listed
+        rows = select(windows, listed([SqlColumn("*"), SqlColumn(self.above, FOR)]))
+        hidden = [SqlColumn(ARRIVAL), SqlColumn(END[0], CLOSES), SqlColumn(FOR)]
         return select(rows, listed([*map(SqlColumn, self.select), *hidden]))
+
+    def handed_out(self, table: pa.Table) -> list[pa.Table]:
+        """Each member's rows of `outputs_of`, as collected."""
+        return hand_out(table, pairs_by_number(table[FOR]), self.names, self.schemas)
 
     def _reads(self, leaves: Sequence[Leaves]) -> list[MemberReads]:
         return [reads_of(prepared, own) for prepared, own in zip(self.prepared_queries, leaves, strict=True)]
@@ -250,6 +268,34 @@ def member_copies(predicates: Sequence[Sequence[str]], within: str | None) -> st
     return f"explode(array_compact(array({', '.join(choice(n, texts) for n, texts in enumerate(predicates))})))"
 
 
+def wanted_windows(tests: Sequence[Sequence[str]]) -> str:
+    """The number of a window's member if that member's predicates on windows hold, else -1, as SQL.
+
+    >>> wanted_windows([["n > 1"], [], ["n > 1"]])
+    'CASE WHEN _member IN (0, 2) AND (n > 1) THEN _member WHEN _member IN (1) THEN _member ELSE -1 END'
+    >>> wanted_windows([[], []])
+    '_member'
+    """
+    if not any(tests):
+        return MEMBER
+    members: dict[tuple[str, ...], list[int]] = {}
+    for number, texts in enumerate(tests):
+        members.setdefault(tuple(texts), []).append(number)
+    cases = (
+        " AND ".join((_one_of(MEMBER, numbers), *(f"({text})" for text in texts))) for texts, numbers in members.items()
+    )
+    return f"CASE {' '.join(f'WHEN {case} THEN {MEMBER}' for case in cases)} ELSE -1 END"
+
+
+def _is_for(members: Sequence[int], count: int) -> str:
+    """Whether a window is for one of some members and wanted, as SQL; `count` is how many members there are."""
+    return f"{FOR} >= 0" if len(set(members)) == count else _one_of(FOR, members)
+
+
+def _one_of(column: str, numbers: Iterable[int]) -> str:
+    return f"{column} IN ({', '.join(map(str, dict.fromkeys(numbers)))})"
+
+
 def _cores(templates: Sequence[Template]) -> list[Aggregate]:
     return [template.core for template in templates if isinstance(template.core, Aggregate)]
 
@@ -269,16 +315,18 @@ def _output_texts(template: Template, everything: Sequence[str]) -> list[str]:
     return [column.expression for column in template.outputs]
 
 
-def _with_names(text: str, names: Mapping[str, str]) -> str:
-    """An expression with some of its columns renamed.
+@lru_cache(4096)
+def _with_names(text: str, names: tuple[tuple[str, str], ...]) -> str:
+    """An expression with some of its columns renamed; the members of a large group have few different ones.
 
-    >>> _with_names("count > 1 AND id = 2", {"count": "_a0"})
+    >>> _with_names("count > 1 AND id = 2", (("count", "_a0"),))
     '_a0 > 1 AND id = 2'
     """
+    new = dict(names)
 
     def rename(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and not node.table and node.name in names:
-            return exp.column(names[node.name])
+        if isinstance(node, exp.Column) and not node.table and node.name in new:
+            return exp.column(new[node.name])
         return node
 
     return sqlglot.parse_one(text, dialect="spark").transform(rename).sql(dialect="spark")

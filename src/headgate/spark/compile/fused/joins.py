@@ -13,7 +13,7 @@ the right one now. So nl = 0b01, ol = 0b10, nr = 0b11, and the pair is new for 0
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from headgate.spark.compile.failure_sites import Sites, row_as_json
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.frames import Catalog
 from headgate.spark.compile.fused.input_rows import micros_of, read_union, ship_rows
+from headgate.spark.compile.fused.large_joins import LargeJoins
 from headgate.spark.compile.fused.membership import split_by_member
 from headgate.spark.compile.fused.registry import Member, MemberResult, register
 from headgate.spark.compile.fused.row_isolation import (
@@ -46,7 +47,11 @@ from headgate.spark.compile.fused.row_isolation import (
     rows_with_outputs,
 )
 from headgate.spark.compile.fused.tags import (
+    NEW,
+    OLD,
     TAGS,
+    WORD,
+    in_any,
     pinned,
     select_outputs,
     span_bits,
@@ -61,15 +66,17 @@ from headgate.spark.compile.schemas import ARRIVAL, OFFSET, result_schema
 from headgate.spark.compile.sql_text import time_bound
 from headgate.spark.compile.time_spans import NEVER, Span, micros
 
-NEW, OLD, ANY = "_new", "_old", "_any"  # the members for whom a row is new, old, either
+ANY = "_any"  # the members for whom a row is new or old
 WANTED = "_mine"  # the members whose predicates a row satisfies
 PAIR = "_pair"  # the members for whom a pair is new
 _SIDE = "_side"  # of a failing tuple, the side that it is on; null for a pair
-Tag = Callable[["_Side", DataFrame, str | None], DataFrame]  # keeps a side's rows that some member may want
+Tag = Callable[["JoinSide", DataFrame, str | None], DataFrame]  # keeps a side's rows that some member may want
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class JoinSide:
+    """One of the two streams, and what the members ask of it."""
+
     stream: str
     columns: tuple[str, ...]
     time: str
@@ -81,11 +88,15 @@ class _Side:
 @register(Join)
 @dataclass(frozen=True, slots=True)
 class FusedJoins:
-    """Both sides tagged, one join, the pairs split by their tags."""
+    """Both sides tagged, one join, the pairs split by their tags: up to 60 members, the bits of a long.
+
+    Larger groups are one job, too (`large_joins`); where that fails on a row, every 60 members have a job.
+    """
 
     catalog: Catalog
+    members: tuple[Member, ...]
     core: Join
-    sides: tuple[_Side, _Side]
+    sides: tuple[JoinSide, JoinSide]
     schemas: tuple[pa.Schema, ...]
     keys: tuple[str, ...]
     key_columns: KeyColumns
@@ -96,6 +107,7 @@ class FusedJoins:
     outputs: tuple[tuple[str, ...], ...]  # what each member computes of a pair
     plain: tuple[str, ...]  # columns of a pair as they are
     sites: Sites
+    large: list[LargeJoins] = field(default_factory=list)  # the job of a large group, made when first needed
 
     @classmethod
     def of(cls, catalog: Catalog, members: Sequence[Member]) -> FusedJoins:
@@ -110,15 +122,17 @@ class FusedJoins:
         ]
         tests = [template.above for template in templates]
         streams = [catalog.streams[side.stream] for side in (left, right)]
-        select, names = select_outputs(outputs, plain)
+        few = len(members) <= WORD
+        select, names = select_outputs(outputs, plain) if few else ([], [])
         return cls(
             catalog,
+            tuple(members),
             core,
             (left, right),
             tuple(member.prepared.schema for member in members),
             templates[0].keys,
             () if any(map(is_collated, streams)) else key_columns(templates[0].keys, core.left, core.right),
-            tag_expression(tests, PAIR) if any(tests) else "",
+            tag_expression(tests, PAIR) if few and any(tests) else "",
             tuple(select),
             tuple(map(tuple, names)),
             tuple(tests),
@@ -129,6 +143,10 @@ class FusedJoins:
 
     def run(self, leaves: Sequence[Leaves], logs: Logs) -> list[pa.Table]:
         """One job: the pairs that it adds for each member."""
+        if len(self.members) > WORD:
+            if not self.large:
+                self.large.append(LargeJoins.of(self))
+            return self.large[0].run(leaves, logs)
         left, right = self._frames(leaves, logs, self._tagged, ())
         if left is None or right is None:
             return [result_schema(schema).empty_table() for schema in self.schemas]
@@ -142,10 +160,15 @@ class FusedJoins:
         return split_by_member(collect(frame), self.names, self.schemas)
 
     def run_isolating(self, leaves: Sequence[Leaves], logs: Logs) -> list[MemberResult]:
-        """The same, with what failed for each member."""
-        judged_sides: list[tuple[_Side, DataFrame]] = []
+        """The same, with what failed for each member: a job for every 60 members."""
+        if len(self.members) > WORD:
+            parts = [slice(first, first + WORD) for first in range(0, len(self.members), WORD)]
+            groups = [FusedJoins.of(self.catalog, self.members[part]) for part in parts]
+            runs = (group.run_isolating(leaves[part], logs) for group, part in zip(groups, parts, strict=True))
+            return [result for results in runs for result in results]
+        judged_sides: list[tuple[JoinSide, DataFrame]] = []
 
-        def tagged(side: _Side, frame: DataFrame, within: str | None) -> DataFrame:
+        def tagged(side: JoinSide, frame: DataFrame, within: str | None) -> DataFrame:
             judge = predicate_judge(self.catalog.spark)
             judged = judge_rows(self.catalog.columns, frame, side.predicates, within, judge)
             judged_sides.append((side, judged))
@@ -174,9 +197,18 @@ class FusedJoins:
         self, leaves: Sequence[Leaves], logs: Logs, tag: Tag, extra: Sequence[str]
     ) -> tuple[DataFrame | None, DataFrame | None]:
         """Both sides: the new rows, and of the old ones as many as the other side's new rows can reach."""
+        taken, read = self.read(leaves, logs)
+        left, right = (
+            self._frame(side, side_leaves, rows, tag, extra)
+            for side, side_leaves, rows in zip(self.sides, taken, read, strict=True)
+        )
+        return left, right
+
+    def read(self, leaves: Sequence[Leaves], logs: Logs) -> tuple[list[list[Leaf]], list[pa.Table | None]]:
+        """For each side, what the members take of it, and its rows, or None if there are none."""
         taken = [[own[place] for own, place in zip(leaves, side.places, strict=True)] for side in self.sides]
         fresh = [
-            read_union(logs[side.stream], [leaf.range for leaf in side_leaves], late=False)
+            read_union(logs[side.stream], {leaf.range for leaf in side_leaves}, late=False)
             for side, side_leaves in zip(self.sides, taken, strict=True)
         ]
         spans = [_span(micros_of(rows, side.time)) for rows, side in zip(fresh, self.sides, strict=True)]
@@ -186,12 +218,8 @@ class FusedJoins:
             self._read(number, side_leaves, logs, own.hull(reached), fresh[1 - number])
             for number, (side_leaves, own, reached) in enumerate(zip(taken, spans, reach, strict=True))
         ]
-        left, right = (
-            self._frame(side, side_leaves, rows, tag, extra)
-            for side, side_leaves, rows in zip(self.sides, taken, read, strict=True)
-        )
         self._check_kept(taken, fresh, logs)
-        return left, right
+        return taken, [None if rows is None or not rows.num_rows else rows for rows in read]
 
     def _check_kept(self, taken: Sequence[Sequence[Leaf]], fresh: Sequence[pa.Table], logs: Logs) -> None:
         """Raise an error if old rows were dropped that a member's own new rows can reach."""
@@ -199,7 +227,7 @@ class FusedJoins:
         for own, other in ((0, 1), (1, 0)):
             side, log = self.sides[own], logs[self.sides[own].stream]
             offsets, times = fresh[other][OFFSET].to_numpy(), micros_of(fresh[other], self.sides[other].time)
-            for leaf, other_leaf in zip(taken[own], taken[other], strict=True):
+            for leaf, other_leaf in dict.fromkeys(zip(taken[own], taken[other], strict=True)):
                 if leaf.start < log.start:
                     span = _span(times[(offsets >= other_leaf.range.first) & (offsets < other_leaf.range.last)])
                     reach = span.plus(-high, -low) if own == 0 else span.plus(low, high)
@@ -217,15 +245,14 @@ class FusedJoins:
         keys = [(pair[number], pair[1 - number]) for pair in self.key_columns]
         if not comparable(keys, rows.schema, partners.schema):
             return rows
-        ranges = {(leaf.range.first, leaf.range.last) for leaf in leaves}
-        new = pa.array(span_bits(rows[OFFSET].to_numpy(), list(ranges)) != 0)
+        new = pa.array(in_any(rows[OFFSET].to_numpy(), [(leaf.range.first, leaf.range.last) for leaf in leaves]))
         own, other = zip(*keys, strict=True)
         return rows.filter(pc.or_(new, have_partner(rows, own, partners, other)))
 
     def _frame(
-        self, side: _Side, leaves: Sequence[Leaf], rows: pa.Table | None, tag: Tag, extra: Sequence[str]
+        self, side: JoinSide, leaves: Sequence[Leaf], rows: pa.Table | None, tag: Tag, extra: Sequence[str]
     ) -> DataFrame | None:
-        if rows is None or not rows.num_rows:
+        if rows is None:
             return None
         offsets = rows[OFFSET].to_numpy()
         new = span_bits(offsets, [(leaf.range.first, leaf.range.last) for leaf in leaves])
@@ -235,7 +262,7 @@ class FusedJoins:
         tagged, within = with_takers(tagged, new | old, len(leaves), ANY)
         return tag(side, ship_rows(self.catalog.spark, tagged, meets=True), within)
 
-    def _tagged(self, side: _Side, frame: DataFrame, within: str | None) -> DataFrame:
+    def _tagged(self, side: JoinSide, frame: DataFrame, within: str | None) -> DataFrame:
         """A side's rows that some member may want, hidden columns with the side's letter before their names."""
         columns = self.catalog.columns
         own = [SqlColumn(quoted((name,))) for name in side.columns]
@@ -257,7 +284,7 @@ class IsolatingJoins:
     group: FusedJoins
 
     def run(
-        self, left: DataFrame | None, right: DataFrame | None, judged_sides: Sequence[tuple[_Side, DataFrame]]
+        self, left: DataFrame | None, right: DataFrame | None, judged_sides: Sequence[tuple[JoinSide, DataFrame]]
     ) -> list[MemberResult]:
         """What each member gets of both sides; `judged_sides` are their rows before they are joined."""
         group = self.group
@@ -274,7 +301,7 @@ class IsolatingJoins:
         table: pa.Table | None,
         guarded: GuardedOutputs,
         pairs: DataFrame | None,
-        judged_sides: Sequence[tuple[_Side, DataFrame]],
+        judged_sides: Sequence[tuple[JoinSide, DataFrame]],
     ) -> MemberResult:
         group, finder = self.group, FailureFinder(self.group.sites, self._origin)
         rows, failures = result_schema(group.schemas[number]).empty_table(), list[Failure]()
@@ -305,7 +332,7 @@ class IsolatingJoins:
         aliases = self.group.core.left, self.group.core.right
         return [(alias, name) for alias, side in zip(aliases, self.group.sides, strict=True) for name in side.columns]
 
-    def _failing_tuples(self, side: _Side, judged: DataFrame) -> DataFrame:
+    def _failing_tuples(self, side: JoinSide, judged: DataFrame) -> DataFrame:
         """A side's tuples that fail, for members for whom they are new."""
         spark = self.group.catalog.spark
         rows = judged.withColumn(BAD, F.expr(f"{BAD} & {NEW}")).where(F.expr(f"{BAD} != 0"))
@@ -324,12 +351,12 @@ def _rows_of(table: pa.Table, letter: str | None) -> pa.Table:
     return table.filter(pc.is_null(table[_SIDE]) if letter is None else pc.equal(table[_SIDE], letter))
 
 
-def _side(catalog: Catalog, templates: Sequence[Template], number: int) -> _Side:
+def _side(catalog: Catalog, templates: Sequence[Template], number: int) -> JoinSide:
     sides = [template.sides[number] for template in templates]
     stream = catalog.streams[sides[0].source.stream]
     assert stream.event_time is not None
     places, predicates = tuple(side.place for side in sides), tuple(side.predicates for side in sides)
-    return _Side(stream.name, stream.columns, stream.event_time, places, predicates, "lr"[number])
+    return JoinSide(stream.name, stream.columns, stream.event_time, places, predicates, "lr"[number])
 
 
 def _span(times: np.ndarray) -> Span:

@@ -227,6 +227,18 @@ def split_by_member(table: pa.Table, names: Sequence[Sequence[str]], schemas: Se
     return hand_out(table, Pairs(rows[order], members[order]), names, schemas)
 
 
+def pairs_by_number(numbers: pa.ChunkedArray) -> Pairs:
+    """Pairs of rows that are each for one member, whose number they have, or for nobody: -1.
+
+    >>> pairs_by_number(pa.chunked_array([[1, -1, 0, 1]]))
+    Pairs(rows=array([2, 0, 3]), members=array([0, 1, 1]))
+    """
+    members = numbers.to_numpy().astype(np.int64)
+    order = np.argsort(members, kind="stable")
+    order = order[np.searchsorted(members[order], 0) :]
+    return Pairs(order, members[order])
+
+
 def hand_out(
     table: pa.Table, pairs: Pairs, names: Sequence[Sequence[str]], schemas: Sequence[pa.Schema]
 ) -> list[pa.Table]:

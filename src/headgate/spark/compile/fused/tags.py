@@ -23,6 +23,7 @@ import pyarrow as pa
 TAGS = "_tags"
 IN = "_in"  # the members that take a row, by its offset and event time
 WORD = 60  # members whose bits are in one long
+NEW, OLD = "_new", "_old"  # of a row that is joined: the members that take it now, and those that took it before
 MEMBER, BIT = "_member", "_bit"  # the number of the member that a row is for, and its bit
 Bits = npt.NDArray[np.int64]
 
@@ -122,6 +123,18 @@ def span_bits(values: Bits, spans: Sequence[tuple[float, float]]) -> Bits:
     for number, (low, high) in enumerate(spans):
         bits |= ((values >= low) & (values < high)).astype(np.int64) << number
     return bits
+
+
+def in_any(values: Bits, spans: Iterable[tuple[float, float]]) -> npt.NDArray[np.bool_]:
+    """For each value whether one of the spans [low, high) holds it.
+
+    >>> in_any(np.array([1, 5, 9]), [(0, 2), (5, 6), (5, 6)]).tolist()
+    [True, True, False]
+    """
+    found = np.zeros(len(values), bool)
+    for low, high in dict.fromkeys(spans):
+        found |= (values >= low) & (values < high)
+    return found
 
 
 def all_for_everyone(bits: Bits, members: int) -> bool:

@@ -8,7 +8,7 @@ folded in rows beyond the offset of a query does no harm, and queries at differe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from math import inf
@@ -23,6 +23,7 @@ from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.executor_reads import SealedRows, sealed_rows
 from headgate.spark.compile.fused.aggregates import member_copies
 from headgate.spark.compile.fused.input_rows import micros_of, ship_rows
+from headgate.spark.compile.fused.membership import Membership, Pairs
 from headgate.spark.compile.fused.tags import MEMBER
 from headgate.spark.compile.leaf_rows import ReadableLog, read_kept
 from headgate.spark.compile.panes.functions import Merge, Partial, UnfitError
@@ -31,7 +32,7 @@ from headgate.spark.compile.panes.pane_tree import PaneTree
 from headgate.spark.compile.quick_frames import Columns, SqlColumn, collect, group_by, select
 from headgate.spark.compile.repeated_jobs import FEW, RepeatedJob
 from headgate.spark.compile.schemas import ARRIVAL, OFFSET
-from headgate.spark.compile.time_spans import Span
+from headgate.spark.compile.time_spans import Span, in_long
 
 LATEST = Partial(Merge.MAX, (f"max({ARRIVAL})",))  # the first of the partial aggregates of every set
 MOST_MERGED = 5_000_000  # rows of partial aggregates that are merged at a time
@@ -46,7 +47,7 @@ class Contents:
 
     stream: str
     time: str
-    columns: tuple[str, ...]  # of the stream, which the job reads
+    columns: Mapping[str, str]  # of the stream, which the job reads, with their types
     keys: tuple[str, ...]  # as SQL
     filters: tuple[tuple[str, ...], ...]  # a row is aggregated for each of these whose predicates all hold
     partials: tuple[Partial, ...]
@@ -100,12 +101,17 @@ class PaneSet:
     upto: int = 0
     low: EventTime = inf
     tree: PaneTree = field(init=False)
+    _membership: Membership | None = field(init=False, default=None)  # how filters that want a row are found
     _job: RepeatedJob = field(init=False)
     _users: dict[int, _User] = field(default_factory=dict)
     _runs: int = 0
 
     def __post_init__(self) -> None:
-        self._job = RepeatedJob(self.spark, lambda frames: self._frame(frames[0].coalesce(1)))
+        contents = self.contents
+        if len(contents.filters) > 1:
+            names = {name: quoted((name,)) for name in contents.columns}
+            self._membership = Membership.of(contents.filters, contents.columns, names, same=True)
+        self._job = RepeatedJob(self.spark, lambda frames: self._few(frames[0].coalesce(1)))
         self.clear()
 
     def clear(self) -> None:
@@ -171,7 +177,7 @@ class PaneSet:
         return [end for end in ends if span.low <= end <= span.high]
 
     def _pane(self, moment: EventTime) -> int:
-        return int(max(min(moment, 1 << 62), -(1 << 62))) // self.contents.width
+        return in_long(moment) // self.contents.width
 
     def _panes(self, times: Span) -> tuple[int, int]:
         return self._pane(times.low), self._pane(times.high) + 1
@@ -199,25 +205,52 @@ class PaneSet:
         """One Spark job: the partial aggregates of rows by pane, filter and keys."""
         names = [*self.contents.columns, ARRIVAL]
         if sealed is None and rows.num_rows <= FEW:
-            return self._job.collect(rows.select(names))
+            return self._by_filter(self._job.collect(rows.select(names)))
         frames = []
         if sealed is not None:
             frames.append(sealed.frame(self.spark, rows.schema).select(*(quoted((name,)) for name in names)))
         if rows.num_rows:
             frames.append(ship_rows(self.spark, rows.select(names), meets=True))
-        return collect(self._frame(reduce(DataFrame.union, frames)))
+        return collect(self._many(reduce(DataFrame.union, frames)))
 
-    def _frame(self, frame: DataFrame) -> DataFrame:
+    def _few(self, frame: DataFrame) -> DataFrame:
+        """Few rows, by pane, keys and the columns by which their filters are found: there are no more of these.
+
+        So a row is aggregated once, however many filters want it; `_by_filter` does the rest on the driver.
+        """
+        if self._membership is None:
+            return self._many(frame)
+        kept = [SqlColumn(quoted((name,))) for name in (*self.contents.columns, ARRIVAL)]
+        frame = self._membership.with_hidden(self.columns, frame, kept, pin=False)
+        return self._grouped(frame, [SqlColumn(name) for name in self._membership.hidden])
+
+    def _by_filter(self, aggregated: pa.Table) -> pa.Table:
+        """The rows of `_few` by filter: those of a filter that have equal keys become one."""
+        if self._membership is None:
+            return aggregated
+        pairs = self._membership.pairs(aggregated, ())
+        named = aggregated.drop_columns(self._membership.hidden)
+        keys = (_PANE, MEMBER, *self.contents.key_names)
+        merged = [
+            merge(_with_member(named, part), keys, self.contents.partials) for part in _in_parts(pairs, MOST_MERGED)
+        ]
+        return pa.concat_tables(merged)
+
+    def _many(self, frame: DataFrame) -> DataFrame:
+        """Rows by pane, filter and keys, a copy of each for every filter that wants it: the least for the driver."""
+        filters = self.contents.filters
+        if len(filters) > 1:
+            copies = SqlColumn(member_copies(filters, None), MEMBER)
+            return self._grouped(select(frame, self.columns.listed([SqlColumn("*"), copies])), [SqlColumn(MEMBER)])
+        if filters[0]:
+            frame = frame.where(self.columns.expression(" AND ".join(f"({text})" for text in filters[0])))
+        return self._grouped(frame, [SqlColumn("0", MEMBER)])
+
+    def _grouped(self, frame: DataFrame, by: Sequence[SqlColumn]) -> DataFrame:
+        """The partial aggregates of rows by pane, keys and further columns."""
         contents, listed = self.contents, self.columns.listed
         time = f"unix_micros({quoted((contents.time,))})"
         pane = SqlColumn(f"({time} - pmod({time}, {contents.width}L)) div {contents.width}L", _PANE)
-        number = SqlColumn("0", MEMBER)
-        if len(contents.filters) > 1:
-            number = SqlColumn(MEMBER)
-            copies = SqlColumn(member_copies(contents.filters, None), MEMBER)
-            frame = select(frame, listed([SqlColumn("*"), copies]))
-        elif contents.filters[0]:
-            frame = frame.where(self.columns.expression(" AND ".join(f"({text})" for text in contents.filters[0])))
         keys = [SqlColumn(text, name) for text, name in zip(contents.keys, contents.key_names, strict=True)]
         computed = contents.computed
         if computed:
@@ -228,7 +261,7 @@ class PaneSet:
             for position, partial in enumerate(contents.partials)
             for text, name in zip(partial.columns(computed), column_names(position, partial), strict=True)
         ]
-        return group_by(frame, listed([pane, number, *keys]), self.columns.aggregates(values))
+        return group_by(frame, listed([pane, *by, *keys]), self.columns.aggregates(values))
 
     def _add(self, aggregated: pa.Table, rows: pa.Table, sealed_first: int | None) -> None:
         aggregated = aggregated.filter(aggregated[_PANE].is_valid()).sort_by(_PANE).combine_chunks()
@@ -244,3 +277,24 @@ class PaneSet:
         panes, first = np.unique(micros_of(rows, self.contents.time) // self.contents.width, return_index=True)
         offsets = rows[OFFSET].to_numpy()[first]
         return dict(zip(panes.tolist(), offsets.tolist(), strict=True))
+
+
+def _with_member(aggregated: pa.Table, pairs: Pairs) -> pa.Table:
+    """Rows, a copy for each filter that wants them, with its number behind their pane."""
+    copies = aggregated.take(pa.array(pairs.rows))
+    return copies.add_column(1, MEMBER, pa.array(pairs.members.astype(np.int32)))
+
+
+def _in_parts(pairs: Pairs, most: int) -> Iterator[Pairs]:
+    """Pairs in parts of about `most`, all of a member in one of them; at least one part.
+
+    >>> [part.members.tolist() for part in _in_parts(Pairs(np.arange(5), np.array([0, 0, 1, 1, 2])), 3)]
+    [[0, 0], [1, 1, 2]]
+    """
+    begin = last = 0
+    for end in [*(np.nonzero(np.diff(pairs.members))[0] + 1).tolist(), len(pairs.members)]:
+        if end - begin > most and last > begin:
+            yield Pairs(pairs.rows[begin:last], pairs.members[begin:last])
+            begin = last
+        last = end
+    yield Pairs(pairs.rows[begin:], pairs.members[begin:])

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate import logs as log_lines
-from headgate.model import Aggregate, Window
+from headgate.model import Aggregate, EventTime, Window
 from headgate.spark.compile.event_time_columns import END, START
 from headgate.spark.compile.fused.aggregates import NOTHING, FusedAggregates, MemberReads, reads_of
 from headgate.spark.compile.fused.input_rows import ship_rows
-from headgate.spark.compile.fused.membership import split_by_member
+from headgate.spark.compile.fused.membership import Numbers, Pairs, hand_out
 from headgate.spark.compile.fused.tags import MEMBER
 from headgate.spark.compile.leaf_rows import Leaf, Leaves, Logs, check_kept
 from headgate.spark.compile.panes.functions import Call, Function, UnfitError, comparable, function, pane_width, parse
@@ -27,8 +27,8 @@ from headgate.spark.compile.panes.merging import column_names
 from headgate.spark.compile.panes.pane_set import LATEST, WINDOW_END, Contents, Need, PaneSet
 from headgate.spark.compile.panes.pane_sets import PaneSets
 from headgate.spark.compile.quick_frames import collect, ship
-from headgate.spark.compile.schemas import ARRIVAL, arrow_schema, result_schema
-from headgate.spark.compile.time_spans import first_end, micros
+from headgate.spark.compile.schemas import ARRIVAL, CLOSES, arrow_schema
+from headgate.spark.compile.time_spans import first_end, in_long, micros
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
 
 _log = log_lines.logger("engine")
@@ -62,7 +62,10 @@ class PanedAggregates:
         keys = tuple(key.expression for key in core.keys)
         texts = [*keys, *(text for own in filters for text in own), *(column.text for column in group.functions)]
         columns = tuple(name for name in group.columns if name == group.time or _mentioned(name, texts))
-        contents = Contents(group.stream, group.time, columns, keys, filters, tuple(partials), width)
+        types = dict(group.catalog.streams[group.stream].schema)
+        contents = Contents(
+            group.stream, group.time, {name: types[name] for name in columns}, keys, filters, tuple(partials), width
+        )
         plain = dict(zip(group.plain, _window_columns(group), strict=True))
         outputs = [
             tuple(plain[text] for text in own) if not tests and all(text in plain for text in own) else None
@@ -88,41 +91,43 @@ class PanedAggregates:
     def _run(self, panes: PaneSet, leaves: Sequence[Leaves]) -> list[pa.Table | None]:
         prepared_queries = self.group.prepared_queries
         sources = [next(iter(own.values())) for own in leaves]
-        needs = [self._need(id(query), leaf) for query, leaf in zip(prepared_queries, sources, strict=True)]
+        spans = {leaf: self._times(leaf) for leaf in dict.fromkeys(sources)}
+        needs = [
+            Need(id(query), leaf.start, leaf.range.last, *spans[leaf])
+            for query, leaf in zip(prepared_queries, sources, strict=True)
+        ]
         panes.provide(needs)
-        reads = [reads_of(query, own) for query, own in zip(prepared_queries, leaves, strict=True)]
-        for own in reads:
-            if own is not NOTHING:
-                check_kept(panes.log, self.contents.stream, own.offsets.first, {self.contents.time: own.times.low})
-        served = [own is NOTHING or panes.usable(own.offsets.first, own.times) for own in reads]
-        closing = [own if usable else NOTHING for own, usable in zip(reads, served, strict=True)]
-        tables = self._results(panes, closing)
+        reads = self._reads(leaves, sources)
+        for own in {*reads} - {NOTHING}:
+            check_kept(panes.log, self.contents.stream, own.offsets.first, {self.contents.time: own.times.low})
+        usable = {own: own is NOTHING or panes.usable(own.offsets.first, own.times) for own in {*reads}}
+        tables = self._results(panes, [own if usable[own] else NOTHING for own in reads])
         panes.release(needs)
-        return [table if usable else None for table, usable in zip(tables, served, strict=True)]
+        return [table if usable[own] else None for table, own in zip(tables, reads, strict=True)]
 
-    def _need(self, query: int, leaf: Leaf) -> Need:
+    def _times(self, leaf: Leaf) -> tuple[EventTime, EventTime]:
+        """From which event time on a query wants rows in this run and in later ones."""
         size = micros(self.window.size)
         low, next_low = (first_end(self.window, leaf.frontier(new)) - size for new in (False, True))
-        return Need(query, leaf.start, leaf.range.last, low, next_low)
+        return low, next_low
+
+    def _reads(self, leaves: Sequence[Leaves], sources: Sequence[Leaf]) -> list[MemberReads]:
+        """What each member reads: as all have one window, it depends on its leaf alone."""
+        found: dict[Leaf, MemberReads] = {}
+        for query, own, leaf in zip(self.group.prepared_queries, leaves, sources, strict=True):
+            if leaf not in found:
+                found[leaf] = reads_of(query, own)
+        return [found[leaf] for leaf in sources]
 
     def _results(self, panes: PaneSet, reads: Sequence[MemberReads]) -> list[pa.Table]:
-        empty = [query.hidden_schema.empty_table() for query in self.group.prepared_queries]
         size, slide = micros(self.window.size), micros(self.window.slide)
         ends = sorted({end for span in {own.ends for own in reads} for end in panes.ends(span, size, slide)})
         if not ends:
-            return empty
+            return [query.hidden_schema.empty_table() for query in self.group.prepared_queries]
         windows = self._windows(panes, ends)
-        own_windows = [
-            _own_windows(windows, panes.contents.filters.index(predicates), own)
-            for predicates, own in zip(self.group.predicates, reads, strict=True)
-        ]
-        computed = self._computed(own_windows)
-        return [
-            _selected(own, names, query.schema) if names is not None else table
-            for own, names, query, table in zip(
-                own_windows, self.outputs, self.group.prepared_queries, computed, strict=True
-            )
-        ]
+        places = {predicates: number for number, predicates in enumerate(panes.contents.filters)}
+        filters = np.array([places[predicates] for predicates in self.group.predicates])
+        return self._handed_out(windows, _closing(windows, filters, reads))
 
     def _windows(self, panes: PaneSet, ends: Sequence[int]) -> pa.Table:
         """The windows that end then: their bounds, keys, aggregates, `_arrival`, and for which filter they are."""
@@ -137,21 +142,31 @@ class PanedAggregates:
         keys = [merged[name] for name in panes.contents.key_names]
         values = [made.finish(columns(made)) for made in self.functions]
         (arrival,) = column_names(held.index(LATEST), LATEST)
-        names = [*_window_columns(self.group), ARRIVAL, MEMBER]
-        return pa.table([*bounds, *keys, *values, merged[arrival], merged[MEMBER]], names=names)
+        names = [*_window_columns(self.group), ARRIVAL, CLOSES, MEMBER]
+        return pa.table([*bounds, *keys, *values, merged[arrival], bounds[1], merged[MEMBER]], names=names)
 
-    def _computed(self, own_windows: Sequence[pa.Table]) -> list[pa.Table]:
-        """The rows of members that compute something of a window, in one job; no rows for the others."""
-        wanted = [
-            own.drop_columns([MEMBER]).append_column(MEMBER, pa.array(np.full(own.num_rows, number, np.int32)))
-            for number, (own, names) in enumerate(zip(own_windows, self.outputs, strict=True))
-            if names is None and own.num_rows
-        ]
-        if not wanted:
+    def _handed_out(self, windows: pa.Table, pairs: Pairs) -> list[pa.Table]:
+        """Each member's rows. For the members that compute something of their windows, one job does."""
+        plain = [number for number, own in enumerate(self.outputs) if own is not None]
+        computing = [number for number, own in enumerate(self.outputs) if own is None]
+        names = [own for own in self.outputs if own is not None]
+        schemas = [self.group.schemas[number] for number in plain]
+        rows, members = _only(pairs, plain)
+        renumbered = Pairs(rows, np.searchsorted(plain, members))
+        found = dict(zip(plain, hand_out(windows, renumbered, names, schemas), strict=True))
+        if computing:
+            tables = self._computed(windows, *_only(pairs, computing))
+            found |= {number: tables[number] for number in computing}
+        return [found[number] for number in range(len(self.outputs))]
+
+    def _computed(self, windows: pa.Table, rows: Numbers, members: Numbers) -> list[pa.Table]:
+        """What members compute of windows, given as pairs of a window and a member."""
+        if not len(rows):
             return [query.hidden_schema.empty_table() for query in self.group.prepared_queries]
-        frame = ship_rows(self.group.catalog.spark, pa.concat_tables(wanted), meets=True)
-        table = collect(self.group.outputs_of(frame))
-        return split_by_member(table, self.group.names, self.group.schemas)
+        own = windows.drop_columns([CLOSES, MEMBER]).take(pa.array(rows))
+        own = own.append_column(MEMBER, pa.array(members.astype(np.int32)))
+        frame = ship_rows(self.group.catalog.spark, own, meets=True)
+        return self.group.handed_out(collect(self.group.outputs_of(frame)))
 
 
 def _functions(group: FusedAggregates, core: Aggregate, calls: Sequence[Call]) -> tuple[Function, ...] | None:
@@ -178,14 +193,22 @@ def _mentioned(name: str, texts: Sequence[str]) -> bool:
     return any(name.lower() in text.lower() for text in texts)
 
 
-def _own_windows(windows: pa.Table, number: int, own: MemberReads) -> pa.Table:
-    """The windows of a member: those of its filter that close for it."""
-    ends = windows[END[0]].cast(pa.int64()).to_numpy()
-    closing = (ends >= own.ends.low) & (ends <= own.ends.high) & (windows[MEMBER].to_numpy() == number)
-    return windows.filter(pa.array(closing, pa.bool_()))
+def _closing(windows: pa.Table, filters: Numbers, reads: Sequence[MemberReads]) -> Pairs:
+    """The windows of each member: those of its filter, by number, that close for it."""
+    of_windows = windows[MEMBER].to_numpy()
+    order = np.argsort(of_windows, kind="stable")
+    firsts, lasts = (np.searchsorted(of_windows[order], filters, side) for side in ("left", "right"))
+    counts = lasts - firsts
+    members = np.repeat(np.arange(len(filters)), counts)
+    rows = order[np.arange(len(members)) + np.repeat(firsts - (np.cumsum(counts) - counts), counts)]
+    lows = np.array([in_long(own.ends.low) for own in reads])
+    highs = np.array([in_long(own.ends.high) for own in reads])
+    ends = windows[END[0]].cast(pa.int64()).to_numpy()[rows]
+    closing = (ends >= lows[members]) & (ends <= highs[members])
+    return Pairs(rows[closing], members[closing])
 
 
-def _selected(windows: pa.Table, names: Sequence[str], schema: pa.Schema) -> pa.Table:
-    whole = result_schema(schema)
-    columns = [windows[name] for name in (*names, ARRIVAL, *END)]
-    return pa.table([column.cast(field.type) for column, field in zip(columns, whole, strict=True)], schema=whole)
+def _only(pairs: Pairs, members: Sequence[int]) -> Pairs:
+    """The pairs of some members."""
+    kept = np.isin(pairs.members, members)
+    return Pairs(pairs.rows[kept], pairs.members[kept])
