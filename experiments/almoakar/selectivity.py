@@ -115,7 +115,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     compare=compare,
     quick=Size(seeds=1),
-    full=Size(seeds=5),
+    full=Size(seeds=3),
     paragraph="MBD inverts when selectivities fall, MBD_S leaves a little of it, and the four that combine both "
     "remove it, as published. Here DVP and DSP alone remove it, too: how far they must go depends on when "
     "and how much selectivities fall, which is printed only as a figure. Response times of the four are "

@@ -35,7 +35,7 @@ EXPERIMENT = Experiment(
     compare=compare,
     picture=picture,
     quick=Size(seconds=2.0, seeds=1),
-    full=Size(seconds=20.0, seeds=3),
+    full=Size(seconds=10.0, seeds=3),
     sensitive="The cost of a decision and of a run, and the costs of boxes, which are drawn from the range that the "
     "document prints.",
 )

@@ -63,7 +63,7 @@ EXPERIMENT = Experiment(
     compare=compare,
     picture=picture,
     quick=Size(seconds=1.0, seeds=1),
-    full=Size(seconds=10.0, seeds=3),
+    full=Size(seconds=5.0, seeds=3),
     paragraph="That one partition is far below slope-slack and twenty are above it comes out as published, near the "
     "published figures. The decline towards many partitions is weaker here and does not reach slope- "
     "slack: with more partitions units change their bucket more often, but at the calibrated cost that "

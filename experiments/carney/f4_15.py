@@ -34,7 +34,7 @@ EXPERIMENT = Experiment(
     compare=compare,
     picture=picture,
     quick=Size(seconds=3.0, seeds=1),
-    full=Size(seconds=8.0, seeds=2),
+    full=Size(seconds=5.0, seeds=2),
     paragraph="The published figures do not fit each other: with 7.5 % for decisions the system cannot be full at "
     "3500 tuples a second if it holds 4500 with 4 %, as long as boxes cost the same. Here decisions of "
     "fixed priorities and slope-slack take time that would be idle otherwise, and less when the system is "
