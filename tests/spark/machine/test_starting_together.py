@@ -195,3 +195,17 @@ def test_each_stands_for_itself_when_a_directory_is_opened() -> None:
     assert later.replies[ticket].error is None
     assert states(later) == {"q0": "running", "q1": "incomplete", "q2": "running"}
     assert "no such column" in later.machine.context.lives["q1"].error
+
+
+def test_they_wait_for_a_command_that_is_adding_one_of_them() -> None:
+    """Whether it is there already is known only then: if it fails, it is one of those that start or do not."""
+    engine = StandIn()
+    first = engine.ask(m.AddQuery, query("q0", SQL.format(1)))
+    together = engine.ask(m.AddQueries, additions(("q0", "q1")))
+    assert not any(isinstance(task, t.CheckQueries) for task in engine.pending)
+    engine.handle(m.Answer(engine.take(t.CheckQuery), error=HeadgateError("the disk is full")))
+    assert engine.replies[first].error is not None
+    fail_check(engine, "q1")
+    engine.answer_all()
+    assert "q1" in str(engine.replies[together].error)
+    assert states(engine) == {}

@@ -54,7 +54,13 @@ class StartingTogether:
         self._starting, self._preparation, self._policy_changes = starting, preparation, policy_changes
 
     def add(self, command: m.AddQueries) -> None:
-        """Add queries; those that are there already may be declared again as they are."""
+        """Add queries; those that are there already may be declared again as they are.
+
+        While another command adds, changes or removes one of them, all wait: nobody knows yet whether it will be there.
+        """
+        if (changing := self._changing(command)) is not None:
+            self._context.when_settled(changing, lambda: self._add_later(command))
+            return
         group = _Group(command)
         for each in command.queries:
             try:
@@ -70,6 +76,17 @@ class StartingTogether:
                 group.lives[name] = life
         self._check(group)
 
+    def _changing(self, command: m.AddQueries) -> Life | None:
+        """One of the queries for which something is under way that may end in several ways."""
+        lives = (self._context.lives.get(each.query.name) for each in command.queries)
+        return next((life for life in lives if life is not None and not life.settled and not life.busy), None)
+
+    def _add_later(self, command: m.AddQueries) -> None:
+        try:
+            self.add(command)
+        except HeadgateError as error:
+            self._context.reply(command.ticket, error=error)
+
     def _sort(self, group: _Group, each: m.AddQuery) -> None:
         """Find out whether a query is new, and refuse it as far as that needs no Spark."""
         name, life = each.query.name, self._context.lives.get(each.query.name)
@@ -80,8 +97,7 @@ class StartingTogether:
         if life is None:
             group.commands[name] = each
             return
-        if life.settled:
-            check_same(QUERIES, name, definition(life.query), definition(each.query))
+        check_same(QUERIES, name, definition(life.query), definition(each.query))
         group.again.append(each)
 
     def _check(self, group: _Group) -> None:
