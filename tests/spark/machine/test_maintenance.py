@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -145,10 +145,13 @@ def test_a_removed_query_whose_sink_goes_on_refusing_keeps_no_drain_waiting() ->
     assert not any(isinstance(task, t.Deliver) for task in recording.pending)
 
 
-def test_it_does_not_wait_for_a_query_whose_start_lies_ahead() -> None:
-    recording = engine()
-    recording.ask(m.AddQuery, query("later", SQL), 1e9)
+@pytest.mark.parametrize(("since", "drops"), [("now", True), ("start", False)])
+def test_a_query_whose_start_lies_ahead_keeps_only_what_it_will_read(since: Any, drops: bool) -> None:
+    recording = engine(needed={"a": 1})
+    recording.ask(m.AddQuery, replace(query("later", SQL), since=since), 1e9)
     recording.answer_all()
     assert recording.machine.context.lives["later"].state == "scheduled"
     recording.runs(EVERY)
-    assert len(recording.performed) == 1
+    (task,) = (task for task in recording.performed if isinstance(task, t.Maintain))
+    named = None if task.resume_points is None else [point.name for point in task.resume_points]
+    assert named == (["q"] if drops else None)

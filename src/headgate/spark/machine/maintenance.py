@@ -42,17 +42,40 @@ class Maintenance:
         self._last = self._runs.runs
         self.busy = True
         placements = self._preparation.placements
-        lives = self._context.lives.values()
         resume_points = None
-        unclaimed = any(not remembered.description.get("done") for remembered in self._context.remembered.values())
-        if not unclaimed and not any(map(_is_unplaced, lives)):
-            reading = (life for life in lives if life.state not in (QueryState.DONE, QueryState.STOPPED))
+        reading = self._reading
+        if not self._unclaimed and not any(map(_is_unplaced, reading)):
             resume_points = tuple(life.resume_point() for life in reading)
         self._delivery.retry_for_removed_queries()
         self._delivery.flush()
         self._context.submit(
             Maintain(self.newest_unneeded, resume_points), lambda answer: self._maintained(answer, placements)
         )
+
+    @property
+    def _unclaimed(self) -> bool:
+        """Whether commits remember a query that may go on with tuples that are there now, and that nobody declared."""
+        later = self._beginning_later
+        remembered = self._context.remembered.items()
+        return any(not query.description.get("done") and name not in later for name, query in remembered)
+
+    @property
+    def _reading(self) -> list[Life]:
+        """The queries that may read tuples that are there now."""
+        over = (QueryState.DONE, QueryState.STOPPED)
+        later = self._beginning_later
+        return [life for name, life in self._context.lives.items() if life.state not in over and name not in later]
+
+    @property
+    def _beginning_later(self) -> set[str]:
+        """The queries whose start lies ahead and that read only what comes from then on."""
+        remembered = self._context.remembered
+        return {
+            name
+            for name, life in self._context.lives.items()
+            if life.state is QueryState.SCHEDULED and life.query.since == "now"
+            if name not in remembered or not remembered[name].has_begun
+        }
 
     def _maintained(self, answer: Answer, placements: int) -> None:
         self.busy = False
