@@ -283,6 +283,26 @@ def test_rows_are_read_once_whoever_asks_and_however_long_the_window(spark: Spar
     assert rows == 100 - len([offset for offset in log.late if offset < 100])
 
 
+def held(sets: PaneSets) -> list[int]:
+    """How many panes each set keeps in memory."""
+    return [len(entry.panes.tree.panes) for entry in sets._entries]
+
+
+def test_rows_are_folded_into_one_of_the_sets_that_serve(spark: SparkSession) -> None:
+    """Each of these groups makes a set of its own at first; after that the last one serves them all."""
+    sets, log, cuts = PaneSets(), drawn_log(Random(8)), [20, 40, 60, 80, 100]
+    groups = [paned_group(spark, texts_of(SIMPLE, HOP, ["id"], MEMBERS[:count]), sets) for count in (1, 2, 3)]
+    turns = [[list(leaves_between(query, log, 0, cuts)) for query in queries] for queries, _ in groups]
+    read = []
+    for turn in range(len(cuts)):
+        with counting_rows() as counted:
+            for (_, paned), own in zip(groups, turns, strict=True):
+                paned.run([leaves[turn] for leaves in own], {"a": log})
+        read.append(counted.rows)
+    assert len(held(sets)) == 3
+    assert max(read[2:]) <= 20 + 20  # the rows, and windows that a member computes something of
+
+
 def test_beyond_the_budget_windows_are_read_from_the_log(spark: SparkSession) -> None:
     sets = PaneSets(budget=100)
     queries, paned = paned_group(spark, texts_of(SIMPLE, HOP, ["id"], MEMBERS[:1]), sets)

@@ -72,7 +72,8 @@ class PaneSets:
 
     def _entry(self, spark: SparkSession, log: ReadableLog, contents: Contents) -> _Entry:
         with self._changing:
-            found = (entry for entry in self._entries if entry.panes.log is log)
+            # Of several that serve, the one used last: to take turns would fold every row into each of them.
+            found = (entry for entry in reversed(self._entries) if entry.panes.log is log)
             entry = next((entry for entry in found if entry.panes.contents.serves(contents)), None)
             if entry is None:
                 entry = _Entry(PaneSet(spark, Columns(), log, contents))
