@@ -191,6 +191,24 @@ def test_a_run_gives_way_if_that_is_worth_what_it_has_had(spent: float, gives_wa
     assert cancelled(apart, spent, GOLD) is (run if gives_way else None)
 
 
+def test_units_that_are_gone_are_forgotten() -> None:
+    apart = guard(Isolation(preempt=True), workers=1)
+    apart.was_cancelled(start(apart, TIN, 0))
+    for number in range(100):
+        apart.came(unit(number, "tin"), float(number))
+    apart.follow(network(query("gold-query", "select", "gold")))
+    assert (len(apart._cancels), len(apart._arrived)) == (0, 1)
+
+
+def test_what_came_after_a_run_began_still_counts_in_another_network() -> None:
+    apart = guard(Isolation(preempt=True), workers=1)
+    run = start(apart, TIN, 0, seconds=9.0, began=1.0)
+    apart.came(GOLD, 2.0)
+    apart.came(TIN2, 3.0)
+    apart.follow(network(*(query(f"{name}-query", "select", name) for name in _OF)))
+    assert apart.to_cancel([GOLD], 3.0) is run
+
+
 def test_the_run_that_gains_most_gives_way() -> None:
     apart = guard(Isolation(preempt=True), workers=3)
     start(apart, SILVER, 0, seconds=9.0)

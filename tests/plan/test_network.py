@@ -22,6 +22,7 @@ from headgate.model import (
     Stream,
     Target,
 )
+from headgate.plan import network as network_module
 from headgate.plan.network import Network
 from headgate.plan.sql import plan_sql
 
@@ -168,6 +169,23 @@ def sound(found: Network) -> None:
         assert (edge.stream is None) != (edge.producer is None)
         assert edge.producer is None or edge.id in found.nodes[edge.producer].consumers
     assert sorted(name for node in found.nodes.values() for name in node.emits) == sorted(found.queries)
+
+
+def test_numbers_of_what_is_gone_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network_module, "GONE", 10)
+    found = network(sql("stays", "SELECT id FROM s WHERE temp > 1"))
+    operators = found.operators["stays"]
+    known: list[int] = []
+    for number in range(100):
+        name = f"q{number}"
+        found = found.add(sql(name, f"SELECT id FROM s WHERE temp > {number + 10}"))
+        sound(found)
+        assert found.operators["stays"] == operators
+        assert found.leaves(name)
+        assert not found.nodes.keys() & set(known)
+        known += [operator for operator in found.operators[name] if operator not in operators]
+        found = found.remove(name)
+    assert len(found.numbers) < 30
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

@@ -109,6 +109,16 @@ def test_what_was_removed_meanwhile_is_not_learned() -> None:
     assert set(observed(found, OperatorOutcome(1, 10, 5, 1.0)).operators) == {0}
 
 
+@pytest.mark.parametrize("fits_overhead", [False, True])
+def test_what_was_learned_of_operators_that_are_gone_is_forgotten(fits_overhead: bool) -> None:
+    found = scene({"q": "select", "p": "select"})
+    found.measured.fits_overhead = fits_overhead
+    learned = observed(found, OperatorOutcome(0, 10, 5, 1.0), OperatorOutcome(1, 10, 5, 1.0))
+    learned.follow(found.network.remove("p"))
+    assert set(learned._selectivities) == {0}
+    assert set(learned._shares if fits_overhead else learned._costs) == {0}
+
+
 def test_an_operator_that_saw_nothing_teaches_nothing() -> None:
     known = observed(scene({"q": "select, cost=2ms, selectivity=0.5"}), OperatorOutcome(0, 0, 0, 0.0)).operators[0]
     assert (known.cost, known.selectivity) == (0.002, 0.5)

@@ -64,6 +64,14 @@ class ClassGuard:
         used = {query.query_class for query in network.queries.values()}
         self._priorities = {name: network.classes[name].priority for name in used}
         self._highest = max(self._priorities.values(), default=0.0)
+        self._forget_units(network)
+
+    def _forget_units(self, network: Network) -> None:
+        """Forget units that are gone, and arrivals from before all runs under way, which count for none to come."""
+        self._cancels = {calls: count for calls, count in self._cancels.items() if _exists(calls, network)}
+        newest = max(self._arrived.values(), default=0.0)
+        oldest = min([newest, *(entry.run.began for entry in self._under_way.values())])
+        self._arrived = {calls: moment for calls, moment in self._arrived.items() if moment >= oldest}
 
     @property
     def busy(self) -> bool:
@@ -231,3 +239,7 @@ class ClassGuard:
 
     def _priority(self, unit: Unit) -> float:
         return self._priorities.get(unit.payer, 0.0)
+
+
+def _exists(calls: Key, network: Network) -> bool:
+    return all(number in network.nodes for number in calls)

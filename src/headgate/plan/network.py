@@ -32,6 +32,8 @@ from headgate.model import (
 from headgate.plan.places import Place
 from headgate.plan.shared_operators import check_same, signature
 
+GONE = 10_000  # operators and queues that are gone, whose numbers are kept: a query that comes again has them again
+
 
 @dataclass(frozen=True, slots=True)
 class Edge:
@@ -80,7 +82,9 @@ class Network:
     nodes: Mapping[OperatorId, Node] = field(default_factory=dict)
     edges: Mapping[QueueId, Edge] = field(default_factory=dict)
     operators: Mapping[QueryId, tuple[OperatorId, ...]] = field(default_factory=dict)  # of each query, reading aside
-    numbers: Mapping[Hashable, int] = field(default_factory=dict, repr=False)  # signature ⇒ number, for ever
+    numbers: Mapping[Hashable, int] = field(
+        default_factory=dict, repr=False
+    )  # signature ⇒ number, also of what is gone
     share: bool = True  # equal operators of different queries are one
     reads: bool = False  # streams that take time to read have an operator for it
 
@@ -337,11 +341,23 @@ class _Builder:
                     queries=(*node.queries, *users),
                     emits=(*node.emits, *emits),
                 )
+        edges = {**self._former.edges, **self._edges}
         return replace(
             self._former,
             queries=self._queries,
             nodes=nodes,
-            edges={**self._former.edges, **self._edges},
+            edges=edges,
             operators={**self._former.operators, **{name: tuple(used) for name, used in self._used.items()}},
-            numbers=self._numbers,
+            numbers=self._remembered(nodes, edges),
         )
+
+    def _remembered(self, nodes: Mapping[OperatorId, Node], edges: Mapping[QueueId, Edge]) -> dict[Hashable, int]:
+        """All numbers; if too many are of operators and queues that are gone, only those of what is there."""
+        if len(self._numbers) <= len(nodes) + len(edges) + GONE:
+            return self._numbers
+        kinds = {"operator": nodes.keys(), "queue": edges.keys()}
+        return {
+            key: number
+            for key, number in self._numbers.items()
+            if isinstance(key, tuple) and (key[0] not in kinds or number in kinds[key[0]])
+        }

@@ -75,6 +75,9 @@ class Measured:
         for node in network.nodes.values():
             operators[node.id] = self.operators.get(node.id) or _given(network, node.operator)
         self.operators = operators
+        self._costs = {number: line for number, line in self._costs.items() if number in operators}
+        self._shares = {number: pair for number, pair in self._shares.items() if number in operators}
+        self._selectivities = {number: mean for number, mean in self._selectivities.items() if number in operators}
         keys = [key for key in self.run_costs.units if isinstance(key, tuple) and operators.keys() >= set(key)]
         self.run_costs.forget(keys)  # those of units that are gone
 

@@ -27,7 +27,7 @@ from headgate.spark.compile.leaf_rows import Leaf, Leaves, Range
 from headgate.spark.compile.panes.functions import Merge, Partial, UnfitError
 from headgate.spark.compile.panes.merging import column_names, merge
 from headgate.spark.compile.panes.pane_set import Contents
-from headgate.spark.compile.panes.pane_sets import PaneSets
+from headgate.spark.compile.panes.pane_sets import UNUSED, PaneSets
 from headgate.spark.compile.panes.pane_tree import PaneTree, cover
 from headgate.spark.compile.panes.paned_aggregates import PanedAggregates
 from headgate.spark.compile.prepared_query import PreparedQuery, prepare_query
@@ -106,8 +106,13 @@ def drawn_log(random: Random, count: int = 120) -> MemoryLog:
 
 def prepared_group(spark: SparkSession, texts: Sequence[str]) -> tuple[list[PreparedQuery], FusedAggregates]:
     prepared = [prepare_query(spark, plan_sql(text, STREAMS, {}), STREAMS, {}) for text in texts]
-    members = [Member(parts, query) for query in prepared if (parts := template(query.plan)) is not None]
-    return prepared, FusedAggregates.of(prepared[0].catalog, members)
+    return prepared, FusedAggregates.of(prepared[0].catalog, list(map(_member, prepared)))
+
+
+def _member(query: PreparedQuery) -> Member:
+    parts = template(query.plan)
+    assert parts is not None
+    return Member(parts, query)
 
 
 def texts_of(functions: str, window: str, keys: Sequence[str], members: Sequence[str] = MEMBERS) -> list[str]:
@@ -282,6 +287,65 @@ def test_rows_are_read_once_whoever_asks_and_however_long_the_window(spark: Spar
         assert shared is not None
         assert rows_of(shared) == rows_of(second.run(other, {"a": log}).rows)
     assert rows == 100 - len([offset for offset in log.late if offset < 100])
+
+
+def held(sets: PaneSets) -> list[int]:
+    """How many panes each set keeps in memory."""
+    return [len(entry.panes.tree.panes) for entry in sets._entries]
+
+
+def test_rows_are_folded_into_one_of_the_sets_that_serve(spark: SparkSession) -> None:
+    """Each of these groups makes a set of its own at first; after that the last one serves them all."""
+    sets, log, cuts = PaneSets(), drawn_log(Random(8)), [20, 40, 60, 80, 100]
+    groups = [paned_group(spark, texts_of(SIMPLE, HOP, ["id"], MEMBERS[:count]), sets) for count in (1, 2, 3)]
+    turns = [[list(leaves_between(query, log, 0, cuts)) for query in queries] for queries, _ in groups]
+    read = []
+    for turn in range(len(cuts)):
+        with counting_rows() as counted:
+            for (_, paned), own in zip(groups, turns, strict=True):
+                paned.run([leaves[turn] for leaves in own], {"a": log})
+        read.append(counted.rows)
+    assert len(held(sets)) == 3
+    assert max(read[2:]) <= 20 + 20  # the rows, and windows that a member computes something of
+
+
+def test_nothing_is_kept_for_queries_that_are_gone(spark: SparkSession) -> None:
+    sets, log = PaneSets(), drawn_log(Random(7))
+    (gone, stays), both = paned_group(spark, texts_of(SIMPLE, HOP, ["id"], MEMBERS[:2]), sets)
+    runs = [list(leaves_between(query, log, 0, [20, 60, 90, 120])) for query in (gone, stays)]
+    both.run([own[0] for own in runs], {"a": log})
+    alone = PanedAggregates.of(FusedAggregates.of(stays.catalog, [_member(stays)]), sets)
+    assert alone is not None
+    for leaves in runs[1][1:]:
+        alone.run([leaves], {"a": log})
+    (before,) = held(sets)
+    sets.keep_users({id(gone), id(stays)})
+    assert held(sets) == [before]
+    sets.keep_users({id(stays)})
+    (after,) = held(sets)
+    assert after < before
+    sets.keep_users(())
+    assert held(sets) == []
+
+
+def test_a_set_keeps_nothing_for_queries_that_are_served_elsewhere(spark: SparkSession) -> None:
+    now = 0.0
+    sets, log = PaneSets(now=lambda: now), drawn_log(Random(7))
+    (first, second), both = paned_group(spark, texts_of(SIMPLE, HOP, ["id"], MEMBERS[:2]), sets)
+    alone = PanedAggregates.of(FusedAggregates.of(first.catalog, [_member(first)]), sets)
+    assert alone is not None
+    runs = [list(leaves_between(query, log, 0, [60, 61, 120])) for query in (first, second)]
+    alone.run([runs[0][0]], {"a": log})
+    for turn in (0, 1, 2):
+        now += 1.0
+        both.run([own[turn] for own in runs], {"a": log})
+    own, shared = held(sets)
+    sets.keep_users({id(first), id(second)})
+    assert own > 0
+    assert held(sets) == [0, shared]
+    now = UNUSED + 2.0
+    sets.keep_users({id(first), id(second)})
+    assert held(sets) == [shared]
 
 
 def test_beyond_the_budget_windows_are_read_from_the_log(spark: SparkSession) -> None:

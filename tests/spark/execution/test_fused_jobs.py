@@ -19,6 +19,7 @@ from headgate.spark.compile.executor_writes import Written
 from headgate.spark.compile.prepared_query import Isolation, Result
 from headgate.spark.execution.fused_jobs import FusedJobs
 from headgate.spark.execution.job_runner import Ran
+from headgate.spark.execution.kept_jobs import KeptJobs
 from headgate.spark.jvm.gone import SparkGoneError
 
 
@@ -177,3 +178,13 @@ def test_of_a_large_group_only_the_part_that_fails_is_isolated() -> None:
     assert evaluated(runs) == [f"{count} queries" for count in (200, 100, 50, 50, 100)]
     assert all(names(run) == [run.name] for run in runs)
     assert [run.name for run in runs if run.fragment.prepared.isolation is Isolation.EXPRESSIONS] == ["q70"]
+
+
+def test_jobs_of_queries_that_are_gone_are_forgotten() -> None:
+    kept: KeptJobs[str] = KeptJobs(most=10, now=lambda: 0.0)
+    stays, gone = object(), object()
+    for members in ([stays], [gone], [stays, gone]):
+        kept.get(members, lambda: "a job")
+    kept.keep_only({id(stays)})
+    assert len(kept) == 1
+    assert kept.get([stays], lambda: "another") == "a job"

@@ -61,6 +61,14 @@ def test_a_task_reaches_the_part_that_carries_it_out() -> None:
     assert carrying_out.perform(t.RestartSpark()) == {}
 
 
+def test_maintenance_tells_the_evaluator_which_layouts_there_are() -> None:
+    evaluator, layout = Stub(), Stub()
+    parts: list[Any] = [evaluator, SimpleNamespace(commits=Stub()), Stub(), Stub(), Stub(), dict, str]
+    Performer(*parts).perform(t.Maintain(3, layouts=(layout,)))
+    ((name, layouts),) = evaluator.calls
+    assert (name, list(layouts)) == ("keep_only", [layout])
+
+
 @pytest.mark.parametrize("error", [HeadgateError("no such stream"), OSError("disk full")])
 def test_errors_that_people_understand_stay_as_they_are(error: Exception) -> None:
     with pytest.raises(type(error)) as raised:

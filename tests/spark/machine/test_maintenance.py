@@ -73,6 +73,22 @@ def test_only_commits_that_every_sink_has_are_dropped() -> None:
     assert [point.name for point in task.resume_points or ()] == ["q"]
 
 
+def test_it_names_the_layouts_of_all_queries_there_are() -> None:
+    """What is kept for runs of others is forgotten, so one that is gone must not be among them."""
+    recording = engine()
+    recording.ask(m.AddQuery, query("goes", SQL))
+    recording.answer_all()
+    lives = recording.machine.context.lives
+    gone, stays = lives["goes"].layout, lives["q"].layout
+    recording.ask(m.Stop, "goes")
+    recording.answer_all()
+    recording.runs(EVERY)
+    (task,) = recording.performed
+    assert isinstance(task, t.Maintain)
+    assert any(layout is stays for layout in task.layouts)
+    assert not any(layout is gone for layout in task.layouts)
+
+
 def test_tuples_that_no_query_needs_are_dropped_and_no_new_query_starts_before_them() -> None:
     recording = engine(needed={"a": 2})
     recording.runs(EVERY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -90,6 +90,10 @@ class SparkEvaluator:
         if any(result.error for result in results) and java.dead:  # that is the cause, whatever the errors say
             raise java.gone()
         return results
+
+    def keep_only(self, layouts: Iterable[Layout]) -> None:
+        """Forget what is kept for the runs of queries with other layouts."""
+        self._fused_jobs.keep_only(fragment.prepared for layout in layouts for fragment in layout.fragments)
 
     def warm(self, task: WarmUp) -> int:
         """Run the jobs of units on made-up rows, and drop the results; returns how many units were run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +56,7 @@ class FusedJobs:
         self._runner, self._logs, self._aside, self._now = runner, logs, aside, now
         self._groups = KeptJobs[FusedJob](KEPT, now)
         self._paned = KeptJobs[PanedAggregates | None](KEPT_PANED, now)
-        self._pane_sets = PaneSets() if panes else None
+        self._pane_sets = PaneSets(now=now) if panes else None
 
     def evaluate(self, query_runs: Sequence[QueryRun], label: str) -> None:
         """Evaluate all; afterwards each query run has its result or its error."""
@@ -69,6 +69,14 @@ class FusedJobs:
         self._run_fused(large, label)
         for query_run in alone:
             self._run_alone(query_run, label)
+
+    def keep_only(self, alive: Iterable[PreparedQuery]) -> None:
+        """Forget what is kept for other queries: they are gone, and their jobs and panes would only take memory."""
+        ids = frozenset(map(id, alive))
+        self._groups.keep_only(ids)
+        self._paned.keep_only(ids)
+        if self._pane_sets is not None:
+            self._pane_sets.keep_users(ids)
 
     def rehearse(self, rehearsals: Sequence[Rehearsal]) -> None:
         """Run the job that `evaluate` would run for these queries, with all that it keeps for the next run.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
 Job = TypeVar("Job")
@@ -30,6 +31,7 @@ class KeptJobs(Generic[Job]):
     def __init__(self, most: int, now: Callable[[], float]) -> None:
         self._most, self._now = most, now
         self._entries: OrderedDict[tuple[int, ...], _Entry[Job]] = OrderedDict()
+        self._changing = Lock()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -37,9 +39,17 @@ class KeptJobs(Generic[Job]):
     def get(self, members: Sequence[object], make: Callable[[], Job]) -> Job:
         """The job that is kept for these members, or else is made and kept."""
         key, now = tuple(map(id, members)), self._now()
-        entry = self._entries.pop(key, None)
+        with self._changing:
+            entry = self._entries.pop(key, None)
         job = make() if entry is None else entry.job
-        self._entries[key] = _Entry(job, members if entry is None else entry.members, now)
-        while len(self._entries) > self._most or next(iter(self._entries.values())).used < now - UNUSED:
-            self._entries.popitem(last=False)
+        with self._changing:
+            self._entries[key] = _Entry(job, members if entry is None else entry.members, now)
+            while len(self._entries) > self._most or next(iter(self._entries.values())).used < now - UNUSED:
+                self._entries.popitem(last=False)
         return job
+
+    def keep_only(self, alive: Collection[int]) -> None:
+        """Forget the jobs that have another member than those with these ids: it is gone and will not come again."""
+        with self._changing:
+            for key in [key for key in self._entries if not all(member in alive for member in key)]:
+                del self._entries[key]

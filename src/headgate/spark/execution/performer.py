@@ -136,6 +136,7 @@ class Performer:
         """Merge small files and shorten the commit log; returns where streams may start, for the machine to decide."""
         self._sinks.maintain(task.upto)
         self._committer.commits.compact(task.upto)
+        self._evaluator.keep_only(cast(Layout, layout) for layout in task.layouts)
         give_back_memory()
         if task.resume_points is None:
             return {}

@@ -48,8 +48,11 @@ class Maintenance:
             resume_points = tuple(life.resume_point() for life in reading)
         self._delivery.retry_for_removed_queries()
         self._delivery.flush()
+        # A query that comes meanwhile is not among them: what is kept for its runs is made again, which does no harm.
+        layouts = tuple(layout for life in lives for layout in (life.layout, life.unfragmented) if layout is not None)
         self._context.submit(
-            Maintain(self.newest_unneeded, resume_points), lambda answer: self._maintained(answer, placements)
+            Maintain(self.newest_unneeded, resume_points, layouts),
+            lambda answer: self._maintained(answer, placements),
         )
 
     @property

@@ -293,11 +293,13 @@ class CheckWindows(Task):
 class Maintain(Task):
     """Merge small result files, and drop commits up to number `upto` from the commit log.
 
-    Answered with the first offset of each stream that the queries at `resume_points` may still read, if given.
+    What is kept for runs of queries with other `layouts` is forgotten. Answered with the first offset of each stream
+    that the queries at `resume_points` may still read, if given.
     """
 
     upto: int
     resume_points: tuple[ResumePoint, ...] | None = None
+    layouts: tuple[LayoutView, ...] = ()
     last: bool = False
 
     lane: ClassVar[str] = MAINTENANCE

@@ -138,6 +138,16 @@ class PaneSet:
         self._remember({need.query: _User(need.start, need.next_low, self._runs) for need in needs})
         self._drop_before(min(user.low for user in self._users.values()))
 
+    @property
+    def lows(self) -> dict[int, EventTime]:
+        """The queries that use the set, and from which event time on each wants rows."""
+        return {query: user.low for query, user in self._users.items()}
+
+    def keep_users(self, lows: Mapping[int, EventTime]) -> None:
+        """Forget all other queries, and the panes that nobody wants if these want rows from such event times on."""
+        self._users = {query: user._replace(low=lows[query]) for query, user in self._users.items() if query in lows}
+        self._drop_before(min((user.low for user in self._users.values()), default=inf))
+
     def _remember(self, users: Mapping[int, _User]) -> None:
         everyone = {**self._users, **users}
         self._users = {query: user for query, user in everyone.items() if self._runs - user.run <= REMEMBERED}
