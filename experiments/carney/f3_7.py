@@ -78,5 +78,5 @@ EXPERIMENT = Experiment(
     compare=compare,
     picture=picture,
     quick=Size(seconds=2.0, seeds=1),
-    full=Size(seconds=10.0, seeds=3),
+    full=Size(seconds=5.0, seeds=3),
 )

@@ -91,7 +91,7 @@ EXPERIMENT = Experiment(
     compare=compare,
     picture=picture,
     quick=Size(seconds=5.0, seeds=1),
-    full=Size(seconds=10.0, seeds=2),
+    full=Size(seconds=5.0, seeds=2),
     paragraph="With five boxes pushing gains about as little for slope-slack as for fixed priorities, where the "
     "document has much for slope-slack: a path takes its whole queue through all five boxes before "
     "anything more urgent can run, and what a box at a time costs more, a run for each box, is small at "

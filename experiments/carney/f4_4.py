@@ -35,7 +35,7 @@ EXPERIMENT = Experiment(
     compare=compare,
     picture=picture,
     quick=Size(seconds=5.0, seeds=1),
-    full=Size(seconds=10.0, seeds=3),
+    full=Size(seconds=5.0, seeds=3),
     sensitive="The cost of a decision, and which level of QoS counts as held: 0.9 here, the document says a high "
     "level.",
 )

@@ -37,7 +37,7 @@ EXPERIMENT = Experiment(
     compare=compare,
     picture=picture,
     quick=Size(seconds=4.0, seeds=1),
-    full=Size(seconds=15.0, seeds=3),
+    full=Size(seconds=8.0, seeds=3),
     paragraph="With long lists QoS falls as published, and the time spent on decisions falls with the length of the "
     "list. With short ones fixed priorities lose a little, as published, but slope-slack loses nothing: "
     "at the calibrated cost a decision for one box takes 8 to 30 us, beside 130 us for the box itself. "

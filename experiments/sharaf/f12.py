@@ -49,7 +49,7 @@ EXPERIMENT = Experiment(
     compare=compare,
     picture=picture,
     quick=Size(seconds=20.0, seeds=1),
-    full=Size(seconds=50.0, seeds=3),
+    full=Size(seconds=50.0, seeds=2),
     paragraph="""
         The document prints neither the rates of the streams nor how often two tuples match; together with the windows
         these decide how many partners a tuple finds, and how far productive queries are ahead of others. RR's turns

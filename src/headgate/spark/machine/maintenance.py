@@ -49,7 +49,12 @@ class Maintenance:
         self._delivery.retry_for_removed_queries()
         self._delivery.flush()
         # A query that comes meanwhile is not among them: what is kept for its runs is made again, which does no harm.
-        layouts = tuple(layout for life in lives for layout in (life.layout, life.unfragmented) if layout is not None)
+        layouts = tuple(
+            layout
+            for life in self._context.lives.values()
+            for layout in (life.layout, life.unfragmented)
+            if layout is not None
+        )
         self._context.submit(
             Maintain(self.newest_unneeded, resume_points, layouts),
             lambda answer: self._maintained(answer, placements),
