@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
+ARCHIVE := .venv/spark-classes.jsa
 
 .DEFAULT_GOAL := help
 .PHONY: help setup java browser web demo serve picture pictures quick test long check format fuzz chaos kill serve-kill reopen soak versus growth isolation reproduce benchmark clean
@@ -19,6 +20,10 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
+
+$(ARCHIVE): $(STAMP)
+	@echo "writing an archive of Spark's classes for the tests (about a minute, once)"
+	@$(BIN)/python -m tests.class_archive $@ 2> /dev/null || echo "without an archive of Spark's classes the tests take longer" >&2
 
 java:
 	@sh tools/ensure-java.sh
@@ -52,7 +57,7 @@ quick: $(STAMP)  ## The tests that need neither Spark nor Java nor many seconds,
 	@JAVA_HOME=$(CURDIR)/tests/no_java HYPOTHESIS_PROFILE=quick \
 		$(BIN)/python -m pytest -n 2 -m "not spark and not slow"
 
-test: setup browser  ## Run every test (the README's test command)
+test: setup browser $(ARCHIVE)  ## Run every test (the README's test command)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 long: setup  ## The tests that need no Spark, with twenty times as many Hypothesis examples, and every policy at every level

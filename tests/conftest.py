@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +12,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # A Java that lives for a minute hardly runs what it optimizes.
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+PLAIN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+# Most of a start is loading classes. `make test` writes an archive of them; without it, starts just take longer.
+ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
+QUICK = f"{PLAIN} -XX:SharedArchiveFile={ARCHIVE} -Xlog:disable" if ARCHIVE.exists() else PLAIN
 os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK)
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK)
 os.environ.setdefault("SPARK_DRIVER_MEMORY", "1g")  # several run at a time
