@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.spark.compile.logs import MemoryLog, Row, batch_views, counted, naive, of_stream, results
+from tests.spark.compile.logs import MemoryLog, Row, batch_views, counted, naive, of_stream, read_by, results
 
 from headgate.model import Stream, Table
 from headgate.plan.sql import plan_sql
@@ -290,7 +290,7 @@ def views(case: Case, logs: dict[str, MemoryLog]) -> dict[str, pa.Table]:
 
 
 def in_spark(spark: SparkSession, case: Case, logs: dict[str, MemoryLog], tables: dict[str, DataFrame]) -> Counter[Row]:
-    for name, rows in views(case, logs).items():
+    for name, rows in read_by(case.batch, views(case, logs)).items():
         spark.createDataFrame(rows).createOrReplaceTempView(name)
     tables["rooms"].createOrReplaceTempView("rooms")
     return counted(spark.sql(case.batch).toArrow())
