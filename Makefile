@@ -60,9 +60,10 @@ quick: $(STAMP)  ## The tests that need neither Spark nor Java nor many seconds,
 test: setup browser $(ARCHIVE)  ## Run every test (the README's test command)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-long: setup  ## The tests that need no Spark, with twenty times as many Hypothesis examples, and every policy at every level
+ALL_CASES := engine/test_policies compile/test_oracle compile/test_fused compile/test_join_keys execution/test_oracle
+long: setup $(ARCHIVE)  ## The tests that need no Spark, with twenty times as many Hypothesis examples; on Spark, every policy and case
 	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n 2 -m "not spark"
-	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/spark/engine/test_policies.py
+	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n 2 --dist loadfile $(ALL_CASES:%=tests/spark/%.py)
 
 check: setup  ## Lint, types, layers; the dashboard's sources, and whether its built files are of them
 	@$(BIN)/ruff check .

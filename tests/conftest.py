@@ -32,6 +32,11 @@ LONG = (
     "spark/compile/",
     "spark/",
     "freshness/",
+    "docs/",
+    "policies/test_checks",
+    "reproduction/",
+    "server/dashboard/",
+    "core/test_trace",
 )  # first, so that none is last
 
 # Examples per Hypothesis test, as a multiple of what the test asks for (100 if it asks for nothing).
@@ -51,6 +56,7 @@ def load_hypothesis_profile() -> float:
 
 
 EXAMPLES = load_hypothesis_profile()
+ALL = EXAMPLES > 1  # whether tests with many cases of a kind take all of them, which is for `make long`
 
 
 def scale_examples(test: Any) -> None:
