@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
+ARCHIVE := .venv/spark-classes.jsa
 
 .DEFAULT_GOAL := help
 .PHONY: help setup java browser web demo serve picture pictures quick test long check format fuzz chaos kill serve-kill reopen soak versus growth isolation reproduce benchmark clean
@@ -19,6 +20,10 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
+
+$(ARCHIVE): $(STAMP)
+	@echo "writing an archive of Spark's classes for the tests (about a minute, once)"
+	@$(BIN)/python -m tests.class_archive $@ 2> /dev/null || echo "without an archive of Spark's classes the tests take longer" >&2
 
 java:
 	@sh tools/ensure-java.sh
@@ -52,12 +57,13 @@ quick: $(STAMP)  ## The tests that need neither Spark nor Java nor many seconds,
 	@JAVA_HOME=$(CURDIR)/tests/no_java HYPOTHESIS_PROFILE=quick \
 		$(BIN)/python -m pytest -n 2 -m "not spark and not slow"
 
-test: setup browser  ## Run every test (the README's test command)
+test: setup browser $(ARCHIVE)  ## Run every test (the README's test command)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-long: setup  ## The tests that need no Spark, with twenty times as many Hypothesis examples, and every policy at every level
+ALL_CASES := engine/test_policies compile/test_oracle compile/test_fused compile/test_join_keys execution/test_oracle
+long: setup $(ARCHIVE)  ## The tests that need no Spark, with twenty times as many Hypothesis examples; on Spark, every policy and case
 	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n 2 -m "not spark"
-	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/spark/engine/test_policies.py
+	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n 2 --dist loadfile $(ALL_CASES:%=tests/spark/%.py)
 
 check: setup  ## Lint, types, layers; the dashboard's sources, and whether its built files are of them
 	@$(BIN)/ruff check .

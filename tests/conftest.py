@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +12,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # A Java that lives for a minute hardly runs what it optimizes.
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+PLAIN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+# Most of a start is loading classes. `make test` writes an archive of them; without it, starts just take longer.
+ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
+QUICK = f"{PLAIN} -XX:SharedArchiveFile={ARCHIVE} -Xlog:disable" if ARCHIVE.exists() else PLAIN
 os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK)
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", QUICK)
 os.environ.setdefault("SPARK_DRIVER_MEMORY", "1g")  # several run at a time
@@ -27,6 +32,11 @@ LONG = (
     "spark/compile/",
     "spark/",
     "freshness/",
+    "docs/",
+    "policies/test_checks",
+    "reproduction/",
+    "server/dashboard/",
+    "core/test_trace",
 )  # first, so that none is last
 
 # Examples per Hypothesis test, as a multiple of what the test asks for (100 if it asks for nothing).
@@ -46,6 +56,7 @@ def load_hypothesis_profile() -> float:
 
 
 EXAMPLES = load_hypothesis_profile()
+ALL = EXAMPLES > 1  # whether tests with many cases of a kind take all of them, which is for `make long`
 
 
 def scale_examples(test: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,12 @@ def batch_views(plan: Operator, logs: Mapping[str, pa.Table]) -> dict[str, pa.Ta
         in_time = rows.filter(pc.invert(rows["_late"]))
         views |= {name: in_time if windows else rows, f"{name}_in_time": in_time}
     return {name: rows.drop_columns(["_offset", "_arrival", "_late"]) for name, rows in views.items()}
+
+
+def read_by(sql: str, views: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """The views whose names are in a text: every other would be shipped to Spark for nothing."""
+    words = set(re.findall(r"\w+", sql))
+    return {name: rows for name, rows in views.items() if name in words}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, Self, get_args
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from tests.conftest import ALL
 from tests.spark.compile.logs import MemoryLog, counted, of_stream, run_leaves
 from tests.spark.compile.test_oracle import STREAMS, drawn_rows
 
@@ -56,6 +57,8 @@ GROUPS = {
     ],
 }
 
+SEEDS = {"apart": (1, False), "alike": (3, True), **({"apart again": (2, False)} if ALL else {})}
+
 
 def logs_of(seed: int) -> dict[str, MemoryLog]:
     random = Random(seed)
@@ -67,7 +70,7 @@ def prepare_all(spark: SparkSession, texts: Sequence[str]) -> list[PreparedQuery
 
 
 @pytest.mark.parametrize(("name", "few"), [("rows", 0), *((name, 5_000) for name in GROUPS)])
-@pytest.mark.parametrize(("seed", "alike"), [(1, False), (2, False), (3, True)], ids=["1", "2", "alike"])
+@pytest.mark.parametrize(("seed", "alike"), SEEDS.values(), ids=SEEDS)
 def test_each_member_gets_what_a_job_of_its_own_gives(
     spark: SparkSession, name: str, seed: int, alike: bool, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

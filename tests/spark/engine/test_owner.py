@@ -184,7 +184,7 @@ def test_pausing_queries_in_pieces_loses_and_doubles_nothing(opened: Open, polic
     declare(session, ("a", "b"))
     queries = [session.query(name, JOIN, query_class="low") for name in ("p", "q")]
     filtered = session.query("f", "SELECT id FROM (SELECT id, v + 1 AS w FROM a) WHERE w > 1", query_class="high")
-    for number in range(16):
+    for number in range(10):
         session.append("a", rows(2 * number, 2))
         session.append("b", more(2 * number, 2))
         for query in (queries[number % 2], filtered)[: 1 + number % 2]:
@@ -197,8 +197,8 @@ def test_pausing_queries_in_pieces_loses_and_doubles_nothing(opened: Open, polic
     assert session.drain(PATIENCE)
     assert [(line.state, line.error) for line in session.status().queries] == [("running", "")] * 3
     for query in queries:
-        assert ids(query) == list(range(0, 32, 2))
-    assert ids(filtered) == [number for number in range(32) if number % 4 > 0]
+        assert ids(query) == list(range(0, 20, 2))
+    assert ids(filtered) == [number for number in range(20) if number % 4 > 0]
 
 
 # -- policies --------------------------------------------------------------------------------------------------

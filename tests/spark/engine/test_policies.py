@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from tests.conftest import EXAMPLES
+from tests.conftest import ALL
 from tests.spark.compile.test_oracle import drawn_rows
 from tests.spark.conftest import Open
 from tests.spark.engine.workload import (
@@ -26,7 +26,7 @@ from headgate.model import HeadgateError, Level
 from headgate.policies.registry import create, policies
 
 __all__ = ["small_logs"]
-LEVELS = None if EXAMPLES > 1 else 1  # of each policy: all of them only in `make long`, as each takes some seconds
+LEVELS = None if ALL else 1  # of each policy: all of them only in `make long`, as each takes some seconds
 EVERY = [
     *(f"{name}, level={level}" for name, policy in policies().items() for level in policy.levels[:LEVELS]),
     "adaptive, candidates=[hr, chain, segment, path-capacity]",
@@ -35,8 +35,8 @@ EVERY = [
     "bsd, level=path, clusters=3, batch=cluster, train=2",
 ]
 LIKE_OTHERS = {"expressions", "except of sliding windows", "aggregate over a union", "join of aggregates"}
-FEW = {"filter", "sliding", "split", "except", "three streams", "aggregate over a join"}
-CHOSEN = FEW if EXAMPLES <= 1 else KINDS - LIKE_OTHERS  # all of them only in `make long`
+FEW = {"split", "sliding", "except", "three streams"}  # plain rows, windows, a difference, pairs; together all streams
+CHOSEN = KINDS - LIKE_OTHERS if ALL else FEW
 ORDER = [Level.QUERY, Level.PATH, Level.SEGMENT, Level.OPERATOR]  # whole queries, then fragmented ones
 
 

@@ -9,7 +9,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from tests.spark.compile.logs import Row, batch_views, counted
+from tests.spark.compile.logs import Row, batch_views, counted, read_by
 from tests.spark.compile.test_oracle import (
     BASE,
     JOINS,
@@ -106,7 +106,8 @@ def start(session: Session, cases: Iterable[Case], *, since: str = "now") -> dic
 def expected(session: Session, case: Case, taken: Mapping[str, pa.Table] | None = None) -> Counter[Row]:
     """The same SQL as one batch over what the logs took, or hold; late rows where no window is above them."""
     logs = taken or {name: log.read(log.start, log.end) for name, log in session.engine.logs.items()}
-    for name, rows in batch_views(plan_sql(case.sql, STREAMS, TABLES), logs).items():
+    views = batch_views(plan_sql(case.sql, STREAMS, TABLES), logs)
+    for name, rows in read_by(case.batch, views).items():
         session.spark.createDataFrame(rows).createOrReplaceTempView(name)
     session.engine.tables["rooms"].createOrReplaceTempView("rooms")
     return counted(session.spark.sql(case.batch).toArrow())

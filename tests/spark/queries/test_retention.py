@@ -88,7 +88,7 @@ def test_a_query_that_goes_on_later_finds_what_it_has_not_read(opened: Open) -> 
     session = opened()
     declare(session, ("a", "b"))
     handle = session[case.name]
-    for seconds in range(1, 12):
+    for seconds in range(1, 9):
         taken.append(session, "a", table("a", [at(seconds, 3, "s")]))
         assert session.drain(PATIENCE)
     assert session.engine.logs["a"].start == 0
