@@ -31,7 +31,8 @@ class Circumstances:
 
     def text(self) -> str:
         size = "full" if self.full else "quick"
-        return f"Made on {self.day.isoformat()} by `headgate reproduce --{size} --report`, on {machine()}."
+        short = "" if self.full else " Runs of that size are short and over few seeds: a first look, not the last word."
+        return f"Made on {self.day.isoformat()} by `headgate reproduce --{size} --report`, on {machine()}.{short}"
 
 
 def machine() -> str:
@@ -59,9 +60,9 @@ def _page(path: Path, catalogue: Catalogue, outcomes: Sequence[Outcome], made: C
         f"Of {len(outcomes)} published results {counted[Verdict.REPRODUCED]} are reproduced, "
         f"{counted[Verdict.PARTLY]} partly, {counted[Verdict.NOT]} not. A verdict follows from the numbers by one "
         "rule: *reproduced* is the published order exactly, "
-        f"ratios within {RATIO_TOLERANCE:.0%}, crossing points within {CROSSING_TOLERANCE:.0%}; *partly* is the "
-        "published order with figures outside of that; everything else is *not*. Measured numbers are means over the "
-        "seeds with their 95 % interval.\n"
+        f"ratios within {RATIO_TOLERANCE * 100:.0f} %, crossing points within {CROSSING_TOLERANCE * 100:.0f} %; "
+        "*partly* is the published order with figures outside of that; everything else is *not*. Measured numbers are "
+        "means over the seeds with their 95 % interval.\n"
     )
     yield from _overview(catalogue, outcomes)
     for document in catalogue.documents:
