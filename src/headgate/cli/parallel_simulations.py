@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import Any
 
-from headgate.cli.signals import held_back
+from headgate.cli.signals import held_back, postponed
 from headgate.metrics import Records, Report, measure
 from headgate.model import HeadgateError
 from headgate.policy_files import PolicyFile, load_policies
@@ -52,7 +52,9 @@ def processes(calls: Mapping[str, tuple[Any, ...]], jobs: int | None) -> Iterato
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
         resource_tracker.ensure_running()  # if it started below, it would let Ctrl-C through again
-        with held_back():  # Ctrl-C reaches every process of the terminal; this one decides what it means
+        # Ctrl-C reaches every process of the terminal; this one decides what it means. And a pool that is interrupted
+        # while it starts its processes cannot be ended in order.
+        with held_back(), postponed():
             futures = {pool.submit(*call): name for name, call in calls.items()}
         for future in as_completed(futures):
             yield futures[future], _result(future)

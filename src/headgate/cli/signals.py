@@ -100,6 +100,19 @@ def held_back() -> Iterator[None]:
 
 
 @contextmanager
+def postponed() -> Iterator[None]:
+    """Meanwhile a polite kill waits, and processes that are started meanwhile can still be ended by one."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if came:
+            signal.raise_signal(signal.SIGTERM)
+
+
+@contextmanager
 def _handled(handler: _Handler) -> Iterator[None]:
     before = [signal.getsignal(number) for number in _SIGNALS]
     _handle(handler)
