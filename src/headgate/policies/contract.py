@@ -202,6 +202,11 @@ class Policy(ABC):
     def grown(self, view: View, queues: Iterable[QueueId]) -> None:
         """More waits in some queues, where something may have waited already. Told to policies that override it."""
 
+    @property
+    def tells_growth(self) -> bool:
+        """Whether `grown` does anything; if not, nobody has to list the queues for it."""
+        return type(self).grown is not Policy.grown
+
     def finished(self, view: View, run: Run, outcome: Outcome) -> None:
         """A run has ended."""
 

@@ -35,7 +35,7 @@ class Guarded(Policy):
         self.level, self.train, self.schedule = inner.level, inner.train, inner.schedule
         self.isolation, self.reading = inner.isolation, inner.reading
         self.needs, self.wants_answers = inner.needs, inner.wants_answers
-        self._tells_growth = type(inner).grown is not Policy.grown
+        self._tells_growth = inner.tells_growth
 
     def __str__(self) -> str:
         return str(self.inner)
@@ -64,6 +64,10 @@ class Guarded(Policy):
 
     def ready(self, view: View, unit: Unit) -> None:
         self._guard(self.inner.ready, None, view, unit)
+
+    @property
+    def tells_growth(self) -> bool:
+        return self._tells_growth
 
     def grown(self, view: View, queues: Iterable[QueueId]) -> None:
         if self._tells_growth:
