@@ -514,7 +514,7 @@ class Scheduler:
         self._choose = self.policy.choose
         self._notify_ready = self.policy.ready
         self._wants_finished = type(self.policy).finished is not Policy.finished
-        self._grown = self.policy.grown if self.policy.tells_growth else None
+        self._grown = self.policy.grown if self.policy.wants_growth else None
         self._keep_apart()
         self._regroup(now)
 

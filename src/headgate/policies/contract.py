@@ -203,7 +203,7 @@ class Policy(ABC):
         """More waits in some queues, where something may have waited already. Told to policies that override it."""
 
     @property
-    def tells_growth(self) -> bool:
+    def wants_growth(self) -> bool:
         """Whether `grown` does anything; if not, nobody has to list the queues for it."""
         return type(self).grown is not Policy.grown
 

@@ -35,7 +35,6 @@ class Guarded(Policy):
         self.level, self.train, self.schedule = inner.level, inner.train, inner.schedule
         self.isolation, self.reading = inner.isolation, inner.reading
         self.needs, self.wants_answers = inner.needs, inner.wants_answers
-        self._tells_growth = inner.tells_growth
 
     def __str__(self) -> str:
         return str(self.inner)
@@ -66,12 +65,11 @@ class Guarded(Policy):
         self._guard(self.inner.ready, None, view, unit)
 
     @property
-    def tells_growth(self) -> bool:
-        return self._tells_growth
+    def wants_growth(self) -> bool:
+        return self.inner.wants_growth
 
     def grown(self, view: View, queues: Iterable[QueueId]) -> None:
-        if self._tells_growth:
-            self._guard(self.inner.grown, None, view, queues)
+        self._guard(self.inner.grown, None, view, queues)
 
     def finished(self, view: View, run: Run, outcome: Outcome) -> None:
         self._guard(self.inner.finished, None, view, run, outcome)

@@ -8,12 +8,18 @@ from copy import copy
 from random import Random
 from typing import Any
 
-import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 from tests.spark.compile.logs import counted, run_leaves
 from tests.spark.compile.test_fused import logs_of, prepare_all
-from tests.spark.compile.test_panes import drawn_log, leaves_between, prepared_group, rows_of
+from tests.spark.compile.test_panes import (
+    all_windows,
+    drawn_log,
+    leaves_between,
+    prepared_group,
+    rows_of,
+    view_in_time,
+)
 
 from headgate.plan.fusion_template import template
 from headgate.spark.compile.fused import Member, fuse
@@ -94,13 +100,8 @@ def test_windows_from_panes_are_those_of_the_sql(
     cuts = [sorted(random.choices(range(size), k=2)) for _ in range(3)]
     chosen = [cuts[0] if alike else random.choice(cuts) for _ in texts]
     turns = [list(leaves_between(query, log, 0, [*own, size])) for query, own in zip(queries, chosen, strict=True)]
-    found: list[Counter[tuple[Any, ...]]] = [Counter() for _ in texts]
-    for leaves in zip(*turns, strict=True):
-        for total, rows in zip(found, paned.run(leaves, {"a": log}), strict=True):
-            assert rows is not None
-            total.update(rows_of(rows.drop_columns(["_arrival", "_closes"])))
-    in_time = log.table.filter(pc.invert(log.table["_late"])).drop_columns(["_offset", "_arrival", "_late"])
-    spark.createDataFrame(in_time).createOrReplaceTempView("a")
+    found = all_windows(paned, log, turns)
+    view_in_time(spark, log)
     wanted = {text: rows_of(spark.sql(text).toArrow()) for text in dict.fromkeys(texts)}
     assert sum(map(len, wanted.values()))
     for text, total in zip(texts, found, strict=True):

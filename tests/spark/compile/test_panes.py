@@ -174,6 +174,24 @@ def check_runs(
     assert served >= served_at_least * compared
 
 
+def all_windows(
+    paned: PanedAggregates, log: MemoryLog, turns: Sequence[Sequence[Leaves]]
+) -> list[Counter[tuple[Any, ...]]]:
+    """The windows of each member, over all of its turns; panes serve them all."""
+    found: list[Counter[tuple[Any, ...]]] = [Counter() for _ in turns]
+    for leaves in zip(*turns, strict=True):
+        for total, rows in zip(found, paned.run(leaves, {"a": log}), strict=True):
+            assert rows is not None
+            total.update(rows_of(rows.drop_columns(["_arrival", "_closes"])))
+    return found
+
+
+def view_in_time(spark: SparkSession, log: MemoryLog) -> None:
+    """Let SQL find the rows of the log that are not late under the name of the stream."""
+    in_time = log.table.filter(pc.invert(log.table["_late"])).drop_columns(["_offset", "_arrival", "_late"])
+    spark.createDataFrame(in_time).createOrReplaceTempView("a")
+
+
 def cuts_of(random: Random, start: int, end: int, count: int) -> list[int]:
     return [*sorted(random.randint(start, end) for _ in range(count - 1)), end]
 
@@ -211,13 +229,8 @@ def test_any_window_keys_and_cuts_give_one_batch(spark: SparkSession, data: st.D
         for _ in queries
     ]
     turns = [list(leaves_between(query, log, 0, own)) for query, own in zip(queries, cuts, strict=True)]
-    found: list[Counter[tuple[Any, ...]]] = [Counter() for _ in queries]
-    for leaves in zip(*turns, strict=True):
-        for total, rows in zip(found, paned.run(leaves, {"a": log}), strict=True):
-            assert rows is not None
-            total.update(rows_of(rows.drop_columns(["_arrival", "_closes"])))
-    in_time = log.table.filter(pc.invert(log.table["_late"])).drop_columns(["_offset", "_arrival", "_late"])
-    spark.createDataFrame(in_time).createOrReplaceTempView("a")
+    found = all_windows(paned, log, turns)
+    view_in_time(spark, log)
     for text, total in zip(texts, found, strict=True):
         assert total == rows_of(spark.sql(text).toArrow()), text
 

@@ -19,7 +19,7 @@ from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.frames import Catalog
 from headgate.spark.compile.fused.executor_writes import takers_by_offset, write_members
 from headgate.spark.compile.fused.input_rows import read_union, ship_rows
-from headgate.spark.compile.fused.membership import Membership, Numbers, hand_out
+from headgate.spark.compile.fused.membership import Membership, hand_out, numbers_of
 from headgate.spark.compile.fused.registry import Member, MemberResult, register
 from headgate.spark.compile.fused.row_isolation import (
     FailureFinder,
@@ -189,7 +189,7 @@ class _TaggingJob:
     def input(self, rows: pa.Table, spans: Sequence[Span]) -> pa.Table:
         """The rows that members take, with the columns that say who takes a row, unless everyone takes all."""
         kept = rows.select([*self.columns, ARRIVAL, *([] if self.membership.same else [OFFSET])])
-        for name, bits in self.membership.takers(_numbers(rows[OFFSET]), spans).items():
+        for name, bits in self.membership.takers(numbers_of(rows[OFFSET]), spans).items():
             kept = kept.append_column(name, pa.array(bits))
         return kept
 
@@ -212,8 +212,3 @@ class _TaggingJob:
 
 def _spans(ranges: Sequence[Range]) -> list[Span]:
     return [(offsets.first, offsets.last) for offsets in ranges]
-
-
-def _numbers(column: pa.ChunkedArray) -> Numbers:
-    numbers: Numbers = column.to_numpy()
-    return numbers

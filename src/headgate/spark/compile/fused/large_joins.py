@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 
 from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.fused.input_rows import ship_rows
-from headgate.spark.compile.fused.membership import Membership, Numbers, Pairs, hand_out
+from headgate.spark.compile.fused.membership import Membership, Numbers, Pairs, hand_out, numbers_of
 from headgate.spark.compile.fused.tags import NEW, OLD, TAGS, WORD, in_any, select_outputs, tag_expression
 from headgate.spark.compile.leaf_rows import Leaf, Leaves, Logs
 from headgate.spark.compile.quick_frames import SqlColumn, collect, select
@@ -83,7 +83,11 @@ class LargeJoins:
 
     def _frame(self, side: JoinSide, taken: Sequence[Leaf], rows: pa.Table, alike: bool) -> DataFrame:
         """A side's rows that some member may want, hidden columns with the side's letter before their names."""
-        columns, membership, offsets = self.group.catalog.columns, self._membership(side, alike), _numbers(rows[OFFSET])
+        columns, membership, offsets = (
+            self.group.catalog.columns,
+            self._membership(side, alike),
+            numbers_of(rows[OFFSET]),
+        )
         table = rows.select([*side.columns, ARRIVAL, *(() if alike else (OFFSET,))])
         new = in_any(offsets, ((leaf.range.first, leaf.range.last) for leaf in taken))
         old = in_any(offsets, ((leaf.start, leaf.range.first) for leaf in taken))
@@ -139,7 +143,7 @@ class LargeJoins:
             places = np.full(len(self.names), -1)
             places[list(self.testing)] = np.arange(len(self.testing))
             own = places[members]
-            words = np.stack([_numbers(table[column.name]) for column in self._tests() if column.name])
+            words = np.stack([numbers_of(table[column.name]) for column in self._tests() if column.name])
             bits = words[np.maximum(own, 0) // WORD, rows] >> (np.maximum(own, 0) % WORD)
             kept = (own < 0) | (bits & 1 == 1)
         return kept
@@ -148,7 +152,7 @@ class LargeJoins:
         """Which pairs are new for which member: one of the two rows is, and the other too, or it was taken before."""
         sides = []
         for side, own in zip(self.group.sides, taken, strict=True):
-            offsets = _numbers(table[side.letter + OFFSET])[rows]
+            offsets = numbers_of(table[side.letter + OFFSET])[rows]
             starts, firsts, lasts = (
                 np.array(bounds)[members]
                 for bounds in zip(*((leaf.start, leaf.range.first, leaf.range.last) for leaf in own), strict=True)
@@ -161,8 +165,3 @@ class LargeJoins:
 def _spans(taken: Sequence[Leaf]) -> list[tuple[int, int]]:
     """The offsets of all rows that members take now or took before."""
     return [(leaf.start, leaf.range.last) for leaf in taken]
-
-
-def _numbers(column: pa.ChunkedArray) -> Numbers:
-    numbers: Numbers = column.to_numpy()
-    return numbers

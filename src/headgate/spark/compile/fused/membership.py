@@ -220,6 +220,12 @@ class Membership:
         return tag_expression([self.predicates[member] for member in members], within)
 
 
+def numbers_of(column: pa.ChunkedArray) -> Numbers:
+    """A column of whole numbers as an array."""
+    numbers: Numbers = column.to_numpy()
+    return numbers
+
+
 def split_by_member(table: pa.Table, names: Sequence[Sequence[str]], schemas: Sequence[pa.Schema]) -> list[pa.Table]:
     """Each member's rows of a result whose rows have the bits of the members that they are for in `_tags`."""
     rows, members = _set_bits(table[TAGS], range(len(schemas)))
