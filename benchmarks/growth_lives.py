@@ -75,12 +75,13 @@ def _all_running(session: Session) -> None:
 
 
 def _life(session: Session, clock: Clock, scheduling: Clock, seconds: float) -> dict[str, Any]:
-    decided = scheduling.seconds
+    decided, computed = scheduling.seconds, scheduling.processor
     spent, calls, runs, began = clock.seconds, clock.calls, session.status().runs, time.perf_counter()
     time.sleep(seconds)
     spent, calls, lasted = clock.seconds - spent, clock.calls - calls, time.perf_counter() - began
     return {
         "share": (scheduling.seconds - decided) / (WORKERS * lasted),
+        "processor_share": (scheduling.processor - computed) / (WORKERS * lasted),
         "owner_share": spent / (WORKERS * lasted),
         "runs": session.status().runs - runs,
         "micros_a_call": spent / calls * 1e6 if calls else 0.0,

@@ -41,7 +41,15 @@ class UnitState:
 
     @property
     def waiting(self) -> int:
-        return sum(map(len, self.queues))
+        # Written out: a group has a queue for each member, and every decision tells how much waits for others.
+        return sum(
+            [
+                queue.log.end - queue.position
+                if queue.upto is None
+                else (queue.upto - queue.position if queue.upto > queue.position else 0)
+                for queue in self.queues
+            ]
+        )
 
     def takes(self, train: Train) -> tuple[Take, ...]:
         """Take a train: its tuples are counted per query at the entries; tuples left inside the unit are all taken."""

@@ -255,9 +255,9 @@ class Policy(ABC):
         """Units that were ready and not chosen, the runner-up and those that have waited longest first."""
         others = [unit for number, unit in view.ready.items() if number not in chosen]
         for unit in nsmallest(MOST_TOLD, others, key=lambda unit: (unit is not second, view.oldest(unit))):
-            yield WaitingUnit(
-                str(unit), unit.payer, unit.queries, view.waiting(unit), view.oldest(unit), self.numbers(view, unit)
-            )
+            numbers = self.numbers(view, unit)
+            waiting = int(numbers["waiting"]) if "waiting" in numbers else view.waiting(unit)
+            yield WaitingUnit(str(unit), unit.payer, unit.queries, waiting, view.oldest(unit), numbers)
 
 
 def _number(stats: Stats, need: str, unit: Unit) -> float | None:

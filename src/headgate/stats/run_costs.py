@@ -96,10 +96,12 @@ def _solve(rows: Matrix, weights: Matrix, known: Sequence[float] | None, start: 
         for i in _PARTS:
             below = square[i][i] + pulls[i]
             if below > 0:
-                row = square[i]
-                rest = right[i] - sum(row[j] * values[j] for j in _PARTS if j != i)
+                (a, b, c, d), before = square[i], values[i]
+                values[i] = 0.0
+                first, second, third, fourth = values
+                rest = right[i] - (a * first + b * second + c * third + d * fourth)
                 value = max(0.0, (rest + (pulls[i] * known[i] if known is not None else 0.0)) / below)
-                moved = max(moved, abs(value - values[i]))
+                moved = max(moved, abs(value - before))
                 values[i] = value
         if moved < _STILL:
             break

@@ -12,6 +12,7 @@ from headgate.policies.checks.mixed_situation import MIXED
 from headgate.policies.checks.simulated_workers import SimulatedWorkers
 from headgate.policies.checks.situation import Situation
 from headgate.policies.contract import Policy, View
+from headgate.stats import Stats
 
 WORKERS = 2
 
@@ -28,11 +29,21 @@ class RandomRun:
     [('one',), ('two',), ('free',)]
     """
 
-    def __init__(self, policy: Policy, situation: Situation = MIXED, *, seed: int = 0, shuffle: int = 0) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        situation: Situation = MIXED,
+        *,
+        seed: int = 0,
+        shuffle: int = 0,
+        stats: Callable[[Stats], Stats] | None = None,  # lets somebody stand between the policy and its statistics
+    ) -> None:
         self.policy = policy
         self.decisions: list[tuple[str, ...]] = []
         self.watch: Callable[[View, Choice], None] = lambda view, choice: None  # sees every choice before it is run
         self.view = situation.view(policy)
+        if stats is not None:
+            self.view.stats = stats(self.view.stats)
         self._random = Random(seed)
         self._shuffle = Random(shuffle) if shuffle else None
         self._workers = SimulatedWorkers(self.view, self._random)

@@ -14,9 +14,9 @@ from headgate.stats import STATISTICS, Stats
 class ReadRecorder:
     """Stands for statistics and records which of them were read."""
 
-    def __init__(self, stats: Stats) -> None:
+    def __init__(self, stats: Stats, read: set[str]) -> None:
         self.stats = stats
-        self.read: set[str] = set()
+        self.read = read
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__"):
@@ -35,12 +35,11 @@ def reads_only_what_it_declares(text: str) -> None:
 def reads_all_that_it_declares(text: str) -> None:
     """Every declared need is read while deciding."""
     policy = create(text)
-    random_run = RandomRun(policy)
-    recorder = ReadRecorder(random_run.view.stats)
-    random_run.view.stats = cast(Stats, recorder)
+    read: set[str] = set()
+    random_run = RandomRun(policy, stats=lambda stats: cast(Stats, ReadRecorder(stats, read)))
     random_run.notify_all()
     random_run.drain()
-    unread = policy.needs - recorder.read
+    unread = policy.needs - read
     demand(not unread, f"{text} declares {sorted(unread)} but never reads it; take it out of `needs`")
 
 

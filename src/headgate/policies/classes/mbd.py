@@ -90,7 +90,7 @@ class MultiCoreBroadcastDisks(Policy):
         self._random = Random(0)
         self._frequencies = Frequencies(MODULES.get(self.inversion), self.at, self.equal)
         self._costs: dict[QueryId, float] = {}  # by which the schedule was made
-        self._latest: dict[QueryId, float] = {}  # as they are now
+        self._latest: dict[QueryId, float] = {}  # as they are now, where new ones may change the schedule
         self._priorities: dict[ClassId, float] = {}  # as they are now, or as they were at first
         self._known: dict[ClassId, float] = {}  # as they were at first
         self._units: dict[UnitId, tuple[QueryId, ...]] = {}
@@ -132,7 +132,8 @@ class MultiCoreBroadcastDisks(Policy):
     def changed(self, view: View) -> None:
         """New queries get slots at once; new priorities, classes and costs at the end of the round."""
         units = {number: unit.queries for number, unit in view.units.items()}
-        self._latest = {name: view.stats.query_cost(name) for queries in units.values() for name in queries}
+        if self.adapt != "none" or units != self._units:  # else nobody asks for them
+            self._latest = {name: view.stats.query_cost(name) for queries in units.values() for name in queries}
         self._priorities = priorities(view) if self.update == "on" else first_known(view, self._known)
         self.tally.computed += len(units)
         self._stale = True
