@@ -115,3 +115,37 @@ def test_a_run_with_bad_tuples_takes_no_more_jobs(opened: Open) -> None:
         if step == 1:
             before = runs, jobs
     assert jobs - before[1] <= runs - before[0]
+
+
+def test_a_bad_tuple_among_many_windows_is_a_letter_of_the_queries_that_fail_on_it(opened: Open) -> None:
+    """More members than a job of an isolating run has; the first run goes through panes."""
+    texts = {
+        f"q{n}": f"SELECT window.start AS t, count(*) AS m, max(id) AS high FROM a WHERE id >= {n % 3} {SLIDING}"
+        for n in range(70)
+    }
+    failing = {name: texts[name].replace("max(id)", "sum(100 / k)") for name in ("q3", "q66")}
+    session = opened(fuse="all")
+    session.stream("a", SCHEMA, event_time="ts")
+    session.add_queries([{"name": name, "sql": text} for name, text in (texts | failing).items()])
+    taken = []
+    for first in (1, 4, 10):  # the first three have nothing to fail on
+        session.append("a", rows(first, 3))
+        taken.append(session.engine.logs["a"].read(session.engine.logs["a"].end - 3, session.engine.logs["a"].end))
+        assert session.drain(PATIENCE)
+    session.finish("a")
+    assert session.drain(PATIENCE)
+    session.spark.createDataFrame(pa.concat_tables(taken)).createOrReplaceTempView("a")
+    wanted = {text: batch(session, text) for text in texts.values()}
+    for name, text in texts.items():
+        if name not in failing:
+            assert counted(session[name].read()) == wanted[text], name
+    letters = {name: set[int]() for name in failing}
+    for letter in session.engine.ingest.letters["a"].letters():
+        ((_, offset),) = letter.origins("a")
+        letters[letter.query].add(offset)
+    for name, text in failing.items():
+        place = text.split("id >= ")[1][0]
+        query = over(text, f"k = 0 AND id >= {place}")
+        assert counted(session[name].read()) == batch(session, query.good), name
+        assert letters[name] == {row["x"] for row in session.spark.sql(query.dead).toArrow().to_pylist()}
+        assert letters[name]
