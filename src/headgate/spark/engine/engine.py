@@ -48,7 +48,7 @@ from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.execution.log_facts import LogFacts
-from headgate.spark.execution.memory import collect_garbage_seldom
+from headgate.spark.execution.memory import settle_memory
 from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.performer import Performer
 from headgate.spark.execution.recovery import UndeliveredResults, complete
@@ -115,7 +115,7 @@ class Engine:
         held: bool = False,
         panes: bool = True,
     ) -> None:
-        collect_garbage_seldom()
+        settle_memory()
         self._panes = panes
         self.tables = Tables(keep=restart_spark is not None)
         self.runner = JobRunner(spark, run_limit, ours=restart_spark is not None)

@@ -1,47 +1,64 @@
 """Memory: what libraries have freed is given back to the system, and Python looks for garbage when there is time.
 
-Tables of Arrow come and go by the thousand, in several threads. What they leave free stays with the process: in Arrow's
-pool, and in the C library's arenas, of which every thread has its own. So the process grew by a megabyte or two a
-minute while queries came and went, though nothing was kept.
+Tables of Arrow come and go by the thousand, in several threads. What they leave free stays with the process:
+
+* in Arrow's own allocator (mimalloc), in a heap for every thread. Only the thread itself can give its heap back, so
+  asking for it during maintenance had little effect: of 54 MiB that it held after five minutes of queries that came
+  and went, 3 MiB were in use. So Arrow takes its memory from the C library instead, as far as pyarrow lets it choose;
+* in the C library's arenas, of which every thread has one, too, up to eight for every core. So there are few of them:
+  threads of this process mostly wait for each other anyway.
+
+The C library gives back whole pages that are free, in all arenas, when it is told to: during maintenance.
 
 Python looks through all objects for cycles that nobody uses, after every so many new ones. With a thousand queries
 there are half a million objects, and looking took a sixth of a second, twice a second. Nearly everything here is freed
 without that. So only new objects are looked through while queries run, a hundred thousand at most at a time, which
 takes some hundredths of a second; all of them during maintenance.
+
+Whoever has chosen otherwise for the program, by environment variables or thresholds of the collector, is heeded.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
-from collections.abc import Callable
 from functools import cache
 
 import pyarrow as pa
 
 SELDOM = (20_000, 5, 1_000)  # thresholds of Python's garbage collector
 _USUAL = 2_000  # the first of them is no higher, whatever the version of Python
+_ARENAS = 2
+_ARENA_MAX = -8  # of `mallopt`: how many arenas there may be
 
 
-def collect_garbage_seldom() -> None:
-    """Leave Python's garbage to maintenance, unless the program has settings of its own for it."""
+def settle_memory() -> None:
+    """Choose how this process keeps its memory, before queries run."""
     if gc.isenabled() and gc.get_threshold()[0] <= _USUAL:
         gc.set_threshold(*SELDOM)
+    library = _c_library()
+    if library is not None:
+        if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
+            pa.set_memory_pool(pa.system_memory_pool())
+        if "MALLOC_ARENA_MAX" not in os.environ:
+            library.mallopt(_ARENA_MAX, _ARENAS)
 
 
 def give_back_memory() -> None:
     """Give freed memory back to the system, as far as the libraries can."""
     gc.collect()
     pa.default_memory_pool().release_unused()
-    _trim()()
+    library = _c_library()
+    if library is not None:
+        library.malloc_trim(0)
 
 
 @cache
-def _trim() -> Callable[[], object]:
-    """The C library's function for that, if it has one; others than glibc do it by themselves, or not at all."""
-    if sys.platform == "linux":
-        library = ctypes.CDLL(None)
-        if hasattr(library, "malloc_trim"):
-            return lambda: library.malloc_trim(0)
-    return lambda: None
+def _c_library() -> ctypes.CDLL | None:
+    """The C library, if it can be told what to do: glibc can; others do it by themselves, or not at all."""
+    if sys.platform != "linux":
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "malloc_trim") and hasattr(library, "mallopt") else None

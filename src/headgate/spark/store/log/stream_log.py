@@ -51,7 +51,7 @@ from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, LogSegment
 MEMORY_BUDGET = 64 << 20  # bytes of the cache of one log
 SEAL_ROWS = 100_000  # in the tail, before it is sealed
 SEAL_BYTES = 64 << 20  # likewise, as rows may be large, or all of them rejected
-SEAL_APPENDS = 5_000  # likewise, as each append takes some kilobytes of memory until it is sealed
+SEAL_APPENDS = 1_000  # likewise, as each append takes some kilobytes of memory until it is sealed
 
 Late = tuple[tuple[int, str], ...]  # (offset, reason)
 _OPENED = itertools.count(1)
@@ -195,15 +195,6 @@ class StreamLog:
                 at_same_time = chunks.pop()[1] if chunks and chunks[-1][0] == arrival else 0
                 chunks.append((arrival, at_same_time + count))
         return chunks
-
-    def rate(self, now: float, seconds: float = 10.0) -> float:
-        """Rows per second that have arrived lately, of those that are not sealed yet."""
-        rows = 0
-        for segment in reversed(self._index.segments):
-            if segment.sealed or segment.arrival is None or segment.arrival < now - seconds:
-                break
-            rows += segment.rows
-        return rows / seconds
 
     def late(self, first: int, last: int) -> int:
         """How many rows of [first, last) are late."""
