@@ -4,7 +4,8 @@ Tables of Arrow come and go by the thousand, in several threads. What they leave
 
 * in Arrow's own allocator (mimalloc), in a heap for every thread. Only the thread itself can give its heap back, so
   asking for it during maintenance had little effect: of 54 MiB that it held after five minutes of queries that came
-  and went, 3 MiB were in use. So Arrow takes its memory from the C library instead, as far as pyarrow lets it choose;
+  and went, 3 MiB were in use. So Arrow takes its memory from the C library instead: all of it if this package is
+  loaded before pyarrow, which looks at an environment variable then, and most of it otherwise;
 * in the C library's arenas, of which every thread has one, too, up to eight for every core. So there are few of them:
   threads of this process mostly wait for each other anyway.
 
@@ -40,7 +41,7 @@ def settle_memory() -> None:
         gc.set_threshold(*SELDOM)
     library = _c_library()
     if library is not None:
-        if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
+        if os.environ.get("ARROW_DEFAULT_MEMORY_POOL", "system") == "system":
             pa.set_memory_pool(pa.system_memory_pool())
         if "MALLOC_ARENA_MAX" not in os.environ:
             library.mallopt(_ARENA_MAX, _ARENAS)
