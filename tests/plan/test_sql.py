@@ -145,6 +145,15 @@ SAME = [
     ("SELECT id FROM sensors", "WITH a AS (SELECT * FROM sensors) SELECT x.id FROM (SELECT * FROM a) x"),
     ("SELECT * FROM sensors WHERE temp > 1", "SELECT id, room, temp, ts FROM sensors WHERE temp > 1"),
     (
+        "SELECT upper(hash(s.*)) AS h, coalesce(*) AS c FROM sensors s",
+        "SELECT upper(hash(id, room, temp, ts)) AS h, coalesce(id, room, temp, ts) AS c FROM sensors",
+    ),
+    (
+        "SELECT max(array(*)) AS m, count(DISTINCT *) AS n FROM sensors GROUP BY window(ts, '10 seconds')",
+        "SELECT max(array(id, room, temp, ts)) AS m, count(DISTINCT id, room, temp, ts) AS n FROM sensors "
+        "GROUP BY window(ts, '10 seconds')",
+    ),
+    (
         "SELECT room, count(*) AS n FROM sensors GROUP BY window(ts, '10 seconds'), room",
         "SELECT room, COUNT(*) n FROM TUMBLE(TABLE sensors, DESCRIPTOR(ts), INTERVAL '10' SECOND) "
         "GROUP BY room, window_start, window_end",

@@ -126,9 +126,16 @@ def _side(node: Operator | Source, place: Place) -> Side | None:
 
 
 def _selects(node: Operator | Source, place: Place) -> tuple[tuple[str, ...], Operator | Source, Place]:
-    """The predicates on the way down to the first node that is no selection; one given by cost has none."""
-    predicates = []
+    """The predicates above the first node that is no selection, in the order in which they are tested.
+
+    A predicate may be there to keep rows from the next one: `k <> 0` in a subquery from `100 / k > 3` outside. A
+    selection that is given by cost has none.
+
+    >>> _selects(Select(inputs=(Select(inputs=(Source("s"),), predicate="k <> 0"),), predicate="100 / k > 3"), ())[0]
+    ('k <> 0', '100 / k > 3')
+    """
+    predicates: list[str] = []
     while isinstance(node, Select) and node.predicate:
-        predicates.append(node.predicate)
+        predicates.insert(0, node.predicate)
         node, place = node.inputs[0], (*place, 0)
     return tuple(predicates), node, place

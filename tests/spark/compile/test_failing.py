@@ -174,11 +174,38 @@ GROUPS = {
     "rows": ["filter", "guarded filter", "projection", "after a filter", "cast", "index"],
     "tumbling": ["tumbling sum", "filtered aggregate", "failing filter of an aggregate", "element_at", "to_date"],
     "sliding": ["sliding", "sliding too"],
-    "joins": ["sides of a join", "another join"],
+    "joins": [
+        "sides of a join",
+        "another join",
+        "guarded by ON",
+        "a guarded side",
+        "a side as written",
+    ],
+    "orders of rows": [
+        "guarded",
+        "as written",
+        "guarded by a subquery",
+        "all columns",
+        "guarded filter",
+    ],
+    "orders of windows": ["guarded windows", "windows as written", "windows guarded by a subquery"],
 }
 OTHERS = {
     "sliding too": Case(windows("count(*)", "WHERE CAST(s AS int) > 1", SLIDING), "s = 'x'"),
     "another join": Case(f"SELECT x.id, y.k + 1 AS j {JOINED} WHERE 100 / y.k > 3", b="k = 0"),
+    # To Spark these are the same expression, and it computes one of them for both.
+    "guarded": Case("SELECT id FROM a WHERE k = 0 OR 100 / k > 30"),
+    "as written": Case("SELECT id FROM a WHERE 100 / k > 30 OR k = 0", "k = 0"),
+    "guarded windows": Case(windows("count(*)", "WHERE k = 0 OR 100 / k > 30")),
+    "windows as written": Case(windows("count(*)", "WHERE 100 / k > 30 OR k = 0"), "k = 0"),
+    "a guarded side": Case(f"SELECT x.id, y.k AS j {JOINED} WHERE x.k = 0 OR 100 / x.k > 30"),
+    "a side as written": Case(f"SELECT x.id, y.k AS j {JOINED} WHERE 100 / x.k > 30 OR x.k = 0", "k = 0"),
+    # What is tested first keeps rows from what is tested next.
+    "guarded by a subquery": Case("SELECT id FROM (SELECT * FROM a WHERE k <> 0) WHERE 100 / k > 3"),
+    "windows guarded by a subquery": Case(
+        f"SELECT window.start AS t, count(*) AS n FROM (SELECT * FROM a WHERE k <> 0) WHERE 100 / k > 3 {TUMBLING}"
+    ),
+    "all columns": Case("SELECT to_json(struct(*)) AS j, hash(*) AS h, 1 / k AS q FROM a", "k = 0"),
 }
 
 

@@ -142,7 +142,7 @@ def test_a_bad_tuple_among_many_windows_is_a_letter_of_the_queries_that_fail_on_
     letters = {name: set[int]() for name in failing}
     for letter in session.engine.ingest.letters["a"].letters():
         ((_, offset),) = letter.origins("a")
-        letters[letter.query].add(offset)
+        letters[str(letter.query)].add(offset)
     for name, text in failing.items():
         place = text.split("id >= ")[1][0]
         query = over(text, f"k = 0 AND id >= {place}")

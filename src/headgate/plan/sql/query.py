@@ -18,6 +18,7 @@ from headgate.plan.sql.parse import parse, place, refusal
 from headgate.plan.sql.refuse import refuse_clauses, refuse_everywhere
 from headgate.plan.sql.scope import FromItem, Relation, Scope, flat, of_stream, outer_columns, projected, quoted
 from headgate.plan.sql.sets import combined, split
+from headgate.plan.sql.stars import only_star, without_stars
 from headgate.plan.sql.windows import is_table_function, is_window, table_function
 
 _NO_TABLES: Mapping[str, Table] = MappingProxyType({})
@@ -86,9 +87,9 @@ class Planner:
         for test in aggregates_in(tests):
             raise refusal(test, "WHERE holds an aggregate", "test aggregates with HAVING")
         relation = joined(entries, tests, scope)
-        if not grouped and _only_star(node):
+        if not grouped and only_star(node):
             return relation
-        node = _starless(node, scope)
+        node = without_stars(node, scope)
         if grouped:
             return projected(*aggregate(node, scope, relation))
         return projected(relation, [(output_name(item), _scalar(item, scope)) for item in node.expressions])
@@ -219,47 +220,6 @@ def _scalar(item: exp.Expr, scope: Scope) -> exp.Expr:
         if is_window(call):
             raise refusal(call, "window() stands outside GROUP BY", "group by it, or read FROM TUMBLE(…)")
     return scope.resolve(item.unalias())
-
-
-def _only_star(node: exp.Select) -> bool:
-    return (
-        len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Star) and not _modified(node.expressions[0])
-    )
-
-
-def _modified(star: exp.Expr) -> bool:
-    return any(star.args.values())
-
-
-def _starless(node: exp.Select, scope: Scope) -> exp.Select:
-    """SELECT with every * written out."""
-    items = [selected for item in node.expressions for selected in (_columns(item, scope) if item.is_star else [item])]
-    copy = node.copy()
-    copy.set("expressions", [item.copy() for item in items])
-    return copy
-
-
-def _columns(item: exp.Expr, scope: Scope) -> list[exp.Expr]:
-    if not isinstance(item, exp.Star | exp.Column):
-        return [item]  # count(*) is a star for sqlglot
-    star = item.this if isinstance(item, exp.Column) else item
-    if _modified(star):
-        raise refusal(item, "* with EXCEPT or REPLACE is not supported", "list the columns")
-    wanted = item.table.lower() if isinstance(item, exp.Column) else None
-    chosen = [source for source in scope.items if wanted in (None, source.name)]
-    if not chosen:
-        raise unknown("stream, table or alias", str(wanted), [source.name for source in scope.items], where=place(item))
-    for source in chosen:
-        if source.fields is None:
-            hint = "list the columns, or give the stream a schema"
-            raise refusal(item, f"* cannot be written out: the columns of '{source.name}' are not declared", hint)
-    return [_reference(source, field.name, item) for source in chosen for field in source.fields or ()]
-
-
-def _reference(item: FromItem, name: str, star: exp.Expr) -> exp.Expr:
-    column = exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(item.name, quoted=True))
-    column.this.meta.update(star.meta)
-    return column
 
 
 def _renamed(relation: Relation, node: exp.Expr) -> Relation:

@@ -177,6 +177,18 @@ def _subquery(node: exp.Expr) -> HeadgateError | None:
     )
 
 
+def _star(node: exp.Expr) -> HeadgateError | None:
+    """Stars are written out in the list of a SELECT; elsewhere they stand only in `count(*)`."""
+    if not isinstance(node, exp.Star) or isinstance(node.parent, exp.Count):
+        return None
+    top: exp.Expr = node
+    while top.parent is not None and not isinstance(top.parent, exp.Select):
+        top = top.parent
+    if top.arg_key == "expressions":
+        return None
+    return refusal(node, "* is not supported outside of the columns after SELECT", "list the columns")
+
+
 _WINDOW_HINT = "aggregate with GROUP BY window(ts, '10 seconds') instead"
 _SHAPES: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], str, str], ...] = (
     (exp.Window, "window functions with OVER are not supported", _WINDOW_HINT),
@@ -194,5 +206,5 @@ _SHAPES: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], str, str], ...
     (exp.Into, "INTO is not supported", "give the query a sink"),
 )
 _RULES: tuple[Callable[[exp.Expr], HeadgateError | None], ...] = (
-    *(_shape, _subquery, _clock, _time_of_day, _accuracy, _function),
+    *(_shape, _star, _subquery, _clock, _time_of_day, _accuracy, _function),
 )

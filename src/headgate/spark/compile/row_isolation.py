@@ -33,7 +33,6 @@ from headgate.spark.compile.frames import Builder, ConstantColumns
 from headgate.spark.compile.quick_frames import SqlColumn, select
 from headgate.spark.compile.read_sets import Reading
 from headgate.spark.compile.safe_expressions import (
-    ALIVE,
     FAILS,
     NO,
     YES,
@@ -49,7 +48,6 @@ from headgate.spark.compile.sql_text import time_bound
 
 _TRIED, _VERDICT, _OVER = "_tried", "_verdict", "_over"  # _over: whether a sum of the group overflows
 GOOD = f"{FAILED} IS NULL"
-_LIVES = f"{ALIVE} AND {GOOD}"
 Note = Callable[[], Column]  # makes the note of a failing row, see `failure_sites`
 OVERFLOW = "a sum is too large for its type"
 
@@ -106,7 +104,7 @@ class IsolatingBuilder(Builder):
         computed = self._select_cached(
             frame,
             ("tried", fields),
-            lambda: [F.col("*"), try_eval(self._spark, f"struct({fields})", _LIVES).alias(_TRIED)],
+            lambda: [F.col("*"), try_eval(self._spark, f"struct({fields})", GOOD).alias(_TRIED)],
         )
         return self._marked(computed, key, f"{_TRIED} IS NULL", note)
 

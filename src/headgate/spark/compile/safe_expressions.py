@@ -4,16 +4,20 @@ Runs use plain expressions until one of them fails on a row; only then are they 
 and hides conditions from Spark's optimiser, which then cannot hash a join.
 
 A guarded expression is Spark's `TryEval` around something that is itself never null, a struct or a number, so that null
-means failed. Example: `100 / k` becomes TryEval(CASE WHEN _arrival IS NOT NULL THEN struct(100 / k) END), which is
+means failed. Example: `100 / k` becomes TryEval(CASE WHEN _arrival <> -7.5 THEN struct(100 / k) END), which is
 null exactly where k is 0. The CASE is there because Spark computes what two expressions have in common once, before
-either of them, and so outside of any `TryEval`; but it does not look into the branch of a CASE. Hence `ALIVE`, a
-condition that always holds, though Spark cannot know that.
+either of them, and so outside of any `TryEval`; but it does not look into the branch of a CASE. Its condition always
+holds, though Spark cannot know that: tuples do not arrive at negative times.
+
+The condition has another number for every text, because to Spark `a OR b` and `b OR a` are the same expression, of
+which it computes one for both; but `k = 0 OR 100 / k > 30` never fails, and the other way round it does where k is 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
+from zlib import crc32
 
 import sqlglot
 from pyspark.sql import Column, SparkSession
@@ -25,23 +29,23 @@ from headgate.plan.sql.aggregates import is_aggregate
 from headgate.spark.compile.event_time_columns import is_reference
 from headgate.spark.compile.schemas import ARRIVAL
 
-ALIVE = f"{ARRIVAL} IS NOT NULL"
 NO, YES, FAILS = 0, 1, 2  # the verdicts of a guarded condition on a row
 PIN = "(monotonically_increasing_id() & 0L)"  # always 0, but Spark takes it for nondeterministic: see `pinned`
 _OVERFLOW_SAFE: dict[type[exp.Expr], str] = {exp.Sum: "try_sum", exp.Avg: "try_avg"}
 
 
-def try_eval(spark: SparkSession, text: str, alive: str = ALIVE) -> Column:
-    """An expression that is null where it fails, and where the condition `alive` does not hold."""
+def try_eval(spark: SparkSession, text: str, where: str = "TRUE") -> Column:
+    """An expression that is null where it fails, and where a condition does not hold."""
     jvm: Any = spark._jvm
     utilities, catalyst = jvm.org.apache.spark.sql.classic.ExpressionUtils, jvm.org.apache.spark.sql.catalyst
-    plain: Any = F.expr(f"CASE WHEN {alive} THEN {text} END")
+    always = f"{ARRIVAL} <> -{crc32(text.encode())}.5D"
+    plain: Any = F.expr(f"CASE WHEN {always} AND {where} THEN {text} END")
     return ClassicColumn(utilities.column(catalyst.expressions.TryEval(utilities.expression(plain._jc))))
 
 
-def verdict(spark: SparkSession, condition: str, alive: str = ALIVE) -> Column:
+def verdict(spark: SparkSession, condition: str) -> Column:
     """NO, YES or FAILS, as a number. In a struct, or Spark would move the `TryEval` into the branches of the CASE."""
-    computed = try_eval(spark, f"struct(CASE WHEN {condition} THEN {YES}L ELSE {NO}L END AS said)", alive)
+    computed = try_eval(spark, f"struct(CASE WHEN {condition} THEN {YES}L ELSE {NO}L END AS said)")
     return F.coalesce(computed.getField("said"), F.lit(FAILS))
 
 

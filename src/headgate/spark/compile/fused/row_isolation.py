@@ -25,7 +25,7 @@ from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.fused.tags import TAGS, bits_by_output, bits_by_predicates
 from headgate.spark.compile.prepared_query import Failure
 from headgate.spark.compile.quick_frames import Columns, SqlColumn, collect, select
-from headgate.spark.compile.safe_expressions import ALIVE, FAILS, NO, YES, pinned, try_eval, verdict
+from headgate.spark.compile.safe_expressions import FAILS, NO, YES, pinned, try_eval, verdict
 from headgate.spark.compile.schemas import ARRIVAL, CLOSES, result_schema
 
 BAD = "_bad"  # the members for whom a row fails
@@ -67,7 +67,7 @@ class GuardedOutputs:
     def _column(self, spark: SparkSession, text: str, bits: int) -> Column:
         if text in self.plain:
             return F.expr(text)
-        return try_eval(spark, f"struct({text} AS v)", f"{ALIVE} AND ({TAGS} & {bits}L) != 0")
+        return try_eval(spark, f"struct({text} AS v)", f"({TAGS} & {bits}L) != 0")
 
 
 def judge_rows(

@@ -22,6 +22,7 @@ import itertools
 import math
 import re
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,7 @@ from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, LogSegment
 MEMORY_BUDGET = 64 << 20  # bytes of the cache of one log
 SEAL_ROWS = 100_000  # in the tail, before it is sealed
 SEAL_BYTES = 64 << 20  # likewise, as rows may be large, or all of them rejected
+LATELY = 10.0  # seconds over which the rate of arrivals is told
 SEAL_APPENDS = 1_000  # likewise, as each append takes some kilobytes of memory until it is sealed
 
 Late = tuple[tuple[int, str], ...]  # (offset, reason)
@@ -88,6 +90,7 @@ class StreamLog:
         self._index = SegmentIndex(stream.name, schema, stream.event_time, memory_budget)
         self._index.begin(files.dropped, files.segments)
         self._tail_rows = sum(segment.rows for segment in files.segments if not segment.sealed)
+        self._lately: deque[tuple[float, int]] = deque()  # (arrival, rows) of the appends of the last seconds
         self.newest = self._appended(*files.newest) if files.newest else None
 
     @classmethod
@@ -195,6 +198,11 @@ class StreamLog:
                 at_same_time = chunks.pop()[1] if chunks and chunks[-1][0] == arrival else 0
                 chunks.append((arrival, at_same_time + count))
         return chunks
+
+    def rate(self, now: float) -> float:
+        """Rows per second that have arrived lately, since the log was opened."""
+        rows = sum(count for arrival, count in self._lately.copy() if arrival >= now - LATELY)
+        return rows / LATELY
 
     def late(self, first: int, last: int) -> int:
         """How many rows of [first, last) are late."""
@@ -327,6 +335,9 @@ class StreamLog:
         segment, rows, rejected = segments.decode(payload, self._tail, location)
         self._index.add(segment, segments.stamped(rows, first, arrival))
         self._tail_rows += segment.rows
+        self._lately.append((arrival, segment.rows))
+        while self._lately[0][0] < arrival - LATELY:
+            self._lately.popleft()
         self.newest = self._appended(segment, rows, rejected)
         return self.newest
 
