@@ -99,10 +99,17 @@ def measured(session: Session, folder: Path) -> list[float]:
     """Resident memory of both processes, threads of this one, its open files, and what lies in the directory."""
     jvm: Any = session.spark._jvm
     java = int(jvm.java.lang.ProcessHandle.current().pid())
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    size = sum(map(_size, folder.rglob("*")))
     status = Path("/proc/self/status").read_text()
     threads = int(status.split("Threads:")[1].split()[0])
     return [_resident(os.getpid()), _resident(java), threads, len(os.listdir("/proc/self/fd")), size / 2**20]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except FileNotFoundError:  # merged or removed meanwhile
+        return 0
 
 
 def _resident(pid: int) -> float:
