@@ -177,7 +177,6 @@ GROUPS = {
     "joins": [
         "sides of a join",
         "another join",
-        "guarded by ON",
         "a guarded side",
         "a side as written",
     ],
