@@ -156,6 +156,13 @@ class TupleQueue:
             self._settle()
         return self.id, first, last
 
+    def take_all(self) -> Take:
+        """Move past all waiting tuples; some must be waiting."""
+        first = self.position
+        last = self.position = self.limit
+        self._pause(last)
+        return self.id, first, last
+
     def up_to_mark(self, count: int) -> int:
         """How many tuples to take instead of so many, if windows hold them: up to where one closes.
 

@@ -58,6 +58,8 @@ class UnitState:
         if queue is not None:
             waiting = len(queue)  # none where another unit of the same run has taken them
             return (queue.take(_count(train, fitting, waiting, queue)),) if waiting else ()
+        if train.fits is None and train.at_most is None and train.fraction >= 1.0:
+            return tuple([queue.take_all() for queue in self.queues if queue.head != _NONE])
         takes = [take for entry in self.entries for take in self._from(entry, train, fitting)]
         takes += [queue.take(len(queue)) for queue in self.inner if len(queue)]
         return tuple(takes)

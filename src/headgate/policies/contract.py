@@ -38,6 +38,7 @@ from headgate.model import (
 from headgate.model.isolation import Isolation
 from headgate.plan.network import Network
 from headgate.policies.settings import ISOLATION, TRAIN, Setting, level_setting, read_isolation, read_train
+from headgate.policies.still_view import StillView
 from headgate.stats import Stats
 
 MOST_TOLD = 8  # units that a decision tells of, beside the one that was chosen
@@ -237,6 +238,7 @@ class Policy(ABC):
 
     def explain(self, view: View, choice: Choice) -> Why:
         """The decision in numbers; to be asked before the decision is carried out."""
+        view = StillView(view)
         winner = choice.units[0]
         chosen = {unit.id for unit in choice.units}
         second = self.runner_up(view, chosen) or Policy.runner_up(self, view, chosen)
@@ -255,9 +257,9 @@ class Policy(ABC):
         """Units that were ready and not chosen, the runner-up and those that have waited longest first."""
         others = [unit for number, unit in view.ready.items() if number not in chosen]
         for unit in nsmallest(MOST_TOLD, others, key=lambda unit: (unit is not second, view.oldest(unit))):
-            numbers = self.numbers(view, unit)
-            waiting = int(numbers["waiting"]) if "waiting" in numbers else view.waiting(unit)
-            yield WaitingUnit(str(unit), unit.payer, unit.queries, waiting, view.oldest(unit), numbers)
+            yield WaitingUnit(
+                str(unit), unit.payer, unit.queries, view.waiting(unit), view.oldest(unit), self.numbers(view, unit)
+            )
 
 
 def _number(stats: Stats, need: str, unit: Unit) -> float | None:

@@ -112,7 +112,9 @@ class Measured:
     def _observe(self, work: OperatorOutcome, fixed: float, members: int) -> None:
         operator = self.operators[work.operator]
         if work.seconds is not None and self.fits_overhead:
-            spent, taken = self._shares.setdefault(work.operator, (ExponentialAverage(), ExponentialAverage()))
+            if (share := self._shares.get(work.operator)) is None:
+                share = self._shares[work.operator] = ExponentialAverage(), ExponentialAverage()
+            spent, taken = share
             spent.add(max(0.0, work.seconds - fixed / members))
             taken.add(work.tuples_in)
             operator.cost = (spent.value or 0.0) / (taken.value or 1.0)
