@@ -52,8 +52,8 @@ from headgate.spark.store.log.segments import HIDDEN, LATE, OFFSET, LogSegment
 MEMORY_BUDGET = 64 << 20  # bytes of the cache of one log
 SEAL_ROWS = 100_000  # in the tail, before it is sealed
 SEAL_BYTES = 64 << 20  # likewise, as rows may be large, or all of them rejected
-LATELY = 10.0  # seconds over which the rate of arrivals is told
 SEAL_APPENDS = 1_000  # likewise, as each append takes some kilobytes of memory until it is sealed
+LATELY = 10.0  # seconds over which the rate of arrivals is told
 
 Late = tuple[tuple[int, str], ...]  # (offset, reason)
 _OPENED = itertools.count(1)
