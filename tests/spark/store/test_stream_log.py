@@ -310,3 +310,11 @@ def test_a_failed_write_leaves_the_log_as_it_was(tmp_path: Path, monkeypatch: py
         with pytest.raises(HeadgateError, match="an earlier write failed and could not be undone"):
             log.append(rows([2]), 0.0)
         assert opened(tmp_path).append(rows([2], 1), 0.0).first == 1
+
+
+def test_the_rate_counts_what_came_lately_also_after_a_seal(tmp_path: Path) -> None:
+    log = StreamLog.open(tmp_path / "s", PLAIN, pa.schema([("id", pa.int64())]))
+    for arrival, count in ((80.0, 50), (95.0, 20), (100.0, 10)):
+        log.append(pa.table({"id": list(range(count))}), arrival)
+    log.seal()
+    assert (log.rate(now=100.0), log.rate(now=107.0), log.rate(now=200.0)) == (3.0, 1.0, 0.0)
