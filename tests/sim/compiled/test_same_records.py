@@ -12,7 +12,7 @@ from tests.sim.compiled.random_workloads import differences, workloads
 from headgate.model import HeadgateError
 from headgate.policies.registry import create
 from headgate.sim import simulate
-from headgate.sim.compiled import fitting
+from headgate.sim.compiled import fitting, policy_layout
 from headgate.workload import Workload, read_workload
 
 ROOT = Path(__file__).parents[3]
@@ -58,6 +58,17 @@ def test_random_workloads(policy: str, workload: Workload) -> None:
         same(workload, policy)
     except HeadgateError as error:
         assume("compiled code cannot" in str(error) and fits_not(workload, policy))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [policy for policy in POLICIES if policy.startswith(("fcfs", "fifo"))])
+@settings(max_examples=25)
+@given(workload=workloads())
+def test_random_workloads_by_age(policy: str, workload: Workload) -> None:
+    """Few units for a stream are ordered otherwise, unless they are told to."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policy_layout, "SHARED", 0)
+        test_random_workloads.hypothesis.inner_test(policy, workload)
 
 
 def fits_not(workload: Workload, policy: str) -> bool:

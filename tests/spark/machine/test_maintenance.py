@@ -64,6 +64,16 @@ def test_maintenance_is_due_after_every_so_many_runs() -> None:
     assert len(recording.performed) == 3
 
 
+def test_fewer_runs_are_enough_after_a_while() -> None:
+    recording = engine()
+    recording.now += 2 * maintenance.REST  # nothing has run meanwhile: nothing is to be done
+    recording.runs(1)
+    assert recording.performed == []
+    recording.now += maintenance.REST
+    recording.runs(1)
+    assert len(recording.performed) == 1
+
+
 def test_only_commits_that_every_sink_has_are_dropped() -> None:
     recording = engine()
     recording.runs(EVERY)

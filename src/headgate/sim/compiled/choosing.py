@@ -3,50 +3,39 @@
 from __future__ import annotations
 
 from headgate.sim.compiled import bits, memory
+from headgate.sim.compiled.ages import grow_old, pop_oldest
 from headgate.sim.compiled.classes import NOBODY, choose_by_disk, choose_by_quota, choose_by_slice
 from headgate.sim.compiled.jit import inlined, jit
 from headgate.sim.compiled.orders import place, pop
 from headgate.sim.compiled.rotation import turn, wake
 from headgate.sim.compiled.scan import best_scanned, scan
 from headgate.sim.compiled.tables import Array
-from headgate.sim.compiled.taking import oldest
 
-RANKS, HEAP, SCAN, CYCLE, PARTS, QUOTAS, SLICES, DISKS = range(8)
-
-
-@inlined
-def head_of(world: Array, unit: Array) -> float:
-    """Arrival of the oldest tuple before a unit."""
-    return oldest(world, unit)
+RANKS, AGES, TOURNAMENT, SCAN, CYCLE, PARTS, QUOTAS, SLICES, DISKS = range(9)
 
 
 @inlined
-def notice(world: Array, number: int) -> None:
+def notice(world: Array, number: int, head: float) -> None:
     """A unit has become ready, or an older tuple has come before it (`Policy.ready`)."""
     state, unit = memory.state(world), memory.units(world)[number]
     family = state.family
     if family == RANKS:
         bits.add(memory.words(world), 0, unit.rank)
-    elif family == HEAP:
-        place(
-            memory.entries(world),
-            memory.units(world),
-            memory.ranked(world),
-            memory.parts(world)[0],
-            unit,
-            head_of(world, unit),
-        )
+    elif family == AGES:
+        grow_old(world, unit, head)
+    elif family == TOURNAMENT:
+        place(world, memory.parts(world)[0], unit, head)
     elif family == SCAN:
-        scan(world, number, head_of(world, unit))
+        scan(world, number, head)
     elif family == CYCLE:
         wake(memory.rotations(world)[0], memory.words(world), memory.links(world), unit)
     elif family == PARTS:
         part = memory.parts(world)[unit.part]
-        place(memory.entries(world), memory.units(world), memory.ranked(world), part, unit, head_of(world, unit))
+        place(world, part, unit, head)
         wake(memory.rotations(world)[0], memory.words(world), memory.links(world), part)
     elif family == QUOTAS:
         part = memory.parts(world)[unit.part]
-        place(memory.entries(world), memory.units(world), memory.ranked(world), part, unit, head_of(world, unit))
+        place(world, part, unit, head)
         part.awake = 1
     elif family == SLICES:
         wake(memory.rotations(world)[1 + unit.part], memory.words(world), memory.links(world), unit)
@@ -61,8 +50,10 @@ def choose(world: Array, worker: int) -> int:
     family = memory.state(world).family
     if family == RANKS:
         return _first_rank(world)
-    if family == HEAP:
-        return pop(memory.entries(world), memory.units(world), memory.ranked(world), memory.parts(world)[0])
+    if family == AGES:
+        return pop_oldest(world)
+    if family == TOURNAMENT:
+        return pop(world, memory.parts(world)[0])
     if family == SCAN:
         return best_scanned(world)
     if family == CYCLE:
@@ -137,7 +128,7 @@ def _next_part(world: Array) -> int:
             return NOBODY
         part = memory.parts(world)[memory.slots(world)[rotation.slots_at + found]]
         part.slot = -1
-        chosen = pop(memory.entries(world), memory.units(world), memory.ranked(world), part)
+        chosen = pop(world, part)
         if chosen >= 0:
             wake(rotation, memory.words(world), memory.links(world), part)
             return chosen

@@ -10,7 +10,7 @@ from headgate.sim.compiled import memory
 from headgate.sim.compiled.jit import inlined, jit
 from headgate.sim.compiled.orders import pop
 from headgate.sim.compiled.randomness import twisted
-from headgate.sim.compiled.rotation import turn, wake
+from headgate.sim.compiled.rotation import go_back, turn, wake
 from headgate.sim.compiled.tables import Array
 from headgate.sim.compiled.taking import waiting
 
@@ -32,7 +32,7 @@ def _judged(state: Array) -> bool:
 def _inside(world: Array, number: int) -> int:
     """The first unit of a class; a class without any is not awake."""
     part = memory.parts(world)[number]
-    chosen = pop(memory.entries(world), memory.units(world), memory.ranked(world), part)
+    chosen = pop(world, part)
     if chosen < 0:
         part.awake = 0
     return chosen
@@ -137,7 +137,7 @@ def _go_on(world: Array) -> int:
             break
     left = state.slice - state.used
     if state.last >= 0 and (left <= 0 or _seconds(unit, 1) > left):
-        rotation.cursor = rotation.last  # the class goes on here in its next turn
+        go_back(rotation)  # the class goes on here in its next turn
         wake(rotation, words, links, unit)
         wake(memory.rotations(world)[0], words, links, memory.parts(world)[state.current])
         short = memory.units(world)[state.last]

@@ -11,8 +11,10 @@ import math
 import numpy as np
 
 from headgate.sim.compiled import memory
+from headgate.sim.compiled.chains import run_chains
 from headgate.sim.compiled.choosing import choose, conclude, notice
 from headgate.sim.compiled.classes import ASK_AGAIN
+from headgate.sim.compiled.endings import pop_ending, push_ending
 from headgate.sim.compiled.jit import entry, inlined, jit
 from headgate.sim.compiled.operators import (
     AGGREGATE,
@@ -70,65 +72,13 @@ def sample(state: Array, samples: Array) -> None:
     state.next_sample = state.samples / state.per_second if state.per_second else state.samples * state.bin
 
 
-@inlined
-def sooner(one: Array, at: float, number: int) -> bool:
-    """Whether a run ends before another."""
-    return bool(one.at < at or (one.at == at and one.number < number))
-
-
-@jit
-def push_ending(state: Array, endings: Array, at: float, number: int, worker: int) -> None:
-    """`heapq.heappush`, step by step: how runs lie in the heap at the end is part of what must be the same."""
-    place = state.endings
-    state.endings += 1
-    while place:
-        above = (place - 1) >> 1
-        parent = endings[above]
-        if not (at < parent.at or (at == parent.at and number < parent.number)):
-            break
-        moved = endings[place]
-        moved.at, moved.number, moved.worker = parent.at, parent.number, parent.worker
-        place = above
-    moved = endings[place]
-    moved.at, moved.number, moved.worker = at, number, worker
-
-
-@jit
-def pop_ending(state: Array, endings: Array) -> int:
-    """`heapq.heappop`, step by step; the worker whose run ends."""
-    worker = endings[0].worker
-    state.endings -= 1
-    size = state.endings
-    at, number, moving = endings[size].at, endings[size].number, endings[size].worker
-    place = 0
-    child = 1
-    while child < size:
-        if child + 1 < size and not sooner(endings[child], endings[child + 1].at, endings[child + 1].number):
-            child += 1
-        moved, below = endings[place], endings[child]
-        moved.at, moved.number, moved.worker = below.at, below.number, below.worker
-        place = child
-        child = 2 * place + 1
-    while place:
-        above = (place - 1) >> 1
-        parent = endings[above]
-        if not (at < parent.at or (at == parent.at and number < parent.number)):
-            break
-        moved = endings[place]
-        moved.at, moved.number, moved.worker = parent.at, parent.number, parent.worker
-        place = above
-    moved = endings[place]
-    moved.at, moved.number, moved.worker = at, number, moving
-    return worker
-
-
 @jit
 def make_ready(world: Array, number: int) -> None:
     """Units of a queue that has got tuples can run, unless something running blocks them."""
     unit = memory.units(world)[number]
     if not unit.blocked:
         unit.ready = 1
-        notice(world, number)
+        notice(world, number, oldest(world, unit))
 
 
 @jit
@@ -171,9 +121,11 @@ def finish(world: Array, number: int) -> None:
         held = memory.links(world)[place]
         other = memory.units(world)[held]
         other.blocked -= 1
-        if not other.blocked and oldest(world, other) != math.inf:
-            other.ready = 1
-            notice(world, held)
+        if not other.blocked:
+            first = oldest(world, other)
+            if first != math.inf:
+                other.ready = 1
+                notice(world, held, first)
 
 
 @inlined
@@ -359,6 +311,10 @@ def _after_run(world: Array) -> bool:
 def _work(world: Array) -> int:
     """Let the asking cores run what they can; what is asked of Python meanwhile, or DONE."""
     state = memory.state(world)
+    if state.chains and state.asked < state.asking:
+        if not run_chains(world, len(memory.results(world)) - SPARE):
+            return MORE_RESULTS
+        state.asked += 1
     while state.asked < state.asking:
         state.worker = memory.asking(world)[state.asked]
         while True:

@@ -16,16 +16,17 @@ from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from headgate.sim.compiled.jit import inlined
-from headgate.sim.compiled.orders import ENTRY, SCANNED
-from headgate.sim.compiled.rotation import ROTATION
 from headgate.sim.compiled.tables import (
     ANSWER,
     DELIVERY,
     ENDING,
+    LINE,
     OPERATOR,
     PART,
+    PLAYER,
     QUEUE,
     RESULT,
+    ROTATION,
     SAMPLE,
     SIDE,
     STATE,
@@ -51,8 +52,9 @@ ARRAYS = {
     "overheads": REAL,  # seconds of calling them up to each
     "slots": WHOLE,  # of cycles
     "ranked": WHOLE,  # units by rank
-    "entries": ENTRY,  # of heaps
-    "scanned": SCANNED,
+    "players": PLAYER,  # of tournaments
+    "winners": WHOLE,  # of their matches: two lists as long as that of the players
+    "scanned": LINE,
     "words": WORD,  # of sets
     "windows": WHOLE,  # tuples in open windows
     "sides": SIDE,  # of joins
@@ -142,7 +144,8 @@ costs = _accessor("costs")
 overheads = _accessor("overheads")
 slots = _accessor("slots")
 ranked = _accessor("ranked")
-entries = _accessor("entries")
+players = _accessor("players")
+winners = _accessor("winners")
 scanned = _accessor("scanned")
 words = _accessor("words")
 windows = _accessor("windows")

@@ -1,108 +1,75 @@
-"""The orders of `headgate.policies.order`, compiled: who is next among units whose priority is a line in the wait."""
+"""The orders of `headgate.policies.order`, compiled: who is next among units whose priority is a line in the wait.
+
+The units of a part play a tournament. Its winner runs next; when a unit's line is at another place, only the matches on
+its way to the final are played again, and none of them is a branch that the processor could guess wrongly.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from headgate.sim.compiled.jit import inlined, jit
+from headgate.sim.compiled import memory
+from headgate.sim.compiled.jit import inlined
 from headgate.sim.compiled.tables import Array
 
-ENTRY = np.dtype([("key", np.float64), ("head", np.float64), ("rank", np.int64)], align=True)
-SCANNED = np.dtype(
-    [("unit", np.int64), ("intercept", np.float64), ("head", np.float64), ("slope", np.float64)], align=True
-)
+
+@inlined
+def seat(world: Array, part: Array, rank: int, key: float, head: float) -> None:
+    """A unit of a part has this key and head from now on; the lowest key wins, then the oldest head, then the rank."""
+    players, winners = memory.players(world), memory.winners(world)
+    at, matches = part.players_at, 2 * part.players_at
+    player = players[at + rank]
+    player.key, player.head = key, head
+    winner = rank
+    match = part.seats + rank
+    while match > 1:
+        other = winners[matches + (match ^ 1)]
+        rival_key, rival_head = players[at + other].key, players[at + other].head
+        beaten = (rival_key < key) | (
+            (rival_key == key) & ((rival_head < head) | ((rival_head == head) & (other < winner)))
+        )
+        winner = other if beaten else winner
+        key = rival_key if beaten else key
+        head = rival_head if beaten else head
+        match >>= 1
+        winners[matches + match] = winner
 
 
 @inlined
-def ahead(one: Array, key: float, head: float, rank: int) -> bool:
-    """Whether an entry comes before another."""
-    if one.key != key:
-        return bool(one.key < key)
-    if one.head != head:
-        return bool(one.head < head)
-    return bool(one.rank < rank)
+def leave(world: Array, part: Array, rank: int) -> None:
+    """A unit does not play any more."""
+    seat(world, part, rank, math.inf, math.inf)
 
 
 @inlined
-def push(entries: Array, at: int, size: int, key: float, head: float, rank: int) -> None:
-    """Put an entry into a heap of `size` entries."""
-    place = size
-    while place:
-        above = (place - 1) >> 1
-        parent = entries[at + above]
-        if ahead(parent, key, head, rank):
-            break
-        entry = entries[at + place]
-        entry.key, entry.head, entry.rank = parent.key, parent.head, parent.rank
-        place = above
-    entry = entries[at + place]
-    entry.key, entry.head, entry.rank = key, head, rank
+def key_of(unit: Array, head: float) -> float:
+    """What a unit's line makes of its head; the lower, the higher its priority."""
+    return unit.slope * head - unit.intercept if unit.slope != 0.0 else -unit.intercept
 
 
 @inlined
-def drop_first(entries: Array, at: int, size: int) -> None:
-    """Take the first entry out of a heap of `size` entries."""
-    moved = entries[at + size - 1]
-    key, head, rank = moved.key, moved.head, moved.rank
-    left = size - 1
-    place = 0
+def place(world: Array, part: Array, unit: Array, head: float) -> None:
+    """A unit is ready with this head: it plays, unless it plays just so."""
+    player, key = memory.players(world)[part.players_at + unit.rank], key_of(unit, head)
+    if player.key != key or player.head != head:
+        seat(world, part, unit.rank, key, head)
+
+
+@inlined
+def first_rank(world: Array, part: Array) -> int:
+    """The rank of the winner of a part; -1 if nobody plays."""
+    winner = memory.winners(world)[2 * part.players_at + 1]
+    return winner if memory.players(world)[part.players_at + winner].head != math.inf else -1
+
+
+@inlined
+def pop(world: Array, part: Array) -> int:
+    """The first ready unit of a part, which leaves, or -1 if there is none; those that are not ready leave as well."""
     while True:
-        child = 2 * place + 1
-        if child >= left:
-            break
-        below = entries[at + child]
-        if child + 1 < left:
-            other = entries[at + child + 1]
-            if ahead(other, below.key, below.head, below.rank):
-                child += 1
-                below = other
-        if not ahead(below, key, head, rank):
-            break
-        entry = entries[at + place]
-        entry.key, entry.head, entry.rank = below.key, below.head, below.rank
-        place = child
-    entry = entries[at + place]
-    entry.key, entry.head, entry.rank = key, head, rank
-
-
-@jit
-def without_stale(entries: Array, units: Array, ranked: Array, part: Array) -> None:
-    """Drop entries whose unit has another one meanwhile: a heap has room for two entries of every unit."""
-    at, size = part.heap_at, part.held
-    kept = 0
-    for place in range(size):
-        key, head, rank = entries[at + place].key, entries[at + place].head, entries[at + place].rank
-        unit = units[ranked[part.ranked_at + rank]]
-        if unit.placed and unit.key == key and unit.head == head:
-            push(entries, at, kept, key, head, rank)
-            kept += 1
-    part.held = kept
-
-
-@inlined
-def place(entries: Array, units: Array, ranked: Array, part: Array, unit: Array, head: float) -> None:
-    """A unit is ready with this head: put it into its part's heap, unless it stands there just so."""
-    key = unit.slope * head - unit.intercept if unit.slope != 0.0 else -unit.intercept
-    if unit.placed and unit.key == key and unit.head == head:
-        return
-    unit.placed, unit.key, unit.head = 1, key, head
-    if part.held == part.heap_room:
-        without_stale(entries, units, ranked, part)
-    push(entries, part.heap_at, part.held, key, head, unit.rank)
-    part.held += 1
-
-
-@inlined
-def pop(entries: Array, units: Array, ranked: Array, part: Array) -> int:
-    """The first ready unit of a part, -1 if there is none; those that are not ready are dropped."""
-    while part.held:
-        first = entries[part.heap_at]
-        key, head, number = first.key, first.head, ranked[part.ranked_at + first.rank]
-        drop_first(entries, part.heap_at, part.held)
-        part.held -= 1
-        unit = units[number]
-        if unit.placed and unit.key == key and unit.head == head:
-            unit.placed = 0
-            if unit.ready:
-                return number
-    return -1
+        rank = first_rank(world, part)
+        if rank < 0:
+            return -1
+        leave(world, part, rank)
+        number = memory.ranked(world)[part.ranked_at + rank]
+        if memory.units(world)[number].ready:
+            return number

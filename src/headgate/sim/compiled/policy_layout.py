@@ -20,11 +20,11 @@ from headgate.policies.cyclic import Cyclic
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line, settled
 from headgate.policies.two_level import TwoLevel
-from headgate.sim.compiled.choosing import CYCLE, DISKS, HEAP, PARTS, QUOTAS, RANKS, SCAN, SLICES
+from headgate.sim.compiled.ages import SHARED
+from headgate.sim.compiled.choosing import AGES, CYCLE, DISKS, PARTS, QUOTAS, RANKS, SCAN, SLICES, TOURNAMENT
 from headgate.sim.compiled.layout import Layout, set_train
-from headgate.sim.compiled.orders import ENTRY, SCANNED
-from headgate.sim.compiled.rotation import ROTATION
-from headgate.sim.compiled.tables import PART, Array
+from headgate.sim.compiled.scan import EMPTY
+from headgate.sim.compiled.tables import LINE, PART, PLAYER, ROTATION, Array
 
 
 @dataclass(slots=True)
@@ -36,8 +36,9 @@ class PolicyLayout:
     rotations: Array = field(default_factory=lambda: np.zeros(1, ROTATION))
     slots: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     ranked: Array = field(default_factory=lambda: np.zeros(1, np.int64))
-    entries: Array = field(default_factory=lambda: np.zeros(1, ENTRY))
-    scanned: Array = field(default_factory=lambda: np.zeros(1, SCANNED))
+    players: Array = field(default_factory=lambda: np.zeros(1, PLAYER))
+    winners: Array = field(default_factory=lambda: np.zeros(1, np.int64))
+    scanned: Array = field(default_factory=lambda: np.zeros(1, LINE))
     words: Array = field(default_factory=lambda: np.zeros(0, np.uint64))
     twister: Array = field(default_factory=lambda: np.zeros(1, np.int64))
     state: dict[str, Any] = field(default_factory=dict)  # numbers that the policy begins with
@@ -79,21 +80,26 @@ def _linear(policy: Linear, view: View, layout: Layout) -> PolicyLayout:
         order = sorted(range(len(lines)), key=lambda place: -lines[place][0])
         layout.units["rank"][order] = np.arange(len(order))
         return PolicyLayout(RANKS, ranked=np.array(order, dtype=np.int64), words=_words(len(order)))
-    laid_out = PolicyLayout(HEAP)
-    heaps(laid_out, layout, [range(len(lines))])
+    laid_out = PolicyLayout(TOURNAMENT)
+    tournaments(laid_out, layout, [range(len(lines))])
+    if len(intercepts) == 1 and min(slopes) > 0 and SHARED * len(layout.streams) <= len(lines):
+        laid_out.family = AGES
+        laid_out.words = _words(len(lines))
+        laid_out.players = laid_out.players[: len(lines)]
+        laid_out.parts["top"] = -math.inf
     return laid_out
 
 
 def _scan(lines: Sequence[Line], layout: Layout) -> PolicyLayout:
     """Units of like slope in groups, about as many groups as a group has units."""
-    laid_out = PolicyLayout(SCAN, scanned=np.zeros(len(lines), SCANNED))
+    laid_out = PolicyLayout(SCAN, scanned=np.zeros(len(lines), LINE))
     order = sorted(range(len(lines)), key=lambda place: lines[place][1])
     size = math.isqrt(len(lines)) + 1
     laid_out.parts = np.zeros(-(-len(lines) // size), PART)
     for number, begin in enumerate(range(0, len(lines), size)):
         members = order[begin : begin + size]
         part = laid_out.parts[number]
-        part["heap_at"], part["top"], part["steep"] = begin, -math.inf, max(0.0, lines[members[-1]][1])
+        part["lines_at"], part["top"], part["steep"] = begin, EMPTY, max(0.0, lines[members[-1]][1])
         layout.units["part"][members] = number
     layout.units["placed"] = -1
     return laid_out
@@ -111,7 +117,7 @@ def _two_level(policy: TwoLevel, view: View, layout: Layout) -> PolicyLayout:
     laid_out = PolicyLayout(PARTS)
     names = policy.parts(view)
     inner_lines(layout, view, policy.inner)
-    heaps(laid_out, layout, members(layout, names, policy.part))
+    tournaments(laid_out, layout, members(layout, names, policy.part))
     put_cycle(laid_out, layout, 0, range(len(names)), laid_out.parts)
     return laid_out
 
@@ -121,7 +127,7 @@ def _quotas(policy: ContinuousQueryClasses, view: View, layout: Layout) -> Polic
     names = list(policy.accounts)
     laid_out = PolicyLayout(QUOTAS, state={"classes": len(names), "current": -1, "concludes": 1})
     inner_lines(layout, view, policy.inner)
-    heaps(laid_out, layout, members(layout, names, lambda unit: unit.payer))
+    tournaments(laid_out, layout, members(layout, names, lambda unit: unit.payer))
     accounts = policy.accounts.values()
     laid_out.parts["share"] = [account.share for account in accounts]
     laid_out.parts["quota"] = [account.quota for account in accounts]
@@ -180,27 +186,44 @@ def members(layout: Layout, names: Sequence[Hashable], part: Callable[[Unit], Ha
     return list(found.values())
 
 
-def heaps(laid_out: PolicyLayout, layout: Layout, parts: Sequence[Sequence[int]]) -> None:
-    """A heap for every part. Among equals the unit nearest to the output is first, then the lower number."""
+def tournaments(laid_out: PolicyLayout, layout: Layout, parts: Sequence[Sequence[int]]) -> None:
+    """A tournament for every part. Among equals the unit nearest to the output is first, then the lower number."""
     ranked: list[int] = []
+    winners: list[int] = []
     laid_out.parts = np.zeros(max(1, len(parts)), PART)
     laid_out.parts["slot"] = -1
     for number, units in enumerate(parts):
         order = sorted(units, key=lambda place: (-layout.states[place].unit.depth, layout.states[place].id))
-        part = laid_out.parts[number]
-        part["heap_at"], part["heap_room"], part["ranked_at"] = 2 * len(ranked), 2 * len(order), len(ranked)
+        part, seats = laid_out.parts[number], 1 << max(1, (len(order) - 1).bit_length())
+        part["players_at"], part["seats"], part["ranked_at"] = len(winners) // 2, seats, len(ranked)
         layout.units["part"][order] = number
         layout.units["rank"][order] = np.arange(len(order))
         ranked += order
+        winners += _first_of_each_match(seats)
     laid_out.ranked = np.array(ranked, dtype=np.int64)
-    laid_out.entries = np.zeros(2 * len(ranked), ENTRY)
+    laid_out.winners = np.array(winners, dtype=np.int64)
+    laid_out.players = np.zeros(len(winners) // 2, PLAYER)
+    laid_out.players["key"] = laid_out.players["head"] = math.inf
+
+
+def _first_of_each_match(seats: int) -> list[int]:
+    """Winners while nobody plays: of every match the first who could be in it. The final is at 1, seats come last.
+
+    >>> _first_of_each_match(4)
+    [0, 0, 0, 2, 0, 1, 2, 3]
+    """
+    winners = [0] * seats + list(range(seats))
+    for match in range(seats - 1, 0, -1):
+        winners[match] = winners[2 * match]
+    return winners
 
 
 def put_cycle(laid_out: PolicyLayout, layout: Layout, number: int, cycle: Sequence[int], keys: Array) -> None:
     """A rotation: who stands at its slots, as places in an array of records. It begins from the start."""
     rotation = laid_out.rotations[number]
     rotation["slots_at"], rotation["count"] = len(laid_out.slots), len(cycle)
-    rotation["bits_at"], rotation["cursor"], rotation["last"] = len(laid_out.words), 0, 0
+    rotation["bits_at"], rotation["cursor"] = len(laid_out.words), 0
+    rotation["begins"] = rotation["last"] = 0
     stands: dict[int, list[int]] = {}
     for slot, key in enumerate(cycle):
         stands.setdefault(key, []).append(slot)

@@ -44,13 +44,14 @@ class RecordedResults:
 
     def take(self, results: Array) -> None:
         columns = (results["arrival"], results["emission"], results["reference"])
-        begins, arrival, emission, reference = by_query(results["query"], columns, len(self._records))
-        for place, records in enumerate(self._records):
-            part = slice(begins[place], begins[place + 1])
-            records.arrival.frombytes(arrival[part].tobytes())
-            records.emission.frombytes(emission[part].tobytes())
+        begins, *sorted_columns = by_query(results["query"], columns, len(self._records))
+        arrival, emission, reference = (memoryview(column).cast("B") for column in sorted_columns)
+        places = (begins * results["arrival"].itemsize).tolist()
+        for records, begin, end in zip(self._records, places, places[1:], strict=False):
+            records.arrival.frombytes(arrival[begin:end])
+            records.emission.frombytes(emission[begin:end])
             if records.reference is not None:
-                records.reference.frombytes(reference[part].tobytes())
+                records.reference.frombytes(reference[begin:end])
 
 
 class CountedResults:

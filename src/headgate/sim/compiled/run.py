@@ -34,7 +34,7 @@ from headgate.sim.deliveries import delivery_blocks
 from headgate.sim.limits import check_bins
 from headgate.workload import Workload
 
-_RESULTS = 1 << 17  # held until they are taken
+_RESULTS = 1 << 19  # held until they are taken
 _SAMPLES = 1 << 14
 _POOL = 1 << 10
 
@@ -167,7 +167,7 @@ class CompiledRun:
         workers["leaving"] = workers["ran"] = -1
         workers["oldest"] = math.inf
         self._memory = Memory(
-            state=self._first_state(policy.family, policy.state),
+            state=self._first_state(policy.family, policy.state, layout.units),
             units=layout.units,
             queues=layout.queues,
             operators=layout.operators,
@@ -180,7 +180,8 @@ class CompiledRun:
             overheads=layout.overheads,
             slots=policy.slots,
             ranked=policy.ranked,
-            entries=policy.entries,
+            players=policy.players,
+            winners=policy.winners,
             scanned=policy.scanned,
             words=policy.words,
             windows=np.zeros(max(1, layout.windows), np.int64),
@@ -202,8 +203,9 @@ class CompiledRun:
         self._grow_sides(256)
         self._feed.fill(self._memory)
 
-    def _first_state(self, family: int, policy: dict[str, float]) -> Array:
+    def _first_state(self, family: int, policy: dict[str, float], units: Array) -> Array:
         workload, state = self._workload, np.zeros(1, STATE)
+        chains = (units["chain"] == 2) & (units["at_most"] == 1) & (units["blocks_count"] == 1)
         values = {
             "family": family,
             "cores": workload.cores,
@@ -216,6 +218,7 @@ class CompiledRun:
             "judges": self._scheduler.wants_answers,
             **policy,
         }
+        values["chains"] = workload.cores == 1 and chains.all() and not (values["judges"] or "concludes" in policy)
         if abs(1 / self._bin - round(1 / self._bin)) < 1e-9:
             values["per_second"] = round(1 / self._bin)
         for name, value in values.items():

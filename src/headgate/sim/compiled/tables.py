@@ -26,16 +26,17 @@ UNIT = record(
     # queue: its only queue, -1 where it has several. chain: 1 if it is filters on one stream, whose outcomes are looked
     # up; 2 if moreover costs do not vary, and then one tuple is worked off in one step. single: whether it is one
     # filter, which takes one tuple in one step, too; most: how many tuples that gives at most. slot: where it stands in
-    # its cycle, -1 nowhere. placed: whether it stands in its part's heap, with that key and head.
-    "queue entry_at entry_count inner_at inner_count calls_at calls_count blocks_at blocks_count "
-    "chain costs_at outcomes_at query payer single most blocked ready "
-    "part rank depth placed slots_at slots_count slot at_most threshold again",
-    "fraction intercept slope key head fixed per_tuple chance",
+    # its cycle, -1 nowhere. placed: where its line is among those of its part, -1 nowhere.
+    # What every run of a chain reads comes first, so that it is in one line of the processor's cache.
+    "queue outcomes_at costs_at calls_count query rank ready blocked "
+    "entry_at entry_count inner_at inner_count calls_at blocks_at blocks_count chain payer single most "
+    "part depth placed slots_at slots_count slot at_most threshold again",
+    "fraction intercept slope fixed per_tuple chance",
 )
 QUEUE = record(
     # position: offset of the head in its stream. A queue behind an operator is a list of tuples in the pool. waiting:
     # tuples that a run under way has taken or made. leaving: tuples that will be there when a run has ended.
-    "stream position length first last tuple_bytes operator port states_at states_count home offsets_of "
+    "stream position tuple_bytes length first last operator port states_at states_count home offsets_of "
     "waiting waiting_last leaving leaving_last leaving_count leaving_next",
     "",
 )
@@ -50,11 +51,17 @@ OPERATOR = record(
 STREAM = record("queues_at queues_count arrived tuple_bytes times_at", "")
 WORKER = record("unit ran number first behind leaving leaving_last", "seconds oldest")
 PART = record(
-    "heap_at heap_room held ranked_at slots_at slots_count slot awake rotation", "share quota used top steep since"
+    # players_at, seats: its tournament (orders.py). lines_at, lines, top, second, steep, since: its lines (scan.py).
+    "players_at seats ranked_at lines_at lines slots_at slots_count slot awake rotation",
+    "share quota used top second steep since",
 )
+ROTATION = record("slots_at count bits_at cursor begins last", "")  # a cycle of slots (rotation.py)
+PLAYER = record("", "key head")  # in a tournament (orders.py); infinity: does not play
+LINE = record("unit", "intercept head slope")  # of a ready unit (scan.py)
 ENDING = record("number worker", "at")
 STATE = record(
-    "phase family cores delivery deliveries complete idle endings asking asked decisions runs "
+    # chains: whether there is one core, and all units are chains that take one tuple at a time (chains.py).
+    "phase family chains cores delivery deliveries complete idle endings asking asked decisions runs "
     "tuples bytes max_tuples max_bytes taken_tuples taken_bytes samples sampled results answers free room "
     "worker unit call concludes judges wanted_tuples wanted_results wanted_side "
     "classes current last cycle turns judging rebuilt scanned grown",

@@ -1,4 +1,7 @@
-"""Maintenance: every 200 runs, merge result files, shorten the commit log and drop old tuples in the background."""
+"""Maintenance: merge result files, shorten the commit log, drop old tuples and give memory back, in the background.
+
+It is due after many runs; after fewer, when the last one was a while ago.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.tasks import DropTuples, Maintain
 
 EVERY = 200  # runs from one maintenance to the next
+REST = 30.0  # seconds after which fewer runs are enough
+_SOON = 0.1  # of the runs, before it is tried again
 _NOT_PLACED = TRANSIENT | {QueryState.SCHEDULED}  # the positions of such a query may still go back
 
 
@@ -20,7 +25,7 @@ class Maintenance:
     def __init__(self, context: MachineContext, runs: Runs, delivery: Delivery, preparation: Preparation) -> None:
         self._context, self._runs, self._delivery, self._preparation = context, runs, delivery, preparation
         self.busy = False
-        self._last = 0
+        self._last_run = self._since = 0.0  # the run of the last maintenance; since when there have been runs after it
 
     @property
     def newest_unneeded(self) -> int:
@@ -34,12 +39,12 @@ class Maintenance:
 
     def watch(self) -> None:
         """Start maintenance if it is due; it waits for queries that are about to be placed, but not for ever."""
-        overdue = self._runs.runs - self._last - EVERY
-        if overdue < 0 or self.busy or self._runs.closing or self._runs.restart_reason:
+        urgency = self._urgency()
+        if urgency < 1 or self.busy or self._runs.closing or self._runs.restart_reason:
             return
-        if overdue < EVERY and any(life.state in TRANSIENT for life in self._context.lives.values()):
+        if urgency < 2 and any(life.state in TRANSIENT for life in self._context.lives.values()):
             return
-        self._last = self._runs.runs
+        self._last_run = self._runs.runs
         self.busy = True
         placements = self._preparation.placements
         resume_points = None
@@ -59,6 +64,13 @@ class Maintenance:
             Maintain(self.newest_unneeded, resume_points, layouts),
             lambda answer: self._maintained(answer, placements),
         )
+
+    def _urgency(self) -> float:
+        """1 when maintenance is due, 2 when it is as long overdue again."""
+        runs = self._runs.runs - self._last_run
+        if not runs:
+            self._since = self._context.now
+        return max(runs / EVERY, (self._context.now - self._since) / REST)
 
     @property
     def _unclaimed(self) -> bool:
@@ -91,7 +103,7 @@ class Maintenance:
             self._context.log("error", "maintenance failed", why=self._context.explain(answer.error))
             return
         if answer.value and placements != self._preparation.placements:
-            self._last -= EVERY - max(1, EVERY // 10)  # a query that came meanwhile may need them
+            self._last_run -= (1 - _SOON) * EVERY  # a query that came meanwhile may need them
         elif answer.value:
             # A query that starts from now on must not read tuples that are about to be dropped.
             self._preparation.stream_starts.update(answer.value)
