@@ -143,7 +143,7 @@ class Run(NamedTuple):
     @property
     def tuples(self) -> int:
         """How many tuples it takes, from all queues together."""
-        return sum(behind - first for _, first, behind in self.takes)
+        return sum([behind - first for _, first, behind in self.takes])  # a list: a group takes from many queues
 
 
 class OperatorOutcome(NamedTuple):

@@ -105,20 +105,21 @@ class Measured:
                 self.run_costs.observe(unit.calls, per_query, work, outcome.seconds, others, predicted)
                 self.run_overhead = self.run_costs.job_overhead
         fixed = self.fixed(run) if self.fits_overhead else 0.0
+        members = len(outcome.operators)
         for work_of_operator in outcome.operators:
             if work_of_operator.operator in self.operators and work_of_operator.tuples_in:
-                self._observe(work_of_operator, fixed, len(outcome.operators))
+                self._observe(work_of_operator, fixed / members, max(0.0, fixed - self.run_overhead) / members)
 
-    def _observe(self, work: OperatorOutcome, fixed: float, members: int) -> None:
+    def _observe(self, work: OperatorOutcome, fixed: float, overhead: float) -> None:
+        """Learn from what an operator did; `fixed` and `overhead` are its shares of the run's."""
         operator = self.operators[work.operator]
         if work.seconds is not None and self.fits_overhead:
             if (share := self._shares.get(work.operator)) is None:
                 share = self._shares[work.operator] = ExponentialAverage(), ExponentialAverage()
             spent, taken = share
-            spent.add(max(0.0, work.seconds - fixed / members))
-            taken.add(work.tuples_in)
-            operator.cost = (spent.value or 0.0) / (taken.value or 1.0)
-            operator.overhead = max(0.0, fixed - self.run_overhead) / members
+            own = work.seconds - fixed
+            operator.cost = spent.add(own if own > 0.0 else 0.0) / (taken.add(work.tuples_in) or 1.0)
+            operator.overhead = overhead
         elif work.seconds is not None:
             if (line := self._costs.get(work.operator)) is None:
                 line = self._costs[work.operator] = ExponentialLine(operator.overhead, operator.cost)

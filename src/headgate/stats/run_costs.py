@@ -30,6 +30,9 @@ AGE, POOL_AGE = 0.93, 0.99  # the weight of a run relative to the next one
 PRIOR = 2.0  # runs that the pool counts for in the fit of a unit
 POOL_EVERY = 10  # runs between two fits of the pool
 ERRORS = 100  # runs over which errors are told
+SETTLED = 16  # runs after which coefficients that foretell the next run well are kept
+GOOD = 0.1  # a relative error that is well enough
+FIT_EVERY = 4  # runs between two fits of them all the same
 OUTLIER = 0.3  # a relative error beyond which a run counts less
 CROWDED = 0.3  # how much slower a run is at first beside another one
 BEYOND = 4.0  # so many times the largest train lately is as far as costs are believed
@@ -124,6 +127,7 @@ class UnitCosts:
     runs: deque[Observed] = field(default_factory=lambda: deque(maxlen=KEPT))
     errors: deque[float] = field(default_factory=lambda: deque(maxlen=ERRORS))
     coefficients: Vector | None = None
+    observed: int = 0
     lately: tuple[float, float, float] | None = None  # of the latest runs, once somebody has asked since the last one
 
     def expected(self, taken: float) -> Vector:
@@ -141,6 +145,17 @@ class UnitCosts:
         results = sum(run.features[3] for run in latest) / all_taken if all_taken else 0.0
         besides = median(run.features[2] - run.features[1] for run in latest)  # of windows that earlier runs took
         return jobs, max(0.0, besides), results
+
+    @property
+    def must_fit(self) -> bool:
+        """Whether the newest run may change the coefficients: fitting takes longer than the rest of learning."""
+        return (
+            self.coefficients is None
+            or self.observed < SETTLED
+            or self.observed % FIT_EVERY == 0
+            or not self.errors
+            or self.errors[-1] > GOOD
+        )
 
     @property
     def known(self) -> float:
@@ -214,8 +229,11 @@ class RunCosts:
         if self._pooled is None or self._observed % POOL_EVERY == 0:
             self._pooled = fit(self._pool, age=POOL_AGE)
         self._observed += 1
-        unit.coefficients = fit(unit.runs, self._pooled)
-        self._learn_crowding(_dot(observed.features, unit.coefficients), seconds, others)
+        unit.observed += 1
+        if unit.must_fit:
+            unit.coefficients = fit(unit.runs, self._pooled)
+        if unit.coefficients is not None:
+            self._learn_crowding(_dot(observed.features, unit.coefficients), seconds, others)
 
     def fitted(self, key: Hashable) -> FittedCost | None:
         """The costs of a unit's runs; None: it never ran."""
