@@ -102,7 +102,7 @@ soak: setup  ## Half an hour of queries coming and going on Spark; prints and dr
 	@mkdir -p out
 	@$(BIN)/python benchmarks/soak.py --minutes 30 --plot out/soak.png 2> out/soak.log; tail -n 2 out/soak.log
 
-versus: setup  ## Headgate against Structured Streaming on the same queries and feed (half an hour; ratios, not tests)
+versus: setup  ## Headgate against Structured Streaming on the same queries and feed (fifty minutes; ratios, not tests)
 	@$(BIN)/python benchmarks/many_queries.py
 
 growth: setup  ## How latencies and rates grow with queries and windows, beside Spark's own ways (an hour; ratios, not tests)

@@ -49,10 +49,8 @@ WATERMARK = 0.5
 PLACES = 50
 SLOWEST = 1.5  # seconds per query until all of Structured Streaming's have given something
 AHEAD = 400_000  # rows that a feed without a pace is before the slowest query
-STEPS, PATIENCE = (
-    3,
-    240.0,
-)  # how often the slowest query must take rows to have a rate, and for how many seconds at most
+STEPS, PATIENCE = 3, 240.0  # how often the slowest query must take rows to have a rate; seconds to wait for it at most
+LOOK_EVERY = 0.05  # seconds between two looks at what has been taken: looking costs time as well
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ class Feed:
                 due += self._setting.every
                 self._stop.wait(max(0.0, due - time.monotonic()))
             else:
-                while self.sent - self._taken() > AHEAD and not self._stop.wait(0.01):
+                while self.sent - self._taken() > AHEAD and not self._stop.wait(LOOK_EVERY):
                     pass
 
     def __enter__(self) -> Feed:
@@ -197,7 +195,7 @@ def rate(taken: Callable[[], int], setting: Setting) -> float:
     began = time.monotonic()
     steps = [(began, taken())]
     while time.monotonic() < began + (setting.seconds if len(steps) > STEPS else PATIENCE):
-        time.sleep(0.01)
+        time.sleep(LOOK_EVERY)
         if (now := taken()) > steps[-1][1]:
             steps.append((time.monotonic(), now))
     if len(steps) < 3:
@@ -239,7 +237,7 @@ def headgate(questions: Sequence[Question], fuse: str, setting: Setting) -> dict
             session.append(stream, table)
 
         def taken() -> int:
-            return min(session.engine.query(one.name).tuples_in for one in questions)
+            return min(query.tuples_in for query in session.engine.overview().queries)
 
         if setting.flood:
             with Feed(send, streams, setting, taken):
