@@ -194,3 +194,14 @@ def test_the_plant_s_runs_are_predicted_within_a_quarter(rate: int) -> None:
         costs.observe(unit, taken, Work(jobs, read, results), seconds, others, predicted)
     assert len(errors) > 100
     assert median(errors) < 0.25
+
+
+def test_costs_that_change_are_fitted_again_at_once_and_costs_that_do_not_are_kept() -> None:
+    costs = RunCosts()
+    for _ in range(41):  # no multiple of FIT_EVERY
+        costs.observe("q", 100, Work(1.0, 100, 0.0), seconds=0.1, predicted=0.1)
+    before = costs.units["q"].coefficients
+    costs.observe("q", 100, Work(1.0, 100, 0.0), seconds=0.105, predicted=0.1)
+    assert costs.units["q"].coefficients is before
+    costs.observe("q", 100, Work(1.0, 100, 0.0), seconds=0.3, predicted=0.1)
+    assert costs.units["q"].coefficients is not before

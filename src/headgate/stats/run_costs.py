@@ -150,8 +150,7 @@ class UnitCosts:
     def must_fit(self) -> bool:
         """Whether the newest run may change the coefficients: fitting takes longer than the rest of learning."""
         return (
-            self.coefficients is None
-            or self.observed < SETTLED
+            self.observed < SETTLED
             or self.observed % FIT_EVERY == 0
             or not self.errors
             or self.errors[-1] > GOOD
@@ -230,10 +229,10 @@ class RunCosts:
             self._pooled = fit(self._pool, age=POOL_AGE)
         self._observed += 1
         unit.observed += 1
-        if unit.must_fit:
-            unit.coefficients = fit(unit.runs, self._pooled)
-        if unit.coefficients is not None:
-            self._learn_crowding(_dot(observed.features, unit.coefficients), seconds, others)
+        coefficients = unit.coefficients
+        if coefficients is None or unit.must_fit:
+            coefficients = unit.coefficients = fit(unit.runs, self._pooled)
+        self._learn_crowding(_dot(observed.features, coefficients), seconds, others)
 
     def fitted(self, key: Hashable) -> FittedCost | None:
         """The costs of a unit's runs; None: it never ran."""

@@ -39,12 +39,14 @@ class Maintenance:
 
     def watch(self) -> None:
         """Start maintenance if it is due; it waits for queries that are about to be placed, but not for ever."""
-        urgency = self._urgency()
+        if self._runs.runs == self._last_run:
+            self._since = self._context.now
+        urgency = self._urgency
         if urgency < 1 or self.busy or self._runs.closing or self._runs.restart_reason:
             return
         if urgency < 2 and any(life.state in TRANSIENT for life in self._context.lives.values()):
             return
-        self._last_run = self._runs.runs
+        self._last_run, self._since = self._runs.runs, self._context.now
         self.busy = True
         placements = self._preparation.placements
         resume_points = None
@@ -65,12 +67,10 @@ class Maintenance:
             lambda answer: self._maintained(answer, placements),
         )
 
+    @property
     def _urgency(self) -> float:
         """1 when maintenance is due, 2 when it is as long overdue again."""
-        runs = self._runs.runs - self._last_run
-        if not runs:
-            self._since = self._context.now
-        return max(runs / EVERY, (self._context.now - self._since) / REST)
+        return max((self._runs.runs - self._last_run) / EVERY, (self._context.now - self._since) / REST)
 
     @property
     def _unclaimed(self) -> bool:
