@@ -149,12 +149,7 @@ class UnitCosts:
     @property
     def must_fit(self) -> bool:
         """Whether the newest run may change the coefficients: fitting takes longer than the rest of learning."""
-        return (
-            self.observed < SETTLED
-            or self.observed % FIT_EVERY == 0
-            or not self.errors
-            or self.errors[-1] > GOOD
-        )
+        return self.observed < SETTLED or self.observed % FIT_EVERY == 0 or not self.errors or self.errors[-1] > GOOD
 
     @property
     def known(self) -> float:
