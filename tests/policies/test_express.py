@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from tests.core.builders import arrive, finish, must_run, query, scheduler
@@ -12,7 +13,7 @@ from headgate.model import Idle
 PLAIN = "slice=off, preempt=off, keep=0"
 
 
-def classes(settings: str, workers: int = 1, **of: str) -> Scheduler:
+def classes(settings: str, of: Mapping[str, str], workers: int = 1) -> Scheduler:
     """Classes so far apart that only patience gives the lowest a turn."""
     core = scheduler(f"express, {settings}", *(query(name, "select", of[name]) for name in of), workers=workers)
     core.event(PriorityChanged("gold", 1e8), 0.0)
@@ -32,7 +33,7 @@ def turns(core: Scheduler, times: int, step: float) -> list[str]:
 
 
 def test_a_class_that_waits_gets_a_turn_after_its_patience() -> None:
-    core = classes(f"{PLAIN}, patience=1s", g="gold", t="tin")
+    core = classes(f"{PLAIN}, patience=1s", {"g": "gold", "t": "tin"})
     found = turns(core, 40, 0.1)
     assert "t" in found
     apart = [place for place, name in enumerate(found) if name == "t"]
@@ -40,7 +41,7 @@ def test_a_class_that_waits_gets_a_turn_after_its_patience() -> None:
 
 
 def test_the_turn_goes_to_the_unit_whose_turn_was_longest_ago() -> None:
-    core = classes(f"{PLAIN}, patience=0s", g="gold", t="tin", u="tin")
+    core = classes(f"{PLAIN}, patience=0s", {"g": "gold", "t": "tin", "u": "tin"})
     found = [name for name in turns(core, 30, 0.1) if name != "g"]
     assert set(found) == {"t", "u"}
     assert all(name != following for name, following in pairwise(found))
@@ -48,7 +49,7 @@ def test_the_turn_goes_to_the_unit_whose_turn_was_longest_ago() -> None:
 
 def test_a_class_keeps_its_turn_while_a_worker_is_kept_from_it() -> None:
     """Asking for the kept worker, which nothing of its class may use, must not make a class wait anew."""
-    core = classes("slice=off, preempt=off, keep=1, patience=1s", workers=2, g="gold", s="silver", t="tin")
+    core = classes("slice=off, preempt=off, keep=1, patience=1s", {"g": "gold", "s": "silver", "t": "tin"}, workers=2)
     found = []
     for number in range(1, 61):
         now = number * 0.1
@@ -64,3 +65,26 @@ def test_a_class_keeps_its_turn_while_a_worker_is_kept_from_it() -> None:
         finish(core, lower, now)
     apart = [place for place, name in enumerate(found) if name == "t"]
     assert max(later - sooner for sooner, later in zip([0, *apart], [*apart, 60], strict=True)) <= 12
+
+
+def test_each_unit_of_a_class_gets_a_turn_after_its_patience() -> None:
+    """Not only one of them at a time: else the wait of a query grew with the number of queries beside it."""
+    core = classes(f"{PLAIN}, patience=1s", {"g": "gold", **dict.fromkeys("tuvw", "tin")})
+    found = turns(core, 100, 0.1)
+    for name in "tuvw":
+        places = [place for place, other in enumerate(found) if other == name]
+        assert max(later - sooner for sooner, later in pairwise([-1, *places, 100])) <= 10 + 2 * 4
+
+
+def test_units_that_wait_too_long_leave_every_more_important_class_its_turns() -> None:
+    names = {f"t{number}": "tin" for number in range(30)}
+    core = classes(f"{PLAIN}, patience=0.2s", {"g": "gold", "s": "silver", **names})
+    found = turns(core, 100, 0.1)
+    parts = ["".join(name[0] for name in found[place : place + 3]) for place in range(10, 97)]
+    assert all(sorted(part) == ["g", "s", "t"] for part in parts), "all of tin waits too long and gets a third"
+
+
+def test_none_starves_beside_many_units_of_the_highest_class() -> None:
+    names = {f"g{number}": "gold" for number in range(20)}
+    found = turns(classes(f"{PLAIN}, patience=0.2s", {"t": "tin", **names}), 60, 0.1)
+    assert set(found) == {"t", *names}

@@ -17,6 +17,7 @@ class Express(Scored):
 
     A tuple that waits for a second in a class of priority 60 counts as much as one that waits for six in a class of 10.
     A class that waits gets a turn after `patience` seconds for certain, and in it the unit whose turn was longest ago.
+    A unit that waits as long gets one, too, once every more important class that waits has had one since the last such.
     By default a worker is kept for the highest class, and runs of others are short, and cancelled if that is worth it.
 
     >>> from headgate.policies.checks import Situation
@@ -29,20 +30,21 @@ class Express(Scored):
     """
 
     source = "Headgate: docs/policies-classes.md"
-    rule = "highest P·W, or the class whose turn is overdue"
+    rule = "highest P·W, or the class or unit whose turn is overdue"
     needs = frozenset({"class_priority"})
     levels = (Level.QUERY, Level.OPERATOR)
     usual_train = WHOLE_QUEUE
     usual_isolation = MappingProxyType({"slice": "auto", "preempt": "class", "keep": "auto"})
 
-    settings = (Setting("patience", 5.0, "seconds after which a class that waits gets a turn for certain", least=0.0),)
+    settings = (Setting("patience", 5.0, "seconds after which a class or a query that waits gets a turn", least=0.0),)
 
     patience: float
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self._turns: dict[ClassId, float] = {}  # when a run of each class last began, or since when it waits
-        self._units: dict[UnitId, float] = {}  # likewise of each unit
+        self._units: dict[UnitId, float] = {}  # when a run of each unit last began
+        self._since_overdue: set[ClassId] = set()  # classes that have had a turn since the last one of an overdue unit
 
     def changed(self, view: View) -> None:
         self._units = {number: turn for number, turn in self._units.items() if number in view.units}
@@ -51,14 +53,18 @@ class Express(Scored):
         self._turns.setdefault(unit.payer, view.now)
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        choice = self._overdue(view) or super().choose(view, worker)
+        unit = self._of_overdue_class(view) or self._overdue(view)
+        choice = Choice((unit,), self.train) if unit else super().choose(view, worker)
+        if unit:
+            self._since_overdue.clear()
         if isinstance(choice, Choice):
-            for unit in choice.units:
-                self._turns[unit.payer] = self._units[unit.id] = view.now
+            for one in choice.units:
+                self._turns[one.payer] = self._units[one.id] = view.now
+                self._since_overdue.add(one.payer)
         return choice
 
-    def _overdue(self, view: View) -> Choice | None:
-        """A turn for the class that has waited for one longest, if that is too long."""
+    def _of_overdue_class(self, view: View) -> Unit | None:
+        """A unit of the class that has waited for a turn longest, if that is too long."""
         waiting = {unit.payer for unit in view.ready.values()}
         if absent := self._turns.keys() - waiting:
             # A class keeps its place while a worker is kept from it, or while what it waits for is running.
@@ -71,7 +77,22 @@ class Express(Scored):
             return None
         _, name = min(overdue)
         units = [unit for unit in view.ready.values() if unit.payer == name]
-        return Choice((min(units, key=lambda unit: (self._units.get(unit.id, 0.0), unit.id)),), self.train)
+        return min(units, key=lambda unit: (self._units.get(unit.id, 0.0), unit.id))
+
+    def _overdue(self, view: View) -> Unit | None:
+        """The unit that has waited for a turn longest, if that is too long and no more important class is passed over.
+
+        Without the last condition nothing but the longest wait would count once everything waits too long, whatever
+        the priorities are.
+        """
+        ready = view.ready
+        waits = [(max(view.oldest(unit), self._units.get(unit.id, 0.0)), number) for number, unit in ready.items()]
+        since, number = min(waits, default=(inf, -1))
+        if view.now - since <= self.patience:
+            return None
+        unit, priority = ready[number], view.stats.class_priority
+        passed_over = {other.payer: other for other in ready.values() if other.payer not in self._since_overdue}
+        return None if any(priority(other) > priority(unit) for other in passed_over.values()) else unit
 
     def score(self, unit: Unit, view: View) -> Score:
         return (max(view.stats.class_priority(unit), 1e-9) * (view.now - view.oldest(unit)),)
