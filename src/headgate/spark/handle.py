@@ -254,6 +254,9 @@ class Handle:
     def stop(self) -> None:
         """Remove the query for good. Its results stay, and its name can be used again.
 
+        It returns when its committed results are in its files or its table, so that you can move or remove them then.
+        It waits at most ten seconds for a sink that takes longer, and not at all for a function of yours.
+
         >>> hot.stop()
         >>> list(hg.queries)
         []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from random import Random
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.spark.conftest import Open
 from tests.spark.engine.internals import names
@@ -84,6 +86,22 @@ def test_a_query_that_is_resumed_before_its_time_starts(session: Session) -> Non
     session.append("a", rows(0))
     assert session.drain(PATIENCE)
     assert ids(handle) == list(range(5))
+
+
+def test_a_stopped_query_has_its_results_in_files(session: Session) -> None:
+    """And nothing comes to them any more: a file that a reader removes stays away."""
+    handle = session.query("q", COPY)
+    session.append("a", rows(0, 20))
+    assert session.drain(PATIENCE)
+    handle.stop()
+    folder = session.engine.directory.result("q")
+    written = pq.read_table(sorted(folder.glob("*.parquet")), partitioning=None)
+    assert sorted(written["id"].to_pylist()) == list(range(20))
+    shutil.rmtree(folder)
+    session.query("r", COPY)
+    session.append("a", rows(20, 20))
+    assert session.drain(PATIENCE)
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("policy", ["fcfs", "fcfs, level=operator"])

@@ -1,14 +1,18 @@
-"""Stopping a query whose run takes long: nobody wants its results any more."""
+"""Stopping a query: a run that takes long is cancelled, and what was committed is delivered first."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from tests.spark.machine.standin import StandIn, query, with_a_run
 
+from headgate.model import HeadgateError
 from headgate.plan.fusion import Fuse
 from headgate.spark.machine import messages as m
 from headgate.spark.machine import tasks as t
 from headgate.spark.machine.commands import STOP_PATIENCE as PATIENCE
+from headgate.spark.machine.delivery import PATIENCE as DELIVERY_PATIENCE
 
 
 @pytest.fixture
@@ -90,3 +94,62 @@ def test_a_run_for_others_goes_on() -> None:
     assert set(cancelled_after(engine, PATIENCE)) == {run.label}
     engine.answer_all()
     assert [engine.replies[ticket].error for ticket in tickets] == [None, None]
+
+
+# -- what was committed is delivered first ---------------------------------------------------------------------
+
+
+def stopped_before_delivery(sink: str = "parquet", call: object = None) -> tuple[StandIn, int]:
+    """An engine whose query has been stopped while its sink takes results, and the ticket of the command."""
+    engine = StandIn()
+    engine.ask(m.AddQuery, replace(query("q", "SELECT id FROM a"), sink=sink), None, None, "files", 0.0, call)
+    engine.answer_all()
+    engine.append("a", 5)
+    engine.answer(t.Evaluate)
+    engine.answer(t.WriteCommit)
+    ticket = engine.ask(m.Stop, "q")
+    engine.answer(t.WriteCommit)
+    assert [type(task) for task in engine.pending] == [t.Deliver]
+    assert engine.machine.views.overview().queries == ()
+    return engine, ticket
+
+
+def test_stopping_ends_when_its_results_are_where_they_belong() -> None:
+    engine, ticket = stopped_before_delivery()
+    assert ticket not in engine.replies
+    engine.answer(t.Deliver)
+    assert ticket not in engine.replies, "the sink is still open, and may write"
+    engine.answer(t.CloseSink)
+    assert engine.replies[ticket].error is None
+    assert len(engine.sinks["q"]) == 5
+
+
+def test_stopping_ends_when_its_sink_refuses_results() -> None:
+    engine, ticket = stopped_before_delivery()
+    engine.handle(m.Answer(engine.take(t.Deliver), error=HeadgateError("the disk is full")))
+    assert engine.replies[ticket].error is None
+    engine.answer_all()
+
+
+def test_stopping_does_not_wait_for_ever_for_a_sink() -> None:
+    engine, ticket = stopped_before_delivery()
+    engine.now += DELIVERY_PATIENCE + 0.1
+    engine.handle(m.TimePassed())
+    assert engine.replies[ticket].error is None
+    engine.answer_all()
+    assert len(engine.sinks["q"]) == 5
+
+
+def test_stopping_does_not_wait_for_a_function_of_the_user() -> None:
+    """The function may be what stops the query."""
+    engine, ticket = stopped_before_delivery("callback", print)
+    assert engine.replies[ticket].error is None
+    engine.answer_all()
+
+
+def test_results_that_a_new_query_of_the_name_takes_over_end_the_wait() -> None:
+    engine, ticket = stopped_before_delivery()
+    engine.ask(m.AddQuery, query("q", "SELECT id FROM a"))
+    engine.answer_all()
+    assert engine.replies[ticket].error is None
+    assert len(engine.sinks["q"]) == 5

@@ -291,10 +291,9 @@ class Commands:
 
         def gone() -> None:
             self._context.remembered.pop(life.name, None)
-            self._delivery.close(life)
+            self._delivery.close(life, lambda: self._context.reply(ticket, error=refused))
             self._context.remove(life, "stopped" if refused is None else "refused")
             self._lag_limits.limits_changed()
-            self._context.reply(ticket, error=refused)
 
         self._context.submit(WriteCommit(queries={life.name: None}, ended_queries=(life.name,)), written)
 

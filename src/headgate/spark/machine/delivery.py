@@ -17,6 +17,7 @@ from headgate.spark.machine.tasks import FILES, CloseSink, Deliver, StoreDeadLet
 
 LETTERS = "letters"
 FILE_SECONDS = 0.01  # for a file: with a thousand queries, files are ten seconds behind and not a hundred a second
+PATIENCE = 10.0  # seconds that whoever stops a query waits for its results to be delivered
 LAGGING = 1 << 20  # bytes in an outbox from which on it keeps nothing in memory but its own rows
 
 
@@ -62,6 +63,7 @@ class Delivery:
             mine.waiting.extendleft(reversed(outbox.waiting))
             mine.size += outbox.size
             del self.outboxes[outbox.id]
+            outbox.closed()
         self.pump(mine)
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
@@ -176,12 +178,25 @@ class Delivery:
                 outbox.error, outbox.awaits_spark, outbox.at_once = "", False, True
                 self.pump(outbox)
 
-    def close(self, life: Life) -> None:
-        """Close the outbox of a removed query once its results are delivered."""
-        if life.outbox is not None:
-            life.outbox.query_gone = True
-            self.pump(life.outbox)
-            self._close_if_empty(life.outbox)
+    def close(self, life: Life, closed: Callable[[], None] | None = None) -> None:
+        """Close the outbox of a removed query once its results are delivered.
+
+        `closed` is called then, so that whoever has stopped a query finds its results where they belong, and nothing
+        writes there any more. It is called earlier if the sink refuses them or takes too long, and at once if they go
+        to a function of the user's: that may itself be waiting for the query to stop.
+        """
+        outbox = life.outbox
+        if outbox is None:
+            if closed is not None:
+                closed()
+            return
+        outbox.query_gone, outbox.when_closed = True, closed
+        if outbox.call is not None:
+            outbox.closed()
+        self.pump(outbox)
+        self._close_if_empty(outbox)
+        if outbox.when_closed is not None:
+            self._context.call_at(self._context.now + PATIENCE, outbox.closed)
 
     def _close_if_empty(self, outbox: Outbox) -> None:
         if outbox.query_gone and outbox.error and outbox.call is not None:
@@ -189,8 +204,11 @@ class Delivery:
             self._context.log("warning", "results of a stopped query were dropped", query=outbox.query, commits=commits)
         if outbox.query_gone and not outbox.waiting and self.outboxes.pop(outbox.id, None) is not None:
             if outbox.lane == FILES and any(other.query == outbox.query for other in self.outboxes.values()):
-                return  # a new query of that name uses the same files
-            self._context.submit(CloseSink(outbox.id, outbox.query, outbox.lane), lambda answer: None)
+                outbox.closed()  # a new query of that name uses the same files
+                return
+            self._context.submit(CloseSink(outbox.id, outbox.query, outbox.lane), lambda answer: outbox.closed())
+        elif outbox.query_gone and outbox.error:
+            outbox.closed()
 
     def retry_for_removed_queries(self) -> None:
         """Deliver again what sinks refused whose queries are gone: nobody else would, and commits are kept as long."""

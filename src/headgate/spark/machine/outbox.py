@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
@@ -42,6 +43,7 @@ class Outbox:
     error: str = ""  # why the sink refused the last delivery; nothing is delivered while it is set
     awaits_spark: bool = False  # it refused only because Spark died: delivery is repeated when Spark is back
     query_gone: bool = False  # the query was stopped: this outbox is removed once it is empty
+    when_closed: Callable[[], None] | None = None  # called once nothing is delivered from here any more
     turn: float = 0.0  # seconds until every outbox has had its turn: results that may wait wait as long
     timer: float = 0.0  # when a timer looks again whether it is due
 
@@ -64,6 +66,12 @@ class Outbox:
         for _ in range(self.in_delivery):
             self.size -= self.waiting.popleft()[2]
         self.in_delivery = 0
+
+    def closed(self) -> None:
+        """Tell whoever waits for it, once, that nothing is delivered any more, or that waiting is over."""
+        if self.when_closed is not None:
+            tell, self.when_closed = self.when_closed, None
+            tell()
 
     @property
     def newest_in_delivery(self) -> int:
