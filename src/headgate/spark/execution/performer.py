@@ -9,7 +9,7 @@ from headgate.model import HeadgateError
 from headgate.plan.places import Place
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
-from headgate.spark.execution.memory import give_back_memory
+from headgate.spark.execution.memory import FreedMemory, give_back_memory
 from headgate.spark.execution.open_sinks import OpenSinks, sizes
 from headgate.spark.execution.refragmenter import Refragmenter
 from headgate.spark.execution.unexpected_errors import explain
@@ -40,6 +40,7 @@ class Performer:
     ) -> None:
         self._evaluator, self._committer, self._sinks = evaluator, committer, sinks
         self._fragment_logs, self._ingest, self._end_source = fragment_logs, ingest, end_source
+        self._freed_memory = FreedMemory()
         self._refragmenter = Refragmenter(evaluator, committer, fragment_logs, ingest)
         self._handlers: Mapping[type, Callable[[Any], Any]] = {
             t.CancelRuns: lambda task: evaluator.runner.cancel(),
@@ -56,7 +57,7 @@ class Performer:
             t.Evaluate: evaluator.evaluate,
             t.WarmUp: evaluator.warm,
             t.WriteCommit: lambda task: committer.write((task,))[0],
-            t.Deliver: sinks.deliver,
+            t.Deliver: self._deliver,
             t.StoreDeadLetters: self._store_dead_letters,
             t.CloseSink: sinks.close_sink,
             t.CheckWindows: self._check_windows,
@@ -115,6 +116,10 @@ class Performer:
         return sizes(
             [(number, commit.outputs[task.query]) for number, commit in commits if task.query in commit.outputs]
         )
+
+    def _deliver(self, task: t.Deliver) -> None:
+        self._sinks.deliver(task)
+        self._freed_memory.give_back()
 
     def _store_dead_letters(self, task: t.StoreDeadLetters) -> None:
         for number, letters in task.batch:
