@@ -67,7 +67,7 @@ def test_random_workloads(policy: str, workload: Workload) -> None:
 def test_random_workloads_by_age(policy: str, workload: Workload) -> None:
     """Few units for a stream are ordered otherwise, unless they are told to."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(policy_layout, "SHARED", 0)
+        patch.setattr(policy_layout, "UNITS_PER_STREAM", 0)
         test_random_workloads.hypothesis.inner_test(policy, workload)
 
 

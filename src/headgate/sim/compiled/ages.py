@@ -14,12 +14,12 @@ from headgate.sim.compiled import bits, memory
 from headgate.sim.compiled.jit import inlined, jit
 from headgate.sim.compiled.tables import Array
 
-SHARED = 16  # heads: so many units for each stream, on average, are worth the pass
+UNITS_PER_STREAM = 16  # so many await each stream, on average, where this order is worth it
 
 
 @inlined
-def grow_old(world: Array, unit: Array, head: float) -> None:
-    """A unit is ready with this head."""
+def enter_by_age(world: Array, unit: Array, head: float) -> None:
+    """A unit is ready with this head: it takes its place in the order."""
     part, words = memory.parts(world)[0], memory.words(world)
     memory.players(world)[unit.rank].head = head
     if head < part.top:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headgate.sim.compiled import bits, memory
-from headgate.sim.compiled.ages import grow_old, pop_oldest
+from headgate.sim.compiled.ages import enter_by_age, pop_oldest
 from headgate.sim.compiled.classes import NOBODY, choose_by_disk, choose_by_quota, choose_by_slice
 from headgate.sim.compiled.jit import inlined, jit
 from headgate.sim.compiled.orders import place, pop
@@ -22,7 +22,7 @@ def notice(world: Array, number: int, head: float) -> None:
     if family == RANKS:
         bits.add(memory.words(world), 0, unit.rank)
     elif family == AGES:
-        grow_old(world, unit, head)
+        enter_by_age(world, unit, head)
     elif family == TOURNAMENT:
         place(world, memory.parts(world)[0], unit, head)
     elif family == SCAN:

@@ -10,9 +10,24 @@ from headgate.sim.compiled.tables import Array
 
 
 @inlined
-def sooner(one: Array, at: float, number: int) -> bool:
-    """Whether a run ends before another."""
-    return bool(one.at < at or (one.at == at and one.number < number))
+def sooner(at: float, number: int, than: Array) -> bool:
+    """Whether a run that ends at a time ends before another; of equal times the lower number comes first."""
+    return bool(at < than.at or (at == than.at and number < than.number))
+
+
+@inlined
+def _put(endings: Array, place: int, at: float, number: int, worker: int) -> None:
+    """Put a run into a free place of the heap, or above it, after those above that end later have moved down."""
+    while place:
+        above = (place - 1) >> 1
+        parent = endings[above]
+        if not sooner(at, number, parent):
+            break
+        free = endings[place]
+        free.at, free.number, free.worker = parent.at, parent.number, parent.worker
+        place = above
+    free = endings[place]
+    free.at, free.number, free.worker = at, number, worker
 
 
 @jit
@@ -20,16 +35,7 @@ def push_ending(state: Array, endings: Array, at: float, number: int, worker: in
     """`heapq.heappush`."""
     place = state.endings
     state.endings += 1
-    while place:
-        above = (place - 1) >> 1
-        parent = endings[above]
-        if not (at < parent.at or (at == parent.at and number < parent.number)):
-            break
-        moved = endings[place]
-        moved.at, moved.number, moved.worker = parent.at, parent.number, parent.worker
-        place = above
-    moved = endings[place]
-    moved.at, moved.number, moved.worker = at, number, worker
+    _put(endings, place, at, number, worker)
 
 
 @jit
@@ -38,24 +44,16 @@ def pop_ending(state: Array, endings: Array) -> int:
     worker = endings[0].worker
     state.endings -= 1
     size = state.endings
-    at, number, moving = endings[size].at, endings[size].number, endings[size].worker
+    last = endings[size]
+    at, number, moving = last.at, last.number, last.worker
     place = 0
     child = 1
     while child < size:
-        if child + 1 < size and not sooner(endings[child], endings[child + 1].at, endings[child + 1].number):
+        if child + 1 < size and not sooner(endings[child].at, endings[child].number, endings[child + 1]):
             child += 1
-        moved, below = endings[place], endings[child]
-        moved.at, moved.number, moved.worker = below.at, below.number, below.worker
+        free, below = endings[place], endings[child]
+        free.at, free.number, free.worker = below.at, below.number, below.worker
         place = child
         child = 2 * place + 1
-    while place:
-        above = (place - 1) >> 1
-        parent = endings[above]
-        if not (at < parent.at or (at == parent.at and number < parent.number)):
-            break
-        moved = endings[place]
-        moved.at, moved.number, moved.worker = parent.at, parent.number, parent.worker
-        place = above
-    moved = endings[place]
-    moved.at, moved.number, moved.worker = at, number, moving
+    _put(endings, place, at, number, moving)
     return worker

@@ -20,7 +20,7 @@ from headgate.policies.cyclic import Cyclic
 from headgate.policies.linear import Linear
 from headgate.policies.order import Line, settled
 from headgate.policies.two_level import TwoLevel
-from headgate.sim.compiled.ages import SHARED
+from headgate.sim.compiled.ages import UNITS_PER_STREAM
 from headgate.sim.compiled.choosing import AGES, CYCLE, DISKS, PARTS, QUOTAS, RANKS, SCAN, SLICES, TOURNAMENT
 from headgate.sim.compiled.layout import Layout, set_train
 from headgate.sim.compiled.scan import EMPTY
@@ -82,7 +82,7 @@ def _linear(policy: Linear, view: View, layout: Layout) -> PolicyLayout:
         return PolicyLayout(RANKS, ranked=np.array(order, dtype=np.int64), words=_words(len(order)))
     laid_out = PolicyLayout(TOURNAMENT)
     tournaments(laid_out, layout, [range(len(lines))])
-    if len(intercepts) == 1 and min(slopes) > 0 and SHARED * len(layout.streams) <= len(lines):
+    if len(intercepts) == 1 and min(slopes) > 0 and UNITS_PER_STREAM * len(layout.streams) <= len(lines):
         laid_out.family = AGES
         laid_out.words = _words(len(lines))
         laid_out.players = laid_out.players[: len(lines)]
