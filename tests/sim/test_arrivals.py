@@ -230,7 +230,10 @@ def test_load_of_what_costs_nothing_is_refused() -> None:
         ("poisson, rate=100, batch=1000000", {}, "1,000,000,000 tuples would arrive"),
         ("at, times=[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], batch=1000000", {}, "11,000,000 tuples would arrive"),
         ("steps, rates=[10, 20], every=1ns", {}, "more than 1,000,000 steps in one simulation"),
-        ("onoff, rate=10, shape=1.0000000001", {}, "more than 1,000,000 bursts in one simulation"),
+        pytest.param(
+            *("onoff, rate=10, shape=1.0000000001", {}, "more than 1,000,000 bursts in one simulation"),
+            marks=pytest.mark.long,
+        ),
         ({"s": "poisson, rate=6e5", "t": "poisson, rate=6e5"}, {}, "12,000,000 tuples would arrive"),
         ("poisson, rate=10", {"load": 1e9}, "the run would last 100,000,000 s: 1,000,000,000 bins of 0.1 s"),
         ("poisson, rate=10", {"decision_cost": "1e9 s"}, "set drain = false, or give a longer --bin"),

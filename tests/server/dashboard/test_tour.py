@@ -22,6 +22,8 @@ from headgate.server.access.access import Access
 from headgate.server.access.token_file import TokenFile
 from headgate.server.settings import Limits
 
+pytestmark = pytest.mark.long
+
 PLANT = Path(__file__).parents[3] / "examples" / "plant.toml"
 LONG = 180_000  # milliseconds; what waits for Spark, which may be cold and the machine busy
 WANTED = {"fire": "1 s", "alarm-in-heat": "1 s", "mean-by-location": "5 s", "extremes": "30 s"}  # targets

@@ -10,11 +10,14 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.server.conftest import Serve
 from tests.server.dashboard.album import Album, for_the_documentation
 from tests.server.dashboard.conftest import OpenPage
 from tests.server.http_client import Http, until
+
+pytestmark = pytest.mark.long
 
 LONG = 180_000  # milliseconds; what waits for Spark, which may be cold and the machine busy
 WRONG = "SELECT machine, tempp, ts FROM readings WHERE temp > 80"

@@ -51,7 +51,7 @@ def test_every_policy_that_is_covered_is_tested() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=25)
+@settings(max_examples=6)
 @given(workload=workloads())
 def test_random_workloads(policy: str, workload: Workload) -> None:
     try:
@@ -62,7 +62,7 @@ def test_random_workloads(policy: str, workload: Workload) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [policy for policy in POLICIES if policy.startswith(("fcfs", "fifo"))])
-@settings(max_examples=25)
+@settings(max_examples=6)
 @given(workload=workloads())
 def test_random_workloads_by_age(policy: str, workload: Workload) -> None:
     """Few units for a stream are ordered otherwise, unless they are told to."""

@@ -62,17 +62,18 @@ SETTINGS = [
     (5, "random, level=operator", 2),
     (6, "path-capacity, train=9", 2),
 ]
+WHOLE = [setting for setting in SETTINGS if "train" not in setting[1]]  # whole queues: all kinds of queries
 FUSED = [(7, "random", "class", True), (8, "random, train=9", "all", True), (9, "mbd, inversion=dsp", "all", False)]
 
 
-@pytest.mark.parametrize(("seed", "policy", "workers"), SETTINGS)
+@pytest.mark.parametrize(("seed", "policy", "workers"), SETTINGS if ALL else WHOLE)
 def test_results_equal_the_batch(opened: Open, seed: int, policy: str, workers: int) -> None:
     kinds = sorted(CUT if "operator" in policy and not ALL else KINDS)
     chosen = Random(seed).sample(kinds, 3) if "train" in policy else kinds
     check(opened(policy=policy, workers=workers, seed=seed, fuse="off"), [CASES[name] for name in chosen], seed)
 
 
-@pytest.mark.parametrize(("seed", "policy", "fuse", "panes"), FUSED)
+@pytest.mark.parametrize(("seed", "policy", "fuse", "panes"), FUSED if ALL else FUSED[::2])
 def test_groups_equal_the_batch(
     opened: Open, seed: int, policy: str, fuse: str, panes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
