@@ -129,7 +129,7 @@ class Feed:
 
     def _run(self) -> None:
         chance = np.random.default_rng(1)
-        due = time.monotonic()
+        due, taken = time.monotonic(), 0
         while not self._stop.is_set():
             for stream in self._streams:
                 self._send(stream, rows_of_now(chance, self._setting.rows, self._setting.places))
@@ -137,9 +137,10 @@ class Feed:
             if self._taken is None:
                 due += self._setting.every
                 self._stop.wait(max(0.0, due - time.monotonic()))
-            else:
-                while self.sent - self._taken() > AHEAD and not self._stop.wait(LOOK_EVERY):
-                    pass
+                continue
+            while self.sent - taken > AHEAD and not self._stop.is_set():
+                if self.sent - (taken := self._taken()) > AHEAD:  # not asked more often than needed: asking costs time
+                    self._stop.wait(LOOK_EVERY)
 
     def __enter__(self) -> Feed:
         self._thread.start()

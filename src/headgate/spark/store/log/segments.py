@@ -248,8 +248,14 @@ def _parquet(table: pa.Table, segment: LogSegment) -> Any:
     target = pa.BufferOutputStream()
     description = json.dumps(describe(segment), separators=(",", ":"), ensure_ascii=False)
     with_description = table.replace_schema_metadata({_KEY: description.encode()})
-    pq.write_table(with_description, target, write_page_checksum=True, compression="snappy")
+    # Texts repeat. A dictionary of numbers doubles the time, during which no row is appended, and saves no space.
+    texts: Any = [column.name for column in table.schema if _is_text(column.type)] or False
+    pq.write_table(with_description, target, write_page_checksum=True, compression="snappy", use_dictionary=texts)
     return target.getvalue()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary))
 
 
 def _checksum(path: Path) -> int:
