@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+import pytest
 from tests.core.builders import arrive, finish, must_run, query, scheduler
 
 from headgate.core import PriorityChanged, Scheduler
@@ -74,6 +75,18 @@ def test_each_unit_of_a_class_gets_a_turn_after_its_patience() -> None:
     for name in "tuvw":
         places = [place for place, other in enumerate(found) if other == name]
         assert max(later - sooner for sooner, later in pairwise([-1, *places, 100])) <= 10 + 2 * 4
+
+
+@pytest.mark.parametrize("between", [0, 1, 4])
+def test_classes_in_between_do_not_keep_units_waiting(between: int) -> None:
+    """Those get no turns by score either, so nothing may wait for such turns."""
+    middle = {f"s{number}": "silver" for number in range(between)}
+    low = {f"t{number}": "tin" for number in range(10)}
+    found = turns(classes(f"{PLAIN}, patience=1s", {"g": "gold", **middle, **low}), 200, 0.02)
+    for name in low:
+        places = [place for place, other in enumerate(found) if other == name]
+        longest = max(later - sooner for sooner, later in pairwise([-1, *places, 200]))
+        assert longest <= 50 + 3 * (10 + between), "a second, then three turns for each unit that waits"
 
 
 def test_units_that_wait_too_long_leave_every_more_important_class_its_turns() -> None:

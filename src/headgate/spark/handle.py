@@ -255,7 +255,8 @@ class Handle:
         """Remove the query for good. Its results stay, and its name can be used again.
 
         It returns when its committed results are in its files or its table, so that you can move or remove them then.
-        It waits at most ten seconds for a sink that takes longer, and not at all for a function of yours.
+        It waits at most ten seconds for a sink that takes longer, and not at all for a function of yours, or for a sink
+        that refuses results: they are offered to it again later.
 
         >>> hot.stop()
         >>> list(hg.queries)

@@ -110,13 +110,13 @@ def stopped_before_delivery(sink: str = "parquet", call: object = None) -> tuple
     ticket = engine.ask(m.Stop, "q")
     engine.answer(t.WriteCommit)
     assert [type(task) for task in engine.pending] == [t.Deliver]
-    assert engine.machine.views.overview().queries == ()
     return engine, ticket
 
 
 def test_stopping_ends_when_its_results_are_where_they_belong() -> None:
     engine, ticket = stopped_before_delivery()
     assert ticket not in engine.replies
+    assert [view.state for view in engine.machine.views.overview().queries] == ["stopped"]
     engine.answer(t.Deliver)
     assert ticket not in engine.replies, "the sink is still open, and may write"
     engine.answer(t.CloseSink)
@@ -147,9 +147,30 @@ def test_stopping_does_not_wait_for_a_function_of_the_user() -> None:
     engine.answer_all()
 
 
-def test_results_that_a_new_query_of_the_name_takes_over_end_the_wait() -> None:
+def test_a_new_query_of_the_name_waits_until_the_former_one_is_gone() -> None:
+    """Else it would not be checked against the files that are about to be written."""
     engine, ticket = stopped_before_delivery()
-    engine.ask(m.AddQuery, query("q", "SELECT id FROM a"))
-    engine.answer_all()
+    again = engine.ask(m.AddQuery, query("q", "SELECT id, v FROM a"))
+    assert [type(task) for task in engine.pending] == [t.Deliver], "it is not being checked yet"
+    engine.answer(t.Deliver)
+    engine.answer(t.CloseSink)
     assert engine.replies[ticket].error is None
+    engine.answer_all()
+    assert engine.replies[again].error is None
     assert len(engine.sinks["q"]) == 5
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_results_that_were_refused_do_not_come_among_those_with_other_columns(together: bool) -> None:
+    engine, _ = stopped_before_delivery()
+    engine.handle(m.Answer(engine.take(t.Deliver), error=HeadgateError("no such folder")))
+    other = query("q", "SELECT id, v FROM a")
+    ticket = engine.ask(m.AddQueries, (m.AddQuery(0, other),)) if together else engine.ask(m.AddQuery, other)
+    engine.answer_all()
+    assert "results of a former query 'q' with other columns are still to be written" in str(
+        engine.replies[ticket].error
+    )
+    assert engine.machine.views.overview().queries == ()
+    same = engine.ask(m.AddQuery, query("q", "SELECT id FROM a"))
+    engine.answer_all()
+    assert engine.replies[same].error is None

@@ -17,7 +17,7 @@ class Express(Scored):
 
     A tuple that waits for a second in a class of priority 60 counts as much as one that waits for six in a class of 10.
     A class that waits gets a turn after `patience` seconds for certain, and in it the unit whose turn was longest ago.
-    A unit that waits as long gets one, too, once every more important class that waits has had one since the last such.
+    A unit that waits as long gets one, too: one turn for each more important class that waits goes by score in between.
     By default a worker is kept for the highest class, and runs of others are short, and cancelled if that is worth it.
 
     >>> from headgate.policies.checks import Situation
@@ -44,7 +44,7 @@ class Express(Scored):
         super().__init__(**settings)
         self._turns: dict[ClassId, float] = {}  # when a run of each class last began, or since when it waits
         self._units: dict[UnitId, float] = {}  # when a run of each unit last began
-        self._since_overdue: set[ClassId] = set()  # classes that have had a turn since the last one of an overdue unit
+        self._by_score = 0  # turns for which classes competed since the last one of an overdue unit
 
     def changed(self, view: View) -> None:
         self._units = {number: turn for number, turn in self._units.items() if number in view.units}
@@ -53,14 +53,16 @@ class Express(Scored):
         self._turns.setdefault(unit.payer, view.now)
 
     def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-        unit = self._of_overdue_class(view) or self._overdue(view)
+        unit = self._of_overdue_class(view)
+        if unit is None and (unit := self._overdue(view)) is not None:
+            self._by_score = 0
         choice = Choice((unit,), self.train) if unit else super().choose(view, worker)
-        if unit:
-            self._since_overdue.clear()
         if isinstance(choice, Choice):
+            chosen = choice.units[0].payer
+            if unit is None and any(other.payer != chosen for other in view.ready.values()):
+                self._by_score += 1  # a kept worker, for which the highest class alone is ready, does not count
             for one in choice.units:
                 self._turns[one.payer] = self._units[one.id] = view.now
-                self._since_overdue.add(one.payer)
         return choice
 
     def _of_overdue_class(self, view: View) -> Unit | None:
@@ -80,10 +82,9 @@ class Express(Scored):
         return min(units, key=lambda unit: (self._units.get(unit.id, 0.0), unit.id))
 
     def _overdue(self, view: View) -> Unit | None:
-        """The unit that has waited for a turn longest, if that is too long and no more important class is passed over.
+        """The unit that has waited for a turn longest, if that is too long and enough turns have gone by score.
 
-        Without the last condition nothing but the longest wait would count once everything waits too long, whatever
-        the priorities are.
+        Otherwise nothing but the longest wait would count once everything waits too long, whatever the priorities are.
         """
         ready = view.ready
         waits = [(max(view.oldest(unit), self._units.get(unit.id, 0.0)), number) for number, unit in ready.items()]
@@ -91,8 +92,8 @@ class Express(Scored):
         if view.now - since <= self.patience:
             return None
         unit, priority = ready[number], view.stats.class_priority
-        passed_over = {other.payer: other for other in ready.values() if other.payer not in self._since_overdue}
-        return None if any(priority(other) > priority(unit) for other in passed_over.values()) else unit
+        above = {other.payer for other in ready.values() if priority(other) > priority(unit)}
+        return unit if self._by_score >= len(above) else None
 
     def score(self, unit: Unit, view: View) -> Score:
         return (max(view.stats.class_priority(unit), 1e-9) * (view.now - view.oldest(unit)),)

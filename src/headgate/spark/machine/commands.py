@@ -291,9 +291,13 @@ class Commands:
 
         def gone() -> None:
             self._context.remembered.pop(life.name, None)
-            self._delivery.close(life, lambda: self._context.reply(ticket, error=refused))
+            self._delivery.close(life, closed)
+
+        def closed() -> None:
+            """Only now the name is free: a new query of that name is checked against what this one has left."""
             self._context.remove(life, "stopped" if refused is None else "refused")
             self._lag_limits.limits_changed()
+            self._context.reply(ticket, error=refused)
 
         self._context.submit(WriteCommit(queries={life.name: None}, ended_queries=(life.name,)), written)
 

@@ -7,7 +7,7 @@ from itertools import islice
 from math import inf
 from typing import Any
 
-from headgate.model import Spec
+from headgate.model import ConflictError, Spec
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.lifecycle import TRANSIENT, Life, QueryState
@@ -65,6 +65,16 @@ class Delivery:
             del self.outboxes[outbox.id]
             outbox.closed()
         self.pump(mine)
+
+    def check_columns(self, query: str, columns: Any) -> None:
+        """Refuse a new query whose files would get results of a former one of its name, with other columns, as well."""
+        for outbox in self.outboxes.values():
+            left = outbox.query == query and outbox.query_gone and outbox.lane == FILES and bool(outbox.waiting)
+            if left and outbox.columns is not None and outbox.columns != columns:
+                raise ConflictError(
+                    f"results of a former query '{query}' with other columns are still to be written to its files",
+                    hint=f"see to its folder ({outbox.error})" if outbox.error else "wait until they are, or rename it",
+                )
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
         """Add the results of a commit to a query's outbox."""
@@ -190,7 +200,7 @@ class Delivery:
             if closed is not None:
                 closed()
             return
-        outbox.query_gone, outbox.when_closed = True, closed
+        outbox.query_gone, outbox.when_closed, outbox.columns = True, closed, life.columns
         if outbox.call is not None:
             outbox.closed()
         self.pump(outbox)

@@ -43,6 +43,7 @@ class Outbox:
     error: str = ""  # why the sink refused the last delivery; nothing is delivered while it is set
     awaits_spark: bool = False  # it refused only because Spark died: delivery is repeated when Spark is back
     query_gone: bool = False  # the query was stopped: this outbox is removed once it is empty
+    columns: Any = None  # of the results, once the query is gone
     when_closed: Callable[[], None] | None = None  # called once nothing is delivered from here any more
     turn: float = 0.0  # seconds until every outbox has had its turn: results that may wait wait as long
     timer: float = 0.0  # when a timer looks again whether it is due

@@ -120,6 +120,8 @@ class StartingTogether:
     def _checked(self, group: _Group, lives: Sequence[Life], answer: m.Answer) -> None:
         for place, life in enumerate(lives):
             found = answer.error or answer.value[place]
+            if not isinstance(found, Exception):
+                found = self._starting.conflict(life, found) or found
             if isinstance(found, Exception):
                 group.errors[life.name] = found
             else:
