@@ -66,15 +66,16 @@ class Delivery:
             outbox.closed()
         self.pump(mine)
 
-    def check_columns(self, query: str, columns: Any) -> None:
-        """Refuse a new query whose files would get results of a former one of its name, with other columns, as well."""
+    def conflict(self, query: str, columns: Any) -> ConflictError | None:
+        """Why a new query cannot start: its files are still to get results of a former one, with other columns."""
         for outbox in self.outboxes.values():
             left = outbox.query == query and outbox.query_gone and outbox.lane == FILES and bool(outbox.waiting)
             if left and outbox.columns is not None and outbox.columns != columns:
-                raise ConflictError(
+                return ConflictError(
                     f"results of a former query '{query}' with other columns are still to be written to its files",
                     hint=f"see to its folder ({outbox.error})" if outbox.error else "wait until they are, or rename it",
                 )
+        return None
 
     def put(self, life: Life, commit: int, results: Any, size: int) -> None:
         """Add the results of a commit to a query's outbox."""

@@ -67,7 +67,9 @@ class Machine:
         self.declarations = Declarations(self.scheduling, self.catalog, self.lag_limits, facts)
         self.dropping = Dropping(self.scheduling, self.declarations, self.catalog, self.delivery, self.preparation)
         self.starting = Starting(self.scheduling, self.preparation, self.delivery, self.lag_limits, self.policy_changes)
-        self.starting_together = StartingTogether(self.scheduling, self.starting, self.preparation, self.policy_changes)
+        self.starting_together = StartingTogether(
+            self.scheduling, self.starting, self.preparation, self.delivery, self.policy_changes
+        )
         self.commands = Commands(
             self.scheduling,
             self.preparation,

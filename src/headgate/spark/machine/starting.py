@@ -176,7 +176,7 @@ class Starting:
 
     def _check(self, life: Life, command: m.AddQuery) -> None:
         def checked(answer: m.Answer) -> None:
-            refused = answer.error or self.conflict(life, answer.value)
+            refused = answer.error or self._delivery.conflict(life.name, answer.value.columns)
             if refused is not None:
                 self.refuse(life, command.ticket, refused)
                 return
@@ -191,14 +191,6 @@ class Starting:
         life.ends = _times(command, remembered)[1]
         begun_before = remembered is not None and remembered.has_begun
         return CheckQuery(command.query, begun_before, is_new=remembered is None)
-
-    def conflict(self, life: Life, checked: CheckedQuery) -> Exception | None:
-        """Why a query that Spark accepts cannot start: its files are still to get results of another kind."""
-        try:
-            self._delivery.check_columns(life.name, checked.columns)
-        except HeadgateError as error:
-            return error
-        return None
 
     def accept(self, life: Life, command: m.AddQuery, checked: CheckedQuery) -> None:
         """Take over what Spark says of a query, and open its sink."""

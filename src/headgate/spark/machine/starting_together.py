@@ -14,6 +14,7 @@ from functools import partial
 from headgate.model import HeadgateError, Query
 from headgate.spark.machine import messages as m
 from headgate.spark.machine.definitions import QUERIES, check_same, definition
+from headgate.spark.machine.delivery import Delivery
 from headgate.spark.machine.lifecycle import Life
 from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.preparation import Preparation, ToPrepare
@@ -48,9 +49,14 @@ class StartingTogether:
     """Checks queries side by side and lets them begin at once."""
 
     def __init__(
-        self, scheduling: Scheduling, starting: Starting, preparation: Preparation, policy_changes: PolicyChanges
+        self,
+        scheduling: Scheduling,
+        starting: Starting,
+        preparation: Preparation,
+        delivery: Delivery,
+        policy_changes: PolicyChanges,
     ) -> None:
-        self._context = scheduling.context
+        self._context, self._delivery = scheduling.context, delivery
         self._starting, self._preparation, self._policy_changes = starting, preparation, policy_changes
 
     def add(self, command: m.AddQueries) -> None:
@@ -121,7 +127,7 @@ class StartingTogether:
         for place, life in enumerate(lives):
             found = answer.error or answer.value[place]
             if not isinstance(found, Exception):
-                found = self._starting.conflict(life, found) or found
+                found = self._delivery.conflict(life.name, found.columns) or found
             if isinstance(found, Exception):
                 group.errors[life.name] = found
             else:
