@@ -1,6 +1,7 @@
 """The words of Headgate, as frozen dataclasses: streams, operators, queries, classes, units, runs."""
 
 from headgate.model.errors import BusyError, ConflictError, HeadgateError, closed, unknown
+from headgate.model.expression import Expression, form_of
 from headgate.model.names import check_known, check_name, check_relation, folded, relation
 from headgate.model.operator import (
     Aggregate,
@@ -68,6 +69,7 @@ __all__ = [
     "ConflictError",
     "EventTime",
     "Except",
+    "Expression",
     "Given",
     "HeadgateError",
     "Idle",
@@ -114,6 +116,7 @@ __all__ = [
     "closed",
     "effective_target",
     "folded",
+    "form_of",
     "relation",
     "seconds",
     "streams",

@@ -2,7 +2,8 @@
 
 A plan is written in SQL or directly as operators with given costs. Both give the same nodes: SQL fills in
 what the operator computes (predicate, columns, condition), a workload file what it costs (`given`).
-Expressions are SQL text in Spark's dialect, normalised, so that equal operators compare equal.
+Expressions are SQL as their authors wrote it, with columns by their full names; equal ones compare equal
+(`Expression`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from headgate.model.expression import form_of
 from headgate.model.window import Window
 
 
@@ -54,7 +56,8 @@ class Column:
     expression: str
 
     def __str__(self) -> str:
-        return self.expression if self.expression == self.name else f"{self.expression} AS {self.name}"
+        form = form_of(self.expression)
+        return form if form == self.name else f"{form} AS {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class Select(Operator):
     predicate: str = ""
 
     def describe(self) -> str:
-        return self.predicate
+        return form_of(self.predicate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +129,7 @@ class TableJoin(Operator):
     how: str = "inner"  # inner or left
 
     def describe(self) -> str:
-        return f"{self.how} {self.table} ON {self.condition}" if self.table else ""
+        return f"{self.how} {self.table} ON {form_of(self.condition)}" if self.table else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +155,8 @@ class Join(Operator):
 
     def describe(self) -> str:
         if self.given.tuples:
-            return f"{self.condition} within windows of {self.given.tuples} tuples".strip()
-        return f"{self.condition} within [{self.lower:g} s, {self.upper:g} s]".strip()
+            return f"{form_of(self.condition)} within windows of {self.given.tuples} tuples".strip()
+        return f"{form_of(self.condition)} within [{self.lower:g} s, {self.upper:g} s]".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ class Branch:
 
 
 def explain_sql(network: Network, query: QueryId | None = None) -> str:
-    """What every query says: its SQL in one spelling, or the operators it was written with."""
+    """What every query says: its SQL, or the operators it was written with."""
     return _forest(Branch(_title(network, asked), (_written(asked),)) for asked in _asked(network, query))
 
 
@@ -97,10 +97,10 @@ def settings(given: Given) -> dict[str, str]:
 
 
 def sql_text(sql: str) -> str:
-    """SQL in one spelling, clause by clause."""
-    from headgate.plan.sql.parse import SPARK, parse  # sqlglot is slow to import, and only this needs it
+    """SQL as it was written, clause by clause."""
+    from headgate.plan.sql.layout import laid_out  # sqlglot is slow to import, and only this needs it
 
-    return parse(sql).sql(dialect=SPARK, pretty=True)
+    return laid_out(sql)
 
 
 def _forest(trees: Iterable[Branch]) -> str:

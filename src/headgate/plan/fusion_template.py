@@ -105,19 +105,11 @@ def join_conditions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     >>> join_conditions("a.id = b.id AND a.v < b.w")
     (('a.id = b.id',), ('a.v < b.w',))
     """
-    from sqlglot import exp, parse_one  # here: it takes long to import, and most who import this have no SQL
-
     if not text:
         return (), ()
-    whole = parse_one(text, dialect="spark")
-    keys: list[str] = []
-    rest: list[str] = []
-    for part in whole.flatten() if isinstance(whole, exp.And) else [whole]:
-        plain = (
-            isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column)
-        )
-        (keys if plain else rest).append(part.sql(dialect="spark"))
-    return tuple(keys), tuple(rest)
+    from headgate.plan.sql import joins  # here: it takes long to import, and most who import this have no SQL
+
+    return joins.equalities(text)
 
 
 def _side(node: Operator | Source, place: Place) -> Side | None:

@@ -8,21 +8,33 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from headgate.model import Aggregate, Column, HeadgateError, Select, Window
+from headgate.model import Aggregate, Column, Expression, HeadgateError, Select, Window, form_of
 from headgate.plan.sql.functions import aggregates
-from headgate.plan.sql.normal import column, conjunction, conjuncts, name_of, normal, text
-from headgate.plan.sql.parse import refusal
-from headgate.plan.sql.scope import END, START, WHOLE, Field, Relation, Scope, outer_columns, whole_window
+from headgate.plan.sql.normal import canonical, conjunction, conjuncts, form, name_of, quoted
+from headgate.plan.sql.parse import expression, refusal
+from headgate.plan.sql.scope import END, START, WHOLE, WHOLE_WINDOW, Field, Relation, Scope, outer_columns
 from headgate.plan.sql.windows import is_window, window_call
+from headgate.plan.sql.words import bare, put, span_of
 
 _PARTS = {"start": START, "end": END}
+_SORTS = frozenset({"sort_array", "array_sort"})
 
 
 def is_aggregate(node: exp.Expr) -> bool:
     """An aggregate call, with its FILTER, and with the sort that makes a collected list deterministic."""
-    if isinstance(node, exp.Filter | exp.ArraySort):
+    if isinstance(node, exp.Filter):
         return is_aggregate(node.this)
-    return isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and node.name.lower() in aggregates())
+    if not isinstance(node, exp.Anonymous):
+        return False
+    name = node.name.lower()
+    return name in aggregates() or (name in _SORTS and any(map(is_aggregate, node.expressions[:1])))
+
+
+def inside_of(call: exp.Expr) -> exp.Expr:
+    """The aggregate call without its FILTER, and without the sort of what it collects."""
+    while isinstance(call, exp.Filter) or (isinstance(call, exp.Anonymous) and call.name.lower() in _SORTS):
+        call = call.this if isinstance(call, exp.Filter) else call.expressions[0]
+    return call
 
 
 def aggregates_in(nodes: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
@@ -40,8 +52,8 @@ class Grouping:
     window: Window
     time: str
     call: str  # the canonical window(…) call; empty where the window comes with the relation
-    keys: dict[str, str]  # canonical expression: name
-    aggregates: dict[str, str]
+    keys: dict[Expression, str]  # by their names
+    aggregates: dict[Expression, str]
 
     def planned(self) -> Relation:
         """The Aggregate as a relation."""
@@ -51,42 +63,48 @@ class Grouping:
         plan = Aggregate(inputs=(self.relation.plan,), window=self.window, time=self.time, keys=keys, aggregates=values)
         names = [START, END, *(output.name for output in (*keys, *values))]
         ends = {START: START, END: END}
-        return Relation(plan, tuple(Field(name, column(name)) for name in names), ends, self.window, ends, cut=START)
+        known = {name: self.relation.types.get(form_of(key)) for key, name in self.keys.items()}
+        types = {quoted(name): kind for name, kind in known.items() if kind} | dict.fromkeys(ends, "timestamp")
+        return Relation(
+            plan, tuple(Field(name, quoted(name)) for name in names), ends, self.window, ends, START, types=types
+        )
 
     def above(self, node: exp.Expr) -> exp.Expr:
         """An expression of SELECT or HAVING in terms of the Aggregate's output."""
-        return normal(self._over(node.copy()))
+        root = exp.Paren(this=node.copy())
+        self._over(root.this)
+        above: exp.Expr = root.this.pop()
+        return above
 
-    def _over(self, node: exp.Expr) -> exp.Expr:
+    def _over(self, node: exp.Expr) -> None:
         output = self._output(node)
         if output is not None:
-            return output
-        if isinstance(node, exp.Column):
-            hint = f"add {text(node)} to GROUP BY, or aggregate it: max({text(node)})"
-            raise refusal(node, f"column '{text(node)}' is neither grouped nor aggregated", hint)
-        for key, value in list(node.args.items()):
-            if isinstance(value, exp.Expr):
-                node.set(key, self._over(value))
-            elif isinstance(value, list):
-                node.set(key, [self._over(item) if isinstance(item, exp.Expr) else item for item in value])
-        return node
+            put(node, expression(output))
+        elif isinstance(node, exp.Column):
+            hint = f"add {form(node)} to GROUP BY, or aggregate it: max({form(node)})"
+            raise refusal(node, f"column '{form(node)}' is neither grouped nor aggregated", hint)
+        else:
+            for inner in list(node.iter_expressions()):
+                self._over(inner)
 
-    def _output(self, node: exp.Expr) -> exp.Expr | None:
+    def _output(self, node: exp.Expr) -> str | None:
         part = window_part(node, self.scope, self.relation, self.call)
         if part is not None:
-            return whole_window() if part == WHOLE else column(part)
+            return WHOLE_WINDOW if part == WHOLE else part
         if is_aggregate(node):
-            return column(self.aggregates[text(self.scope.resolve(node))])
-        if isinstance(node, exp.Identifier) or any(self._special(inner) for inner in node.walk()):
+            return quoted(self.aggregates[self.scope.canonical(node)])
+        if isinstance(node, exp.Identifier) or span_of(node) is None:
             return None
-        key = self.keys.get(text(self.scope.resolve(node))) if self.keys else None
-        return column(key) if key is not None else None
+        if not self.keys or any(self._special(inner) for inner in node.walk()):
+            return None
+        key = self.keys.get(self.scope.canonical(node))
+        return quoted(key) if key is not None else None
 
     def _special(self, node: exp.Expr) -> bool:
         return is_aggregate(node) or window_part(node, self.scope, self.relation, self.call) is not None
 
 
-def aggregate(query: exp.Select, scope: Scope, relation: Relation) -> tuple[Relation, list[tuple[str, exp.Expr]]]:
+def aggregate(query: exp.Select, scope: Scope, relation: Relation) -> tuple[Relation, list[tuple[str, Expression]]]:
     """The Aggregate with HAVING above it, and the columns that SELECT makes of it."""
     named = {name_of(item.args["alias"]): item.this for item in query.expressions if isinstance(item, exp.Alias)}
     having = query.args.get("having")
@@ -94,9 +112,10 @@ def aggregate(query: exp.Select, scope: Scope, relation: Relation) -> tuple[Rela
     items = [item.unalias() for item in query.expressions]
     grouping = _grouping(query, _groups(query, named, scope), [*items, *tests], scope, relation)
     grouped = grouping.planned()
-    outputs = [(output_name(item), grouping.above(item.unalias())) for item in query.expressions]
+    above = ((output_name(item), grouping.above(item.unalias())) for item in query.expressions)
+    outputs = [(name, canonical(item, grouped.types)) for name, item in above]
     if tests:
-        predicate = conjunction(grouping.above(test) for test in tests)
+        predicate = conjunction((grouping.above(test) for test in tests), grouped.types)
         grouped = _with_plan(grouped, Select(inputs=(grouped.plan,), predicate=predicate))
     return grouped, outputs
 
@@ -114,20 +133,20 @@ def output_name(item: exp.Expr) -> str:
         return name_of(item.this)
     if isinstance(item, exp.Dot) and isinstance(item.expression, exp.Identifier):
         return name_of(item.expression)
-    return "window" if is_window(item) else text(normal(item))
+    return "window" if is_window(item) else form(item)
 
 
 def window_part(node: exp.Expr, scope: Scope, relation: Relation, call: str) -> str | None:
     """Which part of the rows' window an expression names: its start, its end, or the whole."""
     if call and is_window(node):
-        if text(scope.resolve(node)) != call:
+        if form(scope.resolve(node)) != call:
             raise refusal(node, "this is another window than the one in GROUP BY", "use one window per GROUP BY")
         return WHOLE
     if call and isinstance(node, exp.Dot) and is_window(node.this):
         return _PARTS.get(node.expression.name.lower())
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
         return None
-    return _called_part(node, scope) if call else relation.marks.get(text(scope.resolve(node)))
+    return _called_part(node, scope) if call else relation.marks.get(form(scope.resolve(node)))
 
 
 def _called_part(node: exp.Column, scope: Scope) -> str | None:
@@ -153,9 +172,9 @@ def _groups(query: exp.Select, named: dict[str, exp.Expr], scope: Scope) -> list
         if value and key != "expressions":
             raise refusal(group, f"GROUP BY {key.upper()} is not supported", "list the window and the keys")
     flat: list[exp.Expr] = []
-    for expression in group.expressions:
-        flat += expression.expressions if isinstance(expression, exp.Tuple) else [expression]
-    return [_without_aliases(_ordinal(expression, query), named, scope) for expression in flat]
+    for item in group.expressions:
+        flat += item.expressions if isinstance(item, exp.Tuple) else [item]
+    return [_without_aliases(_ordinal(item, query), named, scope) for item in flat]
 
 
 def _ordinal(node: exp.Expr, query: exp.Select) -> exp.Expr:
@@ -176,12 +195,10 @@ def _without_aliases(node: exp.Expr, named: dict[str, exp.Expr], scope: Scope) -
         replaced = named.get(name_of(part.parts[0]))
         if replaced is None or _is_input(part, replaced, scope):
             continue
-        path = replaced.copy()
-        for field in part.parts[1:]:
-            path = exp.Dot(this=path, expression=field.copy())
-        part.replace(path)
-    expression: exp.Expr = root.this
-    return expression
+        whole = canonical(replaced)
+        fields = "".join(f".{quoted(name_of(field))}" for field in part.parts[1:])
+        put(part, expression(f"({whole}){fields}") if fields else replaced.copy())
+    return bare(root.this.pop())
 
 
 def _is_input(part: exp.Column, replaced: exp.Expr, scope: Scope) -> bool:
@@ -198,27 +215,27 @@ def _grouping(
     query: exp.Select, groups: list[exp.Expr], used: list[exp.Expr], scope: Scope, relation: Relation
 ) -> Grouping:
     window, time = _window_of(query, groups, scope, relation)
-    call = next((text(scope.resolve(_call(expression))) for expression in groups if is_window(_call(expression))), "")
-    plain = [expression for expression in groups if window_part(expression, scope, relation, call) is None]
-    for expression in aggregates_in(plain):
-        raise refusal(expression, "GROUP BY holds an aggregate", "group by columns, and test aggregates with HAVING")
-    keys = _named([scope.resolve(expression) for expression in plain], {START, END})
+    call = next((form(scope.resolve(_call(group))) for group in groups if is_window(_call(group))), "")
+    plain = [group for group in groups if window_part(group, scope, relation, call) is None]
+    for part in aggregates_in(plain):
+        raise refusal(part, "GROUP BY holds an aggregate", "group by columns, and test aggregates with HAVING")
+    keys = _named([scope.resolve(group) for group in plain], scope, {START, END})
     calls = list(aggregates_in(used))
-    for expression in calls:
-        _refuse_nested(expression)
-    values = _named([scope.resolve(expression) for expression in calls], {START, END, *keys.values()})
+    for part in calls:
+        _refuse_nested(part)
+    values = _named([scope.resolve(part) for part in calls], scope, {START, END, *keys.values()})
     return Grouping(scope, relation, window, time, call, keys, values)
 
 
 def _call(node: exp.Expr) -> exp.Expr:
-    return node.this if isinstance(node, exp.Dot) else node
+    return bare(node.this) if isinstance(node, exp.Dot) else node
 
 
 def _window_of(query: exp.Select, groups: list[exp.Expr], scope: Scope, relation: Relation) -> tuple[Window, str]:
-    for expression in groups:
-        if is_window(_call(expression)):
-            return window_call(_call(expression), scope, relation)
-    if relation.window is None or not any(window_part(expression, scope, relation, "") for expression in groups):
+    for group in groups:
+        if is_window(_call(group)):
+            return window_call(_call(group), scope, relation)
+    if relation.window is None or not any(window_part(group, scope, relation, "") for group in groups):
         raise _unbounded(query, relation)
     if not relation.pending and not (relation.window.tumbling and relation.cut):
         hint = "aggregate TUMBLE windows and keep window_start in the subquery"
@@ -239,22 +256,24 @@ def _unbounded(query: exp.Select, relation: Relation) -> HeadgateError:
 
 
 def _refuse_nested(node: exp.Expr) -> None:
-    inner = node.this if isinstance(node, exp.Filter | exp.ArraySort) else node
+    inner = inside_of(node)
     for part in inner.walk():
         if part is not inner and is_aggregate(part):
             raise refusal(part, "an aggregate holds another one", "compute the inner one in a subquery")
 
 
-def _named(expressions: list[exp.Expr], taken: set[str]) -> dict[str, str]:
-    """Canonical expressions in their order, each with a name of its own: `SUM(a)` is `sum_a`."""
-    names: dict[str, str] = {}
-    for written, node in sorted({text(expression): expression for expression in expressions}.items()):
-        plain = node.name if isinstance(node, exp.Column) else re.sub(r"\W+", "_", written.lower()).strip("_")
+def _named(nodes: list[exp.Expr], scope: Scope, taken: set[str]) -> dict[Expression, str]:
+    """Expressions in the order of their forms, each with a name of its own: `SUM(a)` is `sum_a`."""
+    first = {said: node for node in reversed(nodes) if (said := canonical(node, scope.types))}
+    names: dict[Expression, str] = {}
+    for said in sorted(first, key=form_of):
+        column = bare(first[said])
+        plain = column.name if isinstance(column, exp.Column) else re.sub(r"\W+", "_", said.form.lower()).strip("_")
         name, count = plain or "value", 1
         while name in taken or name in names.values():
             count += 1
             name = f"{plain}_{count}"
-        names[written] = name
+        names[said] = name
     return names
 
 

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+_ENDLESS = 10_000  # arguments: as many as a list may have
+
 
 class Reason(NamedTuple):
     """Why a function is refused, after its name, and what to do instead."""
@@ -47,6 +49,47 @@ def refused() -> dict[str, Reason]:
     """
     groups = listed()["refused"].values()
     return {name: Reason(group["why"], group["hint"]) for group in groups for name in group["functions"].split()}
+
+
+def takes(name: str, count: int) -> bool:
+    """Whether a function may have so many arguments; those with a grammar of their own take what that gives them.
+
+    >>> takes("lpad", 3), takes("lpad", 4), takes("greatest", 40), takes("pi", 1)
+    (True, False, True, False)
+    """
+    ranges = _counts().get(name)
+    return ranges is None or any(least <= count <= most for least, most in ranges)
+
+
+def counts_of(name: str) -> str:
+    """How many arguments a function takes, in words.
+
+    >>> counts_of("lpad"), counts_of("greatest"), counts_of("abs"), counts_of("make_timestamp")
+    ('2 or 3 arguments', '2 arguments or more', '1 argument', '1 to 3 or 6 or 7 arguments')
+    """
+    words = []
+    for least, most in _counts()[name]:
+        if most == _ENDLESS:
+            return f"{least} arguments or more"
+        words.append(str(least) if least == most else f"{least} {'or' if most == least + 1 else 'to'} {most}")
+    return f"{' or '.join(words)} argument{'s' if words != ['1'] else ''}"
+
+
+@cache
+def _counts() -> dict[str, list[tuple[int, int]]]:
+    """The ranges of how many arguments a function takes, by its name."""
+    return {
+        name: [_range(each) for each in said.split()]
+        for said, names in listed()["arguments"].items()
+        for name in names.split()
+    }
+
+
+def _range(said: str) -> tuple[int, int]:
+    if said.endswith("+"):
+        return int(said[:-1]), _ENDLESS
+    least, _, most = said.partition("-")
+    return int(least), int(most or least)
 
 
 def _names(lists: Iterable[str]) -> frozenset[str]:

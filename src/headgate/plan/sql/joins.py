@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from headgate.model import HeadgateError, Join, Select, TableJoin
+from headgate.model import Expression, HeadgateError, Join, Select, TableJoin
 from headgate.plan.sql.bounds import check_leaves
-from headgate.plan.sql.normal import conjunction, conjuncts, text
-from headgate.plan.sql.parse import place, refusal
-from headgate.plan.sql.scope import START, Field, FromItem, Relation, Scope, leaves, quoted
+from headgate.plan.sql.normal import canonical, conjunction, conjuncts, form, quoted
+from headgate.plan.sql.parse import expression, place, refusal
+from headgate.plan.sql.scope import START, Field, FromItem, Relation, Scope, leaves
 from headgate.plan.sql.windows import applied, duration, without_event_time
+from headgate.plan.sql.words import bare, is_atomic, written
 
 _FOREVER = float("inf")
 _BOUND_HINT = (
@@ -64,15 +65,42 @@ def joined(entries: list[Entry], tests: list[exp.Expr], scope: Scope) -> Relatio
     return relation
 
 
+def equalities(condition: str) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
+    """The conjuncts of a join's condition that equate two columns, and the others.
+
+    The sides of an equality are evaluated each over its own rows, so it is the same whichever comes first.
+    """
+    keys, rest = list[Expression](), list[Expression]()
+    for part in conjuncts(expression(condition)):
+        if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
+            keys.append(Expression(written(part), " = ".join(sorted((form(part.this), form(part.expression))))))
+        else:
+            rest.append(canonical(part))
+    return tuple(keys), tuple(rest)
+
+
+def equated(equality: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the two columns that an equality equates, with what qualifies them.
+
+    >>> equated("a.id = b.`my key`")
+    (('a', 'id'), ('b', 'my key'))
+    """
+    part = expression(equality)
+    assert isinstance(part, exp.EQ)
+    left, right = (tuple(name.name for name in side.parts) for side in (part.this, part.expression))
+    return left, right
+
+
 def _halves(test: exp.Expr, scope: Scope) -> list[exp.Expr]:
     """A BETWEEN over several entries as two comparisons: time bounds are read from those."""
     if not isinstance(test, exp.Between) or len(scope.items_of(test)) < 2:
         return [test]
-    low, high = test.args["low"], test.args["high"]
-    return [
-        exp.GTE(this=test.this.copy(), expression=low.copy()),
-        exp.LTE(this=test.this.copy(), expression=high.copy()),
-    ]
+    value, low, high = (_side(test.args[key]) for key in ("this", "low", "high"))
+    return [expression(f"{value} >= {low}"), expression(f"{value} <= {high}")]
+
+
+def _side(node: exp.Expr) -> str:
+    return written(node) if is_atomic(node) else f"({written(node)})"
 
 
 def _order(entries: list[Entry], scope: Scope) -> list[int]:
@@ -101,7 +129,7 @@ def _filtered(entry: Entry, tests: list[exp.Expr], scope: Scope) -> Relation:
 def _selected(relation: Relation, tests: list[exp.Expr]) -> Relation:
     if not tests:
         return relation
-    return replace(relation, plan=Select(inputs=(relation.plan,), predicate=conjunction(tests)))
+    return replace(relation, plan=Select(inputs=(relation.plan,), predicate=conjunction(tests, relation.types)))
 
 
 def _with_table(left: Relation, alias: str, entry: Entry, tests: list[exp.Expr], scope: Scope) -> Relation:
@@ -117,11 +145,12 @@ def _with_table(left: Relation, alias: str, entry: Entry, tests: list[exp.Expr],
         table=item.table.name if item.table else "",
         alias=item.alias,
         left=alias if not left.aliases else "",
-        condition=conjunction((scope.resolve(test) for test in on), of_join=True),
+        condition=conjunction((scope.resolve(test) for test in on), scope.types),
         how="left" if outer else "inner",
     )
     if outer and tests:  # WHERE over a LEFT JOIN also tests the rows that found no partner
-        plan = Select(inputs=(plan,), predicate=conjunction(scope.resolve(test) for test in tests))
+        predicate = conjunction((scope.resolve(test) for test in tests), scope.types)
+        plan = Select(inputs=(plan,), predicate=predicate)
     fields = _both(sided.fields, _above(item))
     return replace(sided, plan=plan, fields=fields, aliases=sided.aliases | {item.alias})
 
@@ -138,7 +167,7 @@ def _with_stream(left: Relation, alias: str, item: FromItem, tests: list[exp.Exp
         right=item.alias,
         left_time=bound.left,
         right_time=bound.right,
-        condition=conjunction((part for place, part in enumerate(parts) if place not in bound.said), of_join=True),
+        condition=conjunction((part for at, part in enumerate(parts) if at not in bound.said), scope.types),
         lower=bound.lower,
         upper=bound.upper,
     )
@@ -150,6 +179,7 @@ def _with_stream(left: Relation, alias: str, item: FromItem, tests: list[exp.Exp
         window=mine.window if same else None,
         marks={**mine.marks, **other.marks} if same else {},
         cut=mine.cut if same else "",
+        types={**mine.types, **other.types},
         aliases=mine.aliases | other.aliases,
     )
 
@@ -166,6 +196,7 @@ def _sided(relation: Relation, alias: str) -> Relation:
 
     return replace(
         relation,
+        types=above(relation.types),
         fields=_above(item),
         times={ref: f"{prefix}.{moment}" for ref, moment in above(relation.times).items()},
         marks=above(relation.marks),
@@ -285,9 +316,9 @@ def _sum(left: exp.Expr, right: exp.Expr, times: Mapping[str, str], sign: int) -
 
 def _linear(node: exp.Expr, times: Mapping[str, str]) -> tuple[dict[str, int], float] | None:
     """A sum of times and intervals: how often each time counts, and the seconds added."""
-    node = node.unnest()
-    if text(node) in times:
-        return {text(node): 1}, 0.0
+    node = bare(node)
+    if form(node) in times:
+        return {form(node): 1}, 0.0
     if isinstance(node, exp.Interval):
         length = duration(node)
         return None if length is None else ({}, length)

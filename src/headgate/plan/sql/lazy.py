@@ -8,13 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
-import sqlglot
-from sqlglot import exp
-
-from headgate.model import Aggregate, Column, Except, Join, Operator, Project, Select, Source, TableJoin, Union
-from headgate.plan.sql.normal import is_column, normal, text
+from headgate.model import (
+    Aggregate,
+    Column,
+    Except,
+    Expression,
+    Join,
+    Operator,
+    Project,
+    Select,
+    Source,
+    TableJoin,
+    Union,
+    form_of,
+)
+from headgate.plan.sql.normal import is_column
+from headgate.plan.sql.rewriting import columns_in, names_in, with_columns
+from headgate.plan.sql.scope import WHOLE_WINDOW
 
 LONGEST = 2_000  # characters of a predicate: one that looks through many levels may double with each
 
@@ -57,7 +68,7 @@ def _read(columns: tuple[Column, ...], used: frozenset[str]) -> tuple[Column, ..
 
 
 def _computed(expression: str) -> bool:
-    return not (is_column(expression) or expression.startswith(("WINDOW(", "STRUCT(")))
+    return not (is_column(expression) or expression.startswith("WINDOW(") or form_of(expression) == WHOLE_WINDOW)
 
 
 def _used_below(node: Operator, used: Used) -> Used:
@@ -67,7 +78,7 @@ def _used_below(node: Operator, used: Used) -> Used:
             used = frozenset()
         case Union() | Except():
             return None  # columns are matched by their places
-    return None if used is None else used | {name for expression in _texts(node) for name in _names(expression)}
+    return None if used is None else used | {name for expression in _texts(node) for name in names_in(expression)}
 
 
 def _texts(node: Operator) -> Iterator[str]:
@@ -85,14 +96,6 @@ def _texts(node: Operator) -> Iterator[str]:
             yield node.condition
 
 
-@lru_cache(maxsize=4096)
-def _names(expression: str) -> frozenset[str]:
-    """All names in an expression: of columns, and of whatever they belong to."""
-    if not expression:
-        return frozenset()
-    return frozenset(part.name for part in sqlglot.parse_one(expression, dialect="spark").find_all(exp.Identifier))
-
-
 def _looking_through(node: Operator) -> Operator:
     """A filter over a projection as a projection over the filter, in terms of the projection's input."""
     if not isinstance(node, Select) or not isinstance(below := node.inputs[0], Project) or not node.predicate:
@@ -106,18 +109,14 @@ def _looking_through(node: Operator) -> Operator:
     return replace(below, inputs=(replace(node, inputs=below.inputs, predicate=predicate),))
 
 
-def _meaning(predicate: str, meant: Mapping[str, str]) -> str | None:
+def _meaning(predicate: str, meant: Mapping[str, str]) -> Expression | None:
     """A predicate with columns replaced by what they are made of; None where that is a window, which is no expression.
 
     >>> _meaning("q > 3 AND id = 1", {"q": "100 / k", "id": "id"})
-    '100 / k > 3 AND id = 1'
+    '(100 / k) > 3 AND id = 1'
     """
-    root = exp.Paren(this=sqlglot.parse_one(predicate, dialect="spark"))
-    for column in list(root.find_all(exp.Column)):
-        name, *path = (part.name for part in column.parts)
+    for name, *path in columns_in(predicate):
         if name not in meant or "WINDOW(" in meant[name] or (path and meant[name] != name):
             return None
-        if not path:
-            column.replace(exp.Paren(this=sqlglot.parse_one(meant[name], dialect="spark")))
-    normalized = text(normal(root.this))
-    return normalized if len(normalized) <= LONGEST else None
+    told = with_columns(predicate, meant)
+    return told if len(told) <= LONGEST else None

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import logging
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headgate.model import HeadgateError
-from headgate.plan.sql.bounds import check_text, check_tokens, check_tree
-
-_AS_WRITTEN = {"PARSE_JSON", "TRY_PARSE_JSON", "COLLATE", "TO_CHAR", "LOG10", "LOG2", "DATE_SUB", "SPACE"} | {
-    "PERCENTILE",  # its third argument would be lost
-    "NAMED_STRUCT",  # the names of fields would be written small
-}
+from headgate.plan.sql.bounds import check_text, check_tokens, check_tree, room
+from headgate.plan.sql.grammar import Grammar
+from headgate.plan.sql.words import span_of
 
 
 class _Spark(Spark):
-    """Spark's SQL, but functions that sqlglot would write otherwise, or not at all, stay what they are."""
+    """Spark's SQL."""
 
     class Tokenizer(Spark.Tokenizer):
         STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012 - 'it''s' is one text, not two
 
-    class Parser(SparkParser):
-        FUNCTIONS = {  # noqa: RUF012
-            name: make for name, make in SparkParser.FUNCTIONS.items() if name not in _AS_WRITTEN
-        }
+    class Parser(Grammar):
+        pass
 
 
 SPARK = Dialect.get_or_raise(_Spark)
@@ -50,7 +45,7 @@ def parse(sql: str) -> exp.Query:
     headgate.model.errors.HeadgateError: line 1, column 17: the SQL stops after 'where'; complete it
     """
     check_text(sql)
-    tokens = _tokens(sql)
+    tokens = tokenized(sql)
     check_tokens(tokens)
     if not tokens:
         raise HeadgateError("the SQL is empty", hint="write a query: SELECT … FROM a stream")
@@ -69,6 +64,24 @@ def parse(sql: str) -> exp.Query:
     return query
 
 
+def expression(text: str) -> exp.Expr:
+    """The tree of an expression that is written already; a new one each time.
+
+    >>> type(expression("a + 1")).__name__
+    'Add'
+    """
+    return _expression(text).copy()
+
+
+@lru_cache(maxsize=10_000)
+def _expression(text: str) -> exp.Expr:
+    with room():
+        tokens = _in_sparks_words(SPARK.tokenize(text))
+        (tree,) = SPARK.parser()._parse(lambda parser: parser._parse_disjunction(), tokens, text)
+    assert tree is not None, f"no expression: {text}"
+    return tree
+
+
 def refusal(node: exp.Expr, message: str, hint: str) -> HeadgateError:
     """The error for something found at a node."""
     return HeadgateError(message, where=place(node), hint=hint)
@@ -82,12 +95,21 @@ def place(node: exp.Expr) -> str:
     """
     here: exp.Expr | None = node
     while here is not None:
-        marks = [part.meta for part in here.walk() if "line" in part.meta]
+        marks = [place for part in here.walk() if (place := _mark(part)) is not None]
         if marks:
-            first = min(marks, key=lambda mark: mark["start"])
-            return _place(first["line"], first["col"] - (first["end"] - first["start"]))
+            _, line, column = min(marks)
+            return _place(line, column)
         here = here.parent
     return ""
+
+
+def _mark(node: exp.Expr) -> tuple[int, int, int] | None:
+    """Where a node begins, by itself: its place in the text, its line and its column."""
+    span = span_of(node)
+    if span is not None:
+        return span.token.start, span.token.line, span.token.col - (span.token.end - span.token.start)
+    kept = node.meta
+    return (kept["start"], kept["line"], kept["col"] - (kept["end"] - kept["start"])) if "line" in kept else None
 
 
 def token_place(token: Token) -> str:
@@ -99,7 +121,8 @@ def _place(line: int, column: int) -> str:
     return f"line {line}, column {max(1, column)}"
 
 
-def _tokens(sql: str) -> list[Token]:
+def tokenized(sql: str) -> list[Token]:
+    """The words of a statement."""
     try:
         tokens = SPARK.tokenize(sql)
     except TokenError as error:

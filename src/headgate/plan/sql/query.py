@@ -8,15 +8,15 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from headgate.model import Column, Operator, Project, Source, Stream, Table, unknown
+from headgate.model import Column, Expression, Operator, Project, Source, Stream, Table, unknown
 from headgate.plan.sql.aggregates import aggregate, aggregates_in, output_name
 from headgate.plan.sql.bounds import check_leaves, room
 from headgate.plan.sql.joins import Entry, joined
 from headgate.plan.sql.lazy import lazy
-from headgate.plan.sql.normal import conjuncts, name_of, text
+from headgate.plan.sql.normal import conjuncts, form, name_of, quoted
 from headgate.plan.sql.parse import parse, place, refusal
 from headgate.plan.sql.refuse import refuse_clauses, refuse_everywhere
-from headgate.plan.sql.scope import FromItem, Relation, Scope, flat, of_stream, outer_columns, projected, quoted
+from headgate.plan.sql.scope import FromItem, Relation, Scope, flat, of_stream, outer_columns, projected
 from headgate.plan.sql.sets import combined, split
 from headgate.plan.sql.stars import only_star, without_stars
 from headgate.plan.sql.windows import is_table_function, is_window, table_function
@@ -95,7 +95,7 @@ class Planner:
         return projected(relation, [(output_name(item), _scalar(item, scope)) for item in node.expressions])
 
     def _from(self, node: exp.Select) -> tuple[list[Entry], list[exp.Expr]]:
-        """The entries of FROM under canonical aliases, and all tests of WHERE and inner ONs."""
+        """The entries of FROM under canonical aliases, and all tests of inner ONs and WHERE, in this order."""
         clause = node.args.get("from_")
         if clause is None:
             raise refusal(node, "this query reads no stream", "add FROM and a stream")
@@ -103,14 +103,14 @@ class Planner:
         check_leaves(len(joins) + 1, place(node))
         where = node.args.get("where")
         entries = [Entry(self._item(clause.this, [], 0))]
-        tests = conjuncts(where.this if where else None)
+        tests = list[exp.Expr]()
         for position, join in enumerate(joins, start=1):
             item = self._item(join.this, [entry.item for entry in entries], position)
             outer = _is_outer(join, item)
             on = join.args.get("on")
             entries.append(Entry(item, left_on=(on or exp.true()) if outer else None))
             tests = tests if outer else [*tests, *conjuncts(on)]
-        return entries, tests
+        return entries, [*tests, *conjuncts(where.this if where else None)]
 
     def _item(self, node: exp.Expr, before: list[FromItem], position: int) -> FromItem:
         relation = self._relation(node)
@@ -146,7 +146,7 @@ class Planner:
         inner = node.expressions[0] if node.name.lower() == "table" and node.expressions else node
         if not is_table_function(inner) or not inner.expressions:
             hint = "use TUMBLE(TABLE s, DESCRIPTOR(ts), INTERVAL '10' SECOND) or HOP"
-            raise refusal(node, f"the table function {text(inner).partition('(')[0]} is not supported", hint)
+            raise refusal(node, f"the table function {inner.name or inner.key} is not supported", hint)
         source = self._named(inner.expressions[0])
         if isinstance(source, Table):
             hint = "windows cut streams: name a stream"
@@ -215,11 +215,11 @@ def _fresh(name: str, before: list[FromItem], columns: set[str]) -> str:
     return alias
 
 
-def _scalar(item: exp.Expr, scope: Scope) -> exp.Expr:
+def _scalar(item: exp.Expr, scope: Scope) -> Expression:
     for call in item.find_all(exp.Anonymous):
         if is_window(call):
             raise refusal(call, "window() stands outside GROUP BY", "group by it, or read FROM TUMBLE(…)")
-    return scope.resolve(item.unalias())
+    return scope.canonical(item.unalias())
 
 
 def _renamed(relation: Relation, node: exp.Expr) -> Relation:
@@ -232,7 +232,7 @@ def _renamed(relation: Relation, node: exp.Expr) -> Relation:
     if fields is None or len(fields) != len(names) or relation.pending:
         columns = "unknown columns" if fields is None else f"{len(fields)} columns"
         raise refusal(node, f"{len(names)} names for {columns}", "name every column once")
-    return projected(relation, [(name, field.ref.copy()) for name, field in zip(names, fields, strict=True)])
+    return projected(relation, [(name, Expression(field.ref)) for name, field in zip(names, fields, strict=True)])
 
 
 def _rooted(plan: Operator | Source, relation: Relation) -> Operator:
@@ -244,4 +244,4 @@ def _rooted(plan: Operator | Source, relation: Relation) -> Operator:
 
 
 def _path(node: exp.Expr) -> str:
-    return ".".join(part.name for part in node.parts) if isinstance(node, exp.Table | exp.Column) else text(node)
+    return ".".join(part.name for part in node.parts) if isinstance(node, exp.Table | exp.Column) else form(node)

@@ -7,19 +7,21 @@ from collections.abc import Callable
 from types import MappingProxyType
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
 
 from headgate.model import HeadgateError, unknown
-from headgate.plan.sql.functions import Reason, accepted, refused, settled
-from headgate.plan.sql.normal import text
+from headgate.plan.sql.functions import Reason, accepted, counts_of, refused, settled, takes
+from headgate.plan.sql.normal import form
 from headgate.plan.sql.parse import place, refusal
+from headgate.plan.sql.words import is_star, written
 
 _SORTED = Reason(
     "is not deterministic: its value depends on the order of rows",
     "sort what it collects: sort_array(collect_list(x))",
 )
 _MODE = Reason(_SORTED.why, "write mode(x, true), which takes the smallest of those that are equally frequent")
-_BARE = frozenset({"localtimestamp", "localtime", "current_time"})  # functions that sqlglot takes for columns
+_BARE = frozenset(  # functions that Spark calls without parentheses
+    ["current_date", "current_time", "current_timestamp", "current_user", "localtime", "localtimestamp", "session_user"]
+)
 _OURS = frozenset({"tumble", "hop", "table", "descriptor"})  # in FROM
 _CLOCK = frozenset({"now", "today", "tomorrow", "yesterday"})
 _LEAST_ERROR = 0.001
@@ -73,33 +75,35 @@ def refuse_clauses(query: exp.Expr) -> None:
             raise refusal(at if isinstance(at, exp.Expr) else query, f"{name} is not supported over streams", hint)
 
 
-def spark_name(node: exp.Expr) -> str:
-    """A function's name as Spark writes it, in lower case."""
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower()
-    return (
-        node.sql(dialect="spark", comments=False, unsupported_level=ErrorLevel.IGNORE).partition("(")[0].strip().lower()
-    )
-
-
 def _function(node: exp.Expr) -> HeadgateError | None:
     if isinstance(node, exp.Column) and not node.table and node.name.lower() in _BARE:
         return _refused(node, node.name.lower(), refused()[node.name.lower()])
-    if not isinstance(node, exp.Func) or isinstance(node, exp.Connector | exp.Cast | exp.Case | exp.Binary):
+    if not isinstance(node, exp.Anonymous):
         return None
     if isinstance(node.parent, exp.Dot) and node.arg_key == "expression":
-        message = f"'{text(_outermost(node.parent)).partition('(')[0]}' is not one of Spark's own functions"
+        message = f"'{written(_outermost(node.parent)).partition('(')[0]}' is not one of Spark's own functions"
         return refusal(node.parent, message, "use those: functions of catalogs and sessions are not called by a query")
-    name = spark_name(node)
-    if name == "unix_timestamp" and node.find(exp.CurrentTimestamp):
+    name = node.name.lower()
+    if name in ("unix_timestamp", "to_unix_timestamp") and not node.expressions:
         return _refused(node, name, refused()["now"])
     if name in refused():
         return _refused(node, name, refused()[name])
     if name in settled() and not _settled(node):
         return _refused(node, name, _MODE if name == "mode" else _SORTED)
-    if name in accepted() or name in _OURS or not name.isidentifier():
+    if name in _OURS:
         return None
-    return _unknown(node, name)
+    return _miscounted(node, name) if name in accepted() else _unknown(node, name)
+
+
+def _miscounted(node: exp.Expr, name: str) -> HeadgateError | None:
+    """The refusal of a call with too many or too few arguments; stars are counted when they are written out."""
+    count = sum(len(part.expressions) if isinstance(part, exp.Distinct) else 1 for part in node.expressions)
+    if takes(name, count) or any(is_star(part) for part in node.walk()):
+        return None
+    hint = (
+        "add what is missing" if not any(takes(name, fewer) for fewer in range(count)) else "leave out what is too much"
+    )
+    return refusal(node, f"{name}() takes {counts_of(name)}, found {count}", hint)
 
 
 def _refused(node: exp.Expr, name: str, reason: Reason) -> HeadgateError:
@@ -119,9 +123,11 @@ def _outermost(node: exp.Expr) -> exp.Expr:
 
 def _settled(node: exp.Expr) -> bool:
     """Whether what is collected is sorted, by its own order; and whether `mode` is told to be deterministic."""
-    asked, above = node.args.get("deterministic"), node.parent
-    if isinstance(above, exp.ArraySort):
+    above = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
+    if isinstance(above, exp.Anonymous) and above.name.lower() in ("sort_array", "array_sort"):
         return not above.find(exp.Lambda)
+    asked = node.expressions[1] if node.name.lower() == "mode" and len(node.expressions) == 2 else None
+    asked = asked.expression if isinstance(asked, exp.Kwarg) else asked
     return isinstance(asked, exp.Boolean) and bool(asked.this)
 
 
@@ -139,14 +145,10 @@ def _clock(node: exp.Expr) -> HeadgateError | None:
 
 def _accuracy(node: exp.Expr) -> HeadgateError | None:
     """An approximate count that is asked to be exact takes gigabytes for each group."""
-    given = None
-    if isinstance(node, exp.ApproxDistinct):
-        given = node.args.get("accuracy")
-    elif isinstance(node, exp.Anonymous) and str(node.this).lower() == "count_min_sketch":
-        given = node.expressions[1] if len(node.expressions) > 1 else None
-    if given is None:
+    approximate = isinstance(node, exp.Anonymous) and node.name.lower() in ("approx_count_distinct", "count_min_sketch")
+    if not approximate or len(node.expressions) < 2:
         return None
-    match = re.search(r"(\d*\.?\d+([eE]-?\d+)?)", text(given))
+    match = re.search(r"(\d*\.?\d+([eE]-?\d+)?)", form(node.expressions[1]))
     if match is not None and float(match[1]) >= _LEAST_ERROR:
         return None
     return refusal(node, f"the error of an approximate count is at least {_LEAST_ERROR:g}", "write such a constant")
@@ -179,7 +181,8 @@ def _subquery(node: exp.Expr) -> HeadgateError | None:
 
 def _star(node: exp.Expr) -> HeadgateError | None:
     """Stars are written out in the list of a SELECT; elsewhere they stand only in `count(*)`."""
-    if not isinstance(node, exp.Star) or isinstance(node.parent, exp.Count):
+    call = node.parent
+    if not isinstance(node, exp.Star) or (isinstance(call, exp.Anonymous) and call.name.lower() == "count"):
         return None
     top: exp.Expr = node
     while top.parent is not None and not isinstance(top.parent, exp.Select):

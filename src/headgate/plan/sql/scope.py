@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from sqlglot import exp
 
 from headgate.model import (
     Column,
+    Expression,
     HeadgateError,
     Operator,
     Project,
@@ -17,15 +17,18 @@ from headgate.model import (
     Stream,
     Table,
     Window,
+    form_of,
     streams,
     unknown,
     walk,
 )
-from headgate.plan.sql.normal import column, name_of, normal, text
-from headgate.plan.sql.parse import SPARK, place, refusal
+from headgate.plan.sql.normal import Types, canonical, name_of, quoted
+from headgate.plan.sql.parse import expression, place, refusal
+from headgate.plan.sql.words import put
 
 START, END = "window_start", "window_end"
 WHOLE = "window"
+WHOLE_WINDOW = f"STRUCT({START} AS start, {END} AS end)"  # Spark's `window` column, made of its two ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Field:
     """A column of a relation: its name, and how operators above refer to it (`k`, or `a.k` above a join)."""
 
     name: str
-    ref: exp.Expr
+    ref: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,8 @@ class Relation:
     """A sub-plan and what is known of its rows.
 
     `times` maps the text of each event-time reference to the one that stands for the moment; `marks` tells which
-    references name the rows' window, and which part of it; `cut` is the time by which rows fall into `window`.
+    references name the rows' window, and which part of it; `cut` is the time by which rows fall into `window`. `types`
+    are the declared types of references, as far as they are known.
     """
 
     plan: Operator | Source
@@ -51,6 +55,7 @@ class Relation:
     marks: Mapping[str, str] = field(default_factory=dict)
     cut: str = ""
     pending: bool = False  # TUMBLE or HOP that no operator has applied yet
+    types: Types = field(default_factory=dict)
     aliases: frozenset[str] = frozenset()  # a join's output: its columns are qualified by these
 
     @property
@@ -74,15 +79,21 @@ class FromItem:
         if self.relation is not None:
             return self.relation.fields
         names = self.table.columns if self.table else ()
-        return tuple(Field(name, column(name)) for name in names) or None
+        return tuple(Field(name, quoted(name)) for name in names) or None
 
     @property
     def qualified(self) -> bool:
         return self.relation is not None and bool(self.relation.aliases)
 
-    def above(self, ref: exp.Expr) -> exp.Expr:
+    @property
+    def types(self) -> Types:
+        if self.relation is not None:
+            return self.relation.types
+        return {quoted(name): kind for name, kind in self.table.schema} if self.table else {}
+
+    def above(self, ref: str) -> str:
         """A reference of its own as it is written above a join."""
-        return ref.copy() if self.qualified else _qualified(ref.copy(), self.alias)
+        return ref if self.qualified else f"{quoted(self.alias)}.{ref}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,14 @@ class Scope:
 
     items: tuple[FromItem, ...]
 
-    def find(self, node: exp.Column) -> tuple[FromItem, exp.Expr]:
+    @property
+    def types(self) -> Types:
+        """Declared types, by references as `resolve` writes them."""
+        if len(self.items) == 1:
+            return self.items[0].types
+        return {item.above(ref): kind for item in self.items for ref, kind in item.types.items()}
+
+    def find(self, node: exp.Column) -> tuple[FromItem, str]:
         """The entry that a column belongs to, and the reference in that entry's own terms."""
         parts = list(node.parts)
         named = [item for item in self.items if item.name == parts[0].name.lower()]
@@ -108,13 +126,17 @@ class Scope:
         return {self.items.index(item) for item in items}
 
     def resolve(self, node: exp.Expr, own: bool = False) -> exp.Expr:
-        """The canonical expression; `own` writes it in the terms of the one entry it refers to."""
-        copy = node.copy()
-        root = exp.Paren(this=copy)
-        for part in list(outer_columns(copy)):
+        """An expression with its columns as references; `own` writes it in the terms of the one entry it refers to."""
+        root = exp.Paren(this=node.copy())
+        for part in list(outer_columns(root)):
             item, ref = self.find(part)
-            part.replace(ref if own or len(self.items) == 1 else item.above(ref))
-        return normal(root.this)
+            put(part, expression(ref if own or len(self.items) == 1 else item.above(ref)))
+        resolved: exp.Expr = root.this.pop()
+        return resolved
+
+    def canonical(self, node: exp.Expr) -> Expression:
+        """An expression with its columns as references, as it stands in a plan."""
+        return canonical(self.resolve(node), self.types)
 
     def knows(self, name: str) -> bool:
         """Whether some entry declares a column of that name."""
@@ -135,18 +157,18 @@ class Scope:
             raise refusal(node, f"column '{part.name}' is ambiguous", f"write {choices}")
         return owners[0]
 
-    def _of(self, item: FromItem, part: exp.Expr, node: exp.Expr) -> exp.Expr:
+    def _of(self, item: FromItem, part: exp.Expr, node: exp.Expr) -> str:
         name = part.name.lower()
         if item.fields is None:
             if item.qualified:
                 raise _undeclared(node, item)
-            return column(name_of(part))
+            return quoted(name_of(part))
         matching = [field for field in item.fields if field.name.lower() == name]
         if len(matching) > 1:
             raise refusal(node, f"'{item.name}' has several columns '{part.name}'", "name them apart with AS")
         if not matching:
             raise unknown("column", part.name, (field.name for field in item.fields), where=place(node))
-        return matching[0].ref.copy()
+        return matching[0].ref
 
     def _names(self) -> list[str]:
         return [item.name for item in self.items]
@@ -163,22 +185,24 @@ def of_stream(stream: Stream) -> Relation:
     >>> of_stream(Stream(name="s", event_time="ts")).times
     {'ts': 'ts'}
     """
-    fields = tuple(Field(name, column(name)) for name in stream.columns) or None
-    time = text(column(stream.event_time)) if stream.event_time else ""
-    return Relation(Source(stream.name, stream.name), fields, times={time: time} if time else {})
+    fields = tuple(Field(name, quoted(name)) for name in stream.columns) or None
+    time = quoted(stream.event_time) if stream.event_time else ""
+    types = {quoted(name): kind for name, kind in stream.schema}
+    return Relation(Source(stream.name, stream.name), fields, times={time: time} if time else {}, types=types)
 
 
-def projected(relation: Relation, outputs: list[tuple[str, exp.Expr]]) -> Relation:
+def projected(relation: Relation, outputs: list[tuple[str, Expression]]) -> Relation:
     """The relation that a projection gives: names, event time and window follow the columns kept as they are."""
-    columns = tuple(Column(name, text(value)) for name, value in outputs)
-    fields = tuple(Field(name, column(name)) for name, _ in outputs)
+    columns = tuple(Column(name, value) for name, value in outputs)
+    fields = tuple(Field(name, quoted(name)) for name, _ in outputs)
     plan = relation.plan if _identity(relation, columns) else Project(inputs=(relation.plan,), columns=columns)
     times, marks = dict[str, str](), dict[str, str]()
     for kept in columns:
         _follow(relation, kept, times, marks)
     starts = [ref for ref, part in marks.items() if part == START]
     window = relation.window if marks else None
-    return Relation(plan, fields, times, window, marks, cut=starts[0] if starts else "")
+    types = {quoted(kept.name): kind for kept in columns if (kind := relation.types.get(form_of(kept.expression)))}
+    return Relation(plan, fields, times, window, marks, cut=starts[0] if starts else "", types=types)
 
 
 def flat(relation: Relation, node: exp.Expr) -> Relation:
@@ -191,7 +215,7 @@ def flat(relation: Relation, node: exp.Expr) -> Relation:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise refusal(node, f"this query outputs several columns '{twice[0]}'", "name them apart with AS")
-    return projected(relation, [(field.name, field.ref.copy()) for field in relation.fields])
+    return projected(relation, [(field.name, Expression(field.ref)) for field in relation.fields])
 
 
 def leaves(plan: Operator | Source) -> int:
@@ -199,56 +223,31 @@ def leaves(plan: Operator | Source) -> int:
     return sum(isinstance(node, Source) for node in walk(plan))
 
 
-def whole_window() -> exp.Expr:
-    """Spark's `window` column, made of its two ends."""
-    struct: exp.Expr = exp.maybe_parse(f"struct({START} AS start, {END} AS end)", dialect=SPARK)
-    return normal(struct)
-
-
-@lru_cache(maxsize=1)
-def _whole_window_text() -> str:
-    return text(whole_window())
-
-
-@lru_cache(maxsize=4096)
-def quoted(name: str) -> str:
-    """A name as it is written in an expression."""
-    return text(column(name))
-
-
 def _follow(relation: Relation, kept: Column, times: dict[str, str], marks: dict[str, str]) -> None:
     name = quoted(kept.name)
-    if relation.window and kept.expression == _whole_window_text():
+    if relation.window and form_of(kept.expression) == WHOLE_WINDOW:
         times.update({name: f"{name}.start", f"{name}.start": f"{name}.start", f"{name}.end": f"{name}.end"})
         marks.update({name: WHOLE, f"{name}.start": START, f"{name}.end": END})
+    own = form_of(kept.expression)
     for ref, moment in relation.times.items():
-        if ref == kept.expression or ref.startswith(f"{kept.expression}."):
-            rest = len(kept.expression)
+        if ref == own or ref.startswith(f"{own}."):
+            rest = len(own)
             times[name + ref[rest:]] = name + moment[rest:]
     for ref, part in relation.marks.items():
-        if ref == kept.expression or ref.startswith(f"{kept.expression}."):
-            marks[name + ref[len(kept.expression) :]] = part
+        if ref == own or ref.startswith(f"{own}."):
+            marks[name + ref[len(own) :]] = part
 
 
 def _identity(relation: Relation, columns: tuple[Column, ...]) -> bool:
     if relation.fields is None or relation.aliases or relation.pending:
         return False
-    return [(field.name, text(field.ref)) for field in relation.fields] == [
-        (field.name, field.expression) for field in columns
+    return [(field.name, field.ref) for field in relation.fields] == [
+        (field.name, form_of(field.expression)) for field in columns
     ]
 
 
-def _qualified(ref: exp.Expr, alias: str) -> exp.Expr:
-    column_ref = ref if isinstance(ref, exp.Column) else ref.find(exp.Column)
-    if column_ref is not None:
-        column_ref.set("table", column(alias).this)
-    return ref
-
-
-def _path(ref: exp.Expr, rest: list[exp.Expr]) -> exp.Expr:
-    for part in rest:
-        ref = exp.Dot(this=ref, expression=column(name_of(part)).this)
-    return ref
+def _path(ref: str, rest: list[exp.Expr]) -> str:
+    return ".".join((ref, *(quoted(name_of(part)) for part in rest)))
 
 
 def _undeclared(node: exp.Expr, item: FromItem | None) -> HeadgateError:

@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from headgate.model import Except, Operator, Source, Split, Union, walk
 from headgate.plan.sql.bounds import check_leaves
+from headgate.plan.sql.normal import quoted
 from headgate.plan.sql.parse import place, refusal
-from headgate.plan.sql.scope import Relation, leaves, quoted
+from headgate.plan.sql.scope import Relation, leaves
 
 
 def combined(node: exp.SetOperation, left: Relation, right: Relation) -> Relation:

@@ -8,8 +8,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from headgate.model import unknown
-from headgate.plan.sql.parse import place, refusal
-from headgate.plan.sql.scope import FromItem, Scope
+from headgate.plan.sql.functions import takes
+from headgate.plan.sql.normal import quoted
+from headgate.plan.sql.parse import expression, place, refusal
+from headgate.plan.sql.scope import Scope
+from headgate.plan.sql.words import is_star, put, raw, written
 
 
 def only_star(node: exp.Select) -> bool:
@@ -24,33 +27,42 @@ def without_stars(node: exp.Select, scope: Scope) -> exp.Select:
     copy = node.copy()
     items: list[exp.Expr] = []
     for item in copy.expressions:
-        items += _columns(item, scope) if _is_star(item) else [_with_columns_in_calls(item, scope)]
-    copy.set("expressions", [item.copy() for item in items])
+        if is_star(item):
+            items += [expression(column) for column in _columns(item, scope)]
+        else:
+            items.append(_with_columns_in_calls(item, scope))
+    copy.set("expressions", items)
     return copy
 
 
-def _is_star(node: exp.Expr) -> bool:
-    """Whether it is `*` or `t.*`; for sqlglot `count(*)` is one, too."""
-    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
-
-
 def _with_columns_in_calls(item: exp.Expr, scope: Scope) -> exp.Expr:
-    for star in [node for node in item.find_all(exp.Star, exp.Column) if _is_star(node)]:
-        call = star.parent
-        if isinstance(call, exp.Column) or (isinstance(call, exp.Count) and isinstance(star, exp.Star)):
-            continue  # the star of a `t.*`, which has its own turn; or count(*)
+    stars = [node for node in item.find_all(exp.Star, exp.Column) if is_star(node)]
+    stars = [star for star in stars if not isinstance(star.parent, exp.Column) and not _is_counted(star)]
+    for star in stars:
         columns = _columns(star, scope)
-        if call is None or (star.arg_key != "expressions" and "expressions" not in call.arg_types and len(columns) > 1):
+        if not _takes(star, len(columns)):
             raise refusal(star, f"* stands for {len(columns)} columns here", "name the column that is meant")
-        if star.arg_key == "expressions":
-            star.replace(columns)
-        else:
-            call.set("expressions", [*columns[1:], *call.expressions])
-            star.replace(columns[0])
-    return item
+        put(star, raw(", ".join(columns)))
+    if not stars:
+        return item.copy()
+    told = expression(written(item.unalias()))
+    return exp.Alias(this=told, alias=item.args["alias"].copy()) if isinstance(item, exp.Alias) else told
 
 
-def _columns(star: exp.Expr, scope: Scope) -> list[exp.Expr]:
+def _takes(star: exp.Expr, count: int) -> bool:
+    """Whether so many columns may stand in the place of a star."""
+    around = star.parent.parent if isinstance(star.parent, exp.Distinct) else star.parent
+    others = len(around.expressions) - 1 if isinstance(around, exp.Anonymous) else 0
+    return count == 1 or (isinstance(around, exp.Anonymous) and takes(around.name.lower(), others + count))
+
+
+def _is_counted(star: exp.Expr) -> bool:
+    """Whether it is that of `count(*)`, which stands for no column."""
+    call = star.parent
+    return isinstance(star, exp.Star) and isinstance(call, exp.Anonymous) and call.name.lower() == "count"
+
+
+def _columns(star: exp.Expr, scope: Scope) -> list[str]:
     """The columns that a star stands for."""
     if _modified(star.this if isinstance(star, exp.Column) else star):
         raise refusal(star, "* with EXCEPT or REPLACE is not supported", "list the columns")
@@ -62,14 +74,8 @@ def _columns(star: exp.Expr, scope: Scope) -> list[exp.Expr]:
         if source.fields is None:
             hint = "list the columns, or give the stream a schema"
             raise refusal(star, f"* cannot be written out: the columns of '{source.name}' are not declared", hint)
-    return [_reference(source, field.name, star) for source in chosen for field in source.fields or ()]
+    return [f"{quoted(source.name)}.{quoted(field.name)}" for source in chosen for field in source.fields or ()]
 
 
 def _modified(star: exp.Expr) -> bool:
     return any(star.args.values())
-
-
-def _reference(item: FromItem, name: str, star: exp.Expr) -> exp.Expr:
-    column = exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(item.name, quoted=True))
-    column.this.meta.update(star.meta)
-    return column

@@ -7,11 +7,12 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from headgate.model import HeadgateError, Window
+from headgate.model import Expression, HeadgateError, Window
 from headgate.plan.sql.bounds import check_windows
-from headgate.plan.sql.normal import column, text
-from headgate.plan.sql.parse import SPARK, place, refusal
+from headgate.plan.sql.normal import form
+from headgate.plan.sql.parse import place, refusal
 from headgate.plan.sql.scope import END, START, Field, FromItem, Relation, Scope, flat, projected
+from headgate.plan.sql.words import bare
 
 _SECONDS = {
     "microsecond": Decimal("0.000001"),
@@ -29,36 +30,28 @@ _TABLE_FUNCTIONS = {"tumble": 3, "hop": 4}
 def duration(node: exp.Expr) -> float | None:
     """Seconds of an interval, or of a string as Spark's `window` takes it; None if it is neither.
 
-    >>> import sqlglot
-    >>> [duration(sqlglot.parse_one(sql)) for sql in ("INTERVAL '2' MINUTES", "'1 minute 30 seconds'", "'x'")]
-    [120.0, 90.0, None]
+    >>> from headgate.plan.sql.parse import expression
+    >>> [duration(expression(sql)) for sql in ("INTERVAL '2' MINUTES 1 SECOND", "'1 minute 30 seconds'", "'x'")]
+    [121.0, 90.0, None]
     """
-    if isinstance(node, exp.Paren):
-        return duration(node.this)
+    node = bare(node)
     if isinstance(node, exp.Add):
         parts = [duration(node.this), duration(node.expression)]
         return None if None in parts else sum(part for part in parts if part is not None)
     if isinstance(node, exp.Interval):
-        unit = node.args.get("unit")
-        return _seconds(f"{text_of(node.this)} {unit.name if isinstance(unit, exp.Var) else ''}")
+        return _seconds(form(node).replace("'", ""))
     return _seconds(node.name) if isinstance(node, exp.Literal) and node.is_string else None
-
-
-def text_of(node: exp.Expr | None) -> str:
-    """The digits of an interval, its sign included."""
-    if isinstance(node, exp.Neg):
-        return f"-{text_of(node.this)}"
-    return node.name if isinstance(node, exp.Literal) else ""
 
 
 def is_window(node: exp.Expr) -> bool:
     """A call of `window(…)`."""
+    node = bare(node)
     return isinstance(node, exp.Anonymous) and node.name.lower() == "window"
 
 
 def window_call(node: exp.Expr, scope: Scope, relation: Relation) -> tuple[Window, str]:
     """What `window(ts, '10 seconds'[, '5 seconds'])` asks for: the window and the event time that it cuts."""
-    arguments = node.expressions
+    arguments = bare(node).expressions
     if len(arguments) not in (2, 3):
         hint = "write window(ts, size) or window(ts, size, slide)"
         raise refusal(node, f"window() takes 2 or 3 arguments here, found {len(arguments)}", hint)
@@ -69,7 +62,7 @@ def window_call(node: exp.Expr, scope: Scope, relation: Relation) -> tuple[Windo
 
 def event_time(resolved: exp.Expr, node: exp.Expr, relation: Relation) -> str:
     """The event time that an expression is, or a refusal."""
-    written = text(resolved)
+    written = form(resolved)
     if written in relation.times:
         return relation.times[written]
     if not relation.times:
@@ -108,10 +101,11 @@ def table_function(node: exp.Expr, relation: Relation) -> Relation:
     scope = Scope((FromItem(name=relation.base, alias=relation.base, node=node, relation=relation),))
     time = event_time(scope.resolve(stamp), stamp, relation)
     window = _window(node, _length(arguments[-1]), _length(arguments[2]))
-    ends = (Field(START, column(START)), Field(END, column(END)))
+    ends = (Field(START, START), Field(END, END))
     fields = None if relation.fields is None else (*relation.fields, *ends)
     marks = {START: START, END: END}
-    return Relation(relation.plan, fields, relation.times, window, marks, cut=time, pending=True)
+    types = {**relation.types, START: "timestamp", END: "timestamp"}
+    return Relation(relation.plan, fields, relation.times, window, marks, cut=time, pending=True, types=types)
 
 
 def applied(relation: Relation, node: exp.Expr) -> Relation:
@@ -124,16 +118,14 @@ def applied(relation: Relation, node: exp.Expr) -> Relation:
     if relation.fields is None:
         hint = "give its stream a schema, or aggregate with GROUP BY window_start, window_end"
         raise refusal(node, "the columns of TUMBLE's input are not declared", hint)
-    call = exp.Anonymous(
-        this="WINDOW", expressions=[exp.maybe_parse(relation.cut, dialect=SPARK), _spark_length(relation.window)]
-    )
-    ends: dict[str, exp.Expr] = {
-        START: exp.Dot(this=call, expression=column("start").this),
-        END: exp.Dot(this=call.copy(), expression=column("end").this),
-    }
-    windowed = projected(relation, [(field.name, ends.get(field.name, field.ref).copy()) for field in relation.fields])
+    call = f"WINDOW({relation.cut}, {_spark_length(relation.window)})"
+    ends = {START: f"{call}.start", END: f"{call}.end"}
+    outputs = [(field.name, Expression(ends.get(field.name, field.ref))) for field in relation.fields]
+    windowed = projected(relation, outputs)
     times = {**windowed.times, START: START, END: END}
-    return Relation(windowed.plan, windowed.fields, times, relation.window, {START: START, END: END}, cut=START)
+    types = {**windowed.types, START: "timestamp", END: "timestamp"}
+    marks = {START: START, END: END}
+    return Relation(windowed.plan, windowed.fields, times, relation.window, marks, cut=START, types=types)
 
 
 def _seconds(written: str) -> float | None:
@@ -151,7 +143,7 @@ def _seconds(written: str) -> float | None:
 def _length(node: exp.Expr) -> float:
     seconds = duration(node)
     if seconds is None or seconds <= 0:
-        raise refusal(node, f"{text(node)} is not a length of time", "write '10 seconds' or INTERVAL '10' SECOND")
+        raise refusal(node, f"{form(node)} is not a length of time", "write '10 seconds' or INTERVAL '10' SECOND")
     return seconds
 
 
@@ -170,7 +162,6 @@ def _descriptor(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _spark_length(window: Window) -> exp.Literal:
+def _spark_length(window: Window) -> str:
     whole = window.size.is_integer()
-    duration_text = f"{window.size:.0f} seconds" if whole else f"{window.size * 1e6:.0f} microseconds"
-    return exp.Literal.string(duration_text)
+    return f"'{window.size:.0f} seconds'" if whole else f"'{window.size * 1e6:.0f} microseconds'"

@@ -27,6 +27,7 @@ from headgate.model import (
     TableJoin,
     Union,
     Window,
+    form_of,
 )
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref
 from headgate.spark.compile.time_spans import Span, ceiling, floor, micros
@@ -166,7 +167,7 @@ def window_columns(node: Except, streams: Mapping[str, Stream]) -> tuple[tuple[R
 
 
 def _of_projection(node: Project, ref: Ref) -> tuple[Step, ...]:
-    expression = next((column.expression for column in node.columns if column.name == ref[0]), "")
+    expression = next((form_of(column.expression) for column in node.columns if column.name == ref[0]), "")
     if _REF.fullmatch(expression):
         return (Step(0, (*reference(expression), *ref[1:])),)
     if match := _WINDOW_BOUND.fullmatch(expression):

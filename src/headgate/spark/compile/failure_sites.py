@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-import sqlglot
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
-from sqlglot import exp
 
+from headgate.plan.sql.rewriting import names_in
 from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.safe_expressions import try_eval
@@ -123,11 +122,7 @@ class Sites:
 @cache
 def _names(expressions: tuple[str, ...]) -> frozenset[str]:
     """All names that occur in some expressions."""
-    return frozenset(
-        identifier.name
-        for expression in expressions
-        for identifier in sqlglot.parse_one(expression, dialect="spark").find_all(exp.Identifier)
-    )
+    return frozenset().union(*map(names_in, expressions))
 
 
 def shortened(expression: str) -> str:

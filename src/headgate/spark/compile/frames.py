@@ -209,7 +209,8 @@ class Builder:
 
     def _on(self, node: Join) -> Column:
         bound = self._expression(time_bound(node))
-        return self._expression(node.condition) & bound if node.condition else bound
+        # The bound first: which pairs beyond it meet at all depends on what is still kept.
+        return bound & self._expression(node.condition) if node.condition else bound
 
     def _combined(self) -> list[SqlColumn]:
         """The extra hidden columns of a pair, made of those of its two rows."""

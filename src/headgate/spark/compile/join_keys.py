@@ -33,12 +33,11 @@ def key_columns(equalities: tuple[str, ...], left: str, right: str) -> KeyColumn
     >>> key_columns(("x.id = y.id", "x.place.room = y.room"), "x", "y")
     ()
     """
-    from sqlglot import exp, parse_one  # here: it takes long to import
+    from headgate.plan.sql.joins import equated  # here: it takes long to import
 
     found: list[tuple[str, str]] = []
     for text in equalities:
-        equality = parse_one(text, dialect="spark")
-        sides = {column.table: column.name for column in equality.find_all(exp.Column) if not column.db}
+        sides = dict(names for names in equated(text) if len(names) == 2)
         if left == right or set(sides) != {left, right}:
             return ()
         found.append((sides[left], sides[right]))

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from headgate.model import Aggregate, Column, Join, Operator, Project, Select, TableJoin, walk
+from headgate.model import Aggregate, Column, Join, Operator, Project, Select, TableJoin, form_of, walk
 
 _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<string>'(?:[^'\\]|\\.)*')|(?P<quoted>`[^`]*`)|(?P<number>\d+(?:\.\d+)?(?![\w.]))"
@@ -114,6 +114,7 @@ def _is_named(column: Column) -> bool:
 @lru_cache(maxsize=10_000)
 def _shape(text: str, texts: frozenset[str]) -> str:
     """An expression with types in place of constants; one that is written in ways that are unknown here stays."""
+    text = form_of(text)
     tokens = _tokens(text)
     if tokens is None:
         return text

@@ -210,7 +210,7 @@ class IsolatingBuilder(Builder):
         return None if pairs is None else self._paired(node, pairs)
 
     def _on(self, node: Join) -> Column:
-        return self._condition_of(node) & self._expression(time_bound(node))
+        return self._expression(time_bound(node)) & self._condition_of(node)
 
     def _combined(self) -> list[SqlColumn]:
         return [SqlColumn(f"concat({FROM}, {FROM}_other)", FROM), SqlColumn("CAST(NULL AS STRING)", FAILED)]

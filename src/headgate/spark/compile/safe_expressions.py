@@ -15,23 +15,20 @@ which it computes one for both; but `k = 0 OR 100 / k > 30` never fails, and the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 from zlib import crc32
 
-import sqlglot
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.classic.column import Column as ClassicColumn
-from sqlglot import exp
 
-from headgate.plan.sql.aggregates import is_aggregate
+from headgate.plan.sql.rewriting import AggregateCall, is_constant
 from headgate.spark.compile.event_time_columns import is_reference
 from headgate.spark.compile.schemas import ARRIVAL
 
 NO, YES, FAILS = 0, 1, 2  # the verdicts of a guarded condition on a row
 PIN = "(monotonically_increasing_id() & 0L)"  # always 0, but Spark takes it for nondeterministic: see `pinned`
-_OVERFLOW_SAFE: dict[type[exp.Expr], str] = {exp.Sum: "try_sum", exp.Avg: "try_avg"}
+_OVERFLOW_SAFE = {"sum": "try_sum", "avg": "try_avg", "mean": "try_avg"}
 
 
 def try_eval(spark: SparkSession, text: str, where: str = "TRUE") -> Column:
@@ -60,22 +57,21 @@ def is_safe(text: str) -> bool:
     >>> is_safe("a.id"), is_safe("'x'"), is_safe("TRUE"), is_safe("v / 2"), is_safe("CAST(s AS INT)")
     (True, True, True, False, False)
     """
-    return is_reference(text) or isinstance(sqlglot.parse_one(text, dialect="spark"), exp.Literal | exp.Boolean)
+    return is_reference(text) or is_constant(text)
 
 
 def arguments(aggregate: str) -> list[str]:
     """What an aggregate computes from each row, as expressions; with a FILTER, only where that holds.
 
-    >>> arguments("SUM(a / b)"), arguments("COUNT(*)"), arguments("COUNT(DISTINCT a % b, c)")
+    >>> arguments("sum(a / b)"), arguments("COUNT(*)"), arguments("COUNT(DISTINCT a % b, c)")
     (['a / b'], [], ['a % b', 'c'])
-    >>> arguments("SUM(a / b) FILTER(WHERE b <> 0)")
+    >>> arguments("SUM(a / b) FILTER (WHERE b <> 0)")
     ['CASE WHEN b <> 0 THEN STRUCT(a / b) END']
     """
-    node = sqlglot.parse_one(aggregate, dialect="spark")
-    if isinstance(node, exp.Filter):
-        values = ", ".join(_sql(argument) for argument in _arguments(node.this))
-        return [f"CASE WHEN {_sql(node.expression.this)} THEN STRUCT({values or 'TRUE'}) END"]
-    return [_sql(argument) for argument in _arguments(node)]
+    call = AggregateCall(aggregate)
+    if call.where:
+        return [f"CASE WHEN {call.where} THEN STRUCT({', '.join(call.computed) or 'TRUE'}) END"]
+    return call.computed
 
 
 def overflow_safe(aggregate: str) -> tuple[str, str | None]:
@@ -84,55 +80,25 @@ def overflow_safe(aggregate: str) -> tuple[str, str | None]:
     Null alone is not enough: the sum of a group without values is null too. Other aggregates stay as they are.
 
     >>> overflow_safe("SUM(a)")
-    ('try_sum(a)', 'COUNT(a) > 0 AND try_sum(a) IS NULL')
+    ('try_sum(a)', 'count(a) > 0 AND try_sum(a) IS NULL')
     >>> overflow_safe("MAX(a)")
     ('MAX(a)', None)
     """
-    node = sqlglot.parse_one(aggregate, dialect="spark")
-    inner = node.this if isinstance(node, exp.Filter) else node
-    if inner is not node:  # what two aggregates have in common, Spark computes before it looks at their filters
-        _guard(_arguments(inner), _sql(node.expression.this))
-    name = _OVERFLOW_SAFE.get(type(inner))
+    call = AggregateCall(aggregate)
+    name = _OVERFLOW_SAFE.get(call.name)
+    if call.where:  # what two aggregates have in common, Spark computes before it looks at their filters
+        aggregate = call.only_where(call.where, filtered=False)
     if name is None:
-        return _sql(node), None
-
-    def filtered(call: exp.Expr) -> str:
-        return _sql(exp.Filter(this=call, expression=node.expression.copy()) if node is not inner else call)
-
-    text = filtered(exp.Anonymous(this=name, expressions=[inner.this.copy()]))
-    return text, f"{filtered(exp.Count(this=inner.this.copy()))} > 0 AND {text} IS NULL"
+        return aggregate, None
+    call = AggregateCall(aggregate)
+    text = call.named(name)
+    return text, f"{call.named('count')} > 0 AND {text} IS NULL"
 
 
 def only_where(aggregate: str, condition: str) -> str:
     """An aggregate whose arguments are computed only where a condition holds, and null elsewhere.
 
-    >>> only_where("SUM(a / b) FILTER(WHERE c)", "m = 1")
-    'SUM(CASE WHEN m = 1 THEN a / b END) FILTER(WHERE CASE WHEN m = 1 THEN c END)'
+    >>> only_where("SUM(a / b) FILTER (WHERE c)", "m = 1")
+    'SUM(CASE WHEN m = 1 THEN a / b END) FILTER (WHERE CASE WHEN m = 1 THEN c END)'
     """
-    node = sqlglot.parse_one(aggregate, dialect="spark")
-    inner = node.this if isinstance(node, exp.Filter) else node
-    _guard([*_arguments(inner), *([node.expression.this] if node is not inner else [])], condition)
-    return _sql(node)
-
-
-def _guard(parts: Iterable[exp.Expr], condition: str) -> None:
-    """Change parts of an expression so that they are computed only where a condition holds."""
-    for part in list(parts):
-        part.replace(sqlglot.parse_one(f"CASE WHEN {condition} THEN {_sql(part)} END", dialect="spark"))
-
-
-def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(node, exp.ArraySort) and is_aggregate(node.this):
-        node = node.this
-    for value in node.args.values():
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, exp.Distinct):
-                yield from part.expressions
-            elif isinstance(part, exp.Order):
-                yield from (part.this, *(key.this for key in part.expressions))
-            elif isinstance(part, exp.Expr) and not isinstance(part, exp.Star | exp.Literal):
-                yield part
-
-
-def _sql(node: exp.Expr) -> str:
-    return node.sql(dialect="spark", normalize_functions=False)
+    return AggregateCall(aggregate).only_where(condition)

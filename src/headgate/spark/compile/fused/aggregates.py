@@ -18,12 +18,11 @@ from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
-import sqlglot
 from pyspark.sql import DataFrame
-from sqlglot import exp
 
 from headgate.model import Aggregate
 from headgate.plan.fusion_template import Template
+from headgate.plan.sql.rewriting import with_columns
 from headgate.spark.compile.event_time_columns import END, START, quoted
 from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.frames import Catalog, survey_of
@@ -322,14 +321,7 @@ def _with_names(text: str, names: tuple[tuple[str, str], ...]) -> str:
     >>> _with_names("count > 1 AND id = 2", (("count", "_a0"),))
     '_a0 > 1 AND id = 2'
     """
-    new = dict(names)
-
-    def rename(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and not node.table and node.name in new:
-            return exp.column(new[node.name])
-        return node
-
-    return sqlglot.parse_one(text, dialect="spark").transform(rename).sql(dialect="spark")
+    return with_columns(text, dict(names))
 
 
 def _quoted_if_plain(text: str, plain: Sequence[str]) -> str:

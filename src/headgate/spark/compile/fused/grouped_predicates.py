@@ -15,6 +15,7 @@ second one the place in it. NiagaraCQ and TelegraphCQ group filters in this way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,11 +23,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import sqlglot
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.classic.column import Column as ClassicColumn
 from sqlglot import exp
+
+from headgate.plan.sql.parse import expression
+from headgate.plan.sql.scope import outer_columns
+from headgate.plan.sql.words import written
+from headgate.spark.compile.sql_text import literal as text_literal
 
 Cells = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.int8]  # for each cell: FALSE, UNKNOWN or TRUE
@@ -52,6 +57,7 @@ _MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.LTE: exp.GTE,
     exp.GTE: exp.LTE,
 }
+_PLAIN_TEXT = re.compile(r"'[^'\\]*'|\"[^\"\\]*\"")  # without escapes, which only Spark needs to know
 _WHOLE = frozenset({"tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long"})
 
 
@@ -145,9 +151,8 @@ def comparison(text: str, types: Mapping[str, str]) -> Comparison | None:
     (None, None, None)
     """
     tree = _parsed(text)
-    columns = {node.name for node in tree.find_all(exp.Column) if not node.table}
-    tables = any(node.table for node in tree.find_all(exp.Column))
-    if len(columns) != 1 or tables:
+    columns = {node.name for node in outer_columns(tree)}
+    if len(columns) != 1 or any(node.table for node in outer_columns(tree)):
         return None
     (column,) = columns
     kind = kind_of(types.get(column, ""))
@@ -167,20 +172,6 @@ def kind_of(declared: str) -> str:
     return declared if declared in {"double", "string"} else ""
 
 
-def conjuncts(texts: Iterable[str]) -> tuple[str, ...]:
-    """The parts of predicates that must all hold.
-
-    >>> conjuncts(["v > 1 AND (w < 2)", "v < 9"])
-    ('v > 1', 'w < 2', 'v < 9')
-    """
-    parts: list[str] = []
-    for text in texts:
-        tree = _parsed(text).unnest()
-        found = tree.flatten() if isinstance(tree, exp.And) else [tree]
-        parts += [part.unnest().sql(dialect="spark") for part in found]
-    return tuple(parts)
-
-
 def boundaries(column: str, quoted: str, kind: str, comparisons: Iterable[Comparison]) -> Boundaries:
     """All constants that comparisons of a column have."""
     values = {constant for own in comparisons if own.column == column for constant in own.constants}
@@ -194,7 +185,7 @@ def _sort_key(value: Constant) -> Any:
 
 @lru_cache(maxsize=10_000)
 def _parsed(text: str) -> exp.Expr:
-    return sqlglot.parse_one(text, dialect="spark")
+    return expression(text)
 
 
 def _compares(node: exp.Expr, kind: str, constants: list[Constant]) -> bool:
@@ -206,11 +197,9 @@ def _compares(node: exp.Expr, kind: str, constants: list[Constant]) -> bool:
             return all(_compares(side, kind, constants) for side in (node.left, node.right))
         case exp.Between():
             found = [node.this, node.args["low"], node.args["high"]]
-            if node.args.get("symmetric"):
-                return False
         case exp.In():
             found = [node.this, *node.expressions]
-            if not node.expressions or node.args.get("query") or node.args.get("unnest") or node.args.get("field"):
+            if not node.expressions:
                 return False
         case exp.Is():
             return isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null)
@@ -235,7 +224,8 @@ def _value(literal: exp.Expr, kind: str) -> Constant | None:
     if not isinstance(literal, exp.Literal):
         return None
     if literal.is_string or kind == "string":
-        return literal.name if literal.is_string and kind == "string" and not negative else None
+        plain = _PLAIN_TEXT.fullmatch(written(literal)) is not None
+        return literal.name if literal.is_string and kind == "string" and not negative and plain else None
     text = f"-{literal.name}" if negative else literal.name
     whole = literal.name.isdigit()
     if kind == "bigint":
@@ -277,7 +267,7 @@ def _said(holds: npt.NDArray[np.bool_]) -> Truth:
 
 def _literal(constant: Constant, kind: str) -> str:
     if isinstance(constant, str):
-        return exp.Literal.string(constant).sql(dialect="spark")
+        return text_literal(constant)
     if kind == "double":
         return f"{constant!r}D" if constant == constant and abs(constant) != float("inf") else f"DOUBLE('{constant}')"
     return f"{constant}L" if constant != -_LONG else f"({constant + 1}L - 1L)"

@@ -22,13 +22,13 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
+from headgate.plan.sql.rewriting import conjuncts_of
 from headgate.spark.compile.fused.grouped_predicates import (
     MOST,
     Boundaries,
     Comparison,
     boundaries,
     comparison,
-    conjuncts,
     kind_of,
 )
 from headgate.spark.compile.fused.tags import IN, TAGS, WORD, pinned, tag_expression
@@ -283,7 +283,7 @@ def _in_columns(table: pa.Table, rows: Numbers, names: Sequence[str], schema: pa
 
 def _comparisons(texts: tuple[str, ...], types: Mapping[str, str]) -> list[Comparison] | None:
     """A member's predicates as comparisons, if all of them are."""
-    found = [comparison(text, types) for text in conjuncts(texts)]
+    found = [comparison(text, types) for text in conjuncts_of(texts)]
     return None if any(own is None for own in found) else [own for own in found if own is not None]
 
 

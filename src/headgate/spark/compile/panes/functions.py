@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import sqlglot
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
@@ -35,10 +34,10 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
 )
-from sqlglot import exp
 
 from headgate.model import Aggregate, Operator, Window
 from headgate.plan.fusion_template import template
+from headgate.plan.sql.rewriting import AggregateCall
 from headgate.spark.compile.time_spans import micros
 
 Array = Any  # of Arrow
@@ -121,8 +120,8 @@ class Function:
 class Call:
     """An SQL aggregate taken apart.
 
-    >>> parse("SUM(v + 1) FILTER(WHERE v > 0)")
-    Call(name='sum', arguments=('v + 1',), where=' FILTER(WHERE v > 0)', distinct=False, descending=False)
+    >>> parse("SUM(v + 1) FILTER (WHERE v > 0)")
+    Call(name='sum', arguments=('v + 1',), where=' FILTER (WHERE v > 0)', distinct=False, descending=False)
     """
 
     name: str
@@ -134,35 +133,17 @@ class Call:
 
 def parse(text: str) -> Call | None:
     """An SQL aggregate taken apart; None if it is of another form."""
-    node = sqlglot.parse_one(text, dialect="spark")
-    where, descending, is_sorted = "", False, False
-    if isinstance(node, exp.ArraySort):
-        if node.args.get("expression") is not None or not text.upper().startswith("SORT_ARRAY"):
+    call = AggregateCall(text)
+    descending = False
+    if call.sort is not None:
+        sort, ascending = call.sort
+        if sort != "sort_array" or len(ascending) > 1 or not {said.upper() for said in ascending} <= {"TRUE", "FALSE"}:
             return None
-        ascending = node.args.get("asc")
-        if ascending is not None and not isinstance(ascending, exp.Boolean):
-            return None
-        descending, is_sorted = ascending is not None and not ascending.this, True
-        node = node.this
-    if isinstance(node, exp.Filter):
-        where, node = f" {_sql(node)[len(_sql(node.this)) :].strip()}", node.this
-    name = _sql(node).partition("(")[0].lower()
-    if is_sorted != (name in ("collect_list", "collect_set")):
+        descending = bool(ascending) and ascending[0].upper() == "FALSE"
+    if (call.sort is not None) != (call.name in ("collect_list", "collect_set", "array_agg")):
         return None
-    inner = [*([node.this] if isinstance(node.this, exp.Expr) else []), *_others(node)]
-    distinct = len(inner) == 1 and isinstance(inner[0], exp.Distinct)
-    if distinct:
-        inner = inner[0].expressions
-    return Call(name, tuple(map(_sql, inner)), where, distinct, descending)
-
-
-def _others(node: exp.Expr) -> list[exp.Expr]:
-    second = node.args.get("expression")
-    return [*([second] if second is not None else []), *(node.args.get("expressions") or [])]
-
-
-def _sql(node: exp.Expr) -> str:
-    return node.sql(dialect="spark")
+    where = f" FILTER (WHERE {call.where})" if call.where else ""
+    return Call(call.name, tuple(call.arguments), where, call.distinct, descending)
 
 
 def function(call: Call, types: Sequence[DataType]) -> Function | None:
@@ -377,13 +358,13 @@ _MAKERS: Mapping[str, Callable[[Call, Sequence[DataType]], Function | None]] = {
     "min": _extreme(Merge.MIN),
     "max": _extreme(Merge.MAX),
     **dict.fromkeys(("bool_and", "every"), _AND),
-    **dict.fromkeys(("bool_or", "some"), _OR),
+    **dict.fromkeys(("any", "bool_or", "some"), _OR),
     **dict.fromkeys(("std", "stddev", "stddev_samp"), _spread(of_sample=True, root=True)),
     "stddev_pop": _spread(of_sample=False, root=True),
     **dict.fromkeys(("variance", "var_samp"), _spread(of_sample=True, root=False)),
     "var_pop": _spread(of_sample=False, root=False),
     "max_by": _chosen(Merge.HIGHEST, "max"),
     "min_by": _chosen(Merge.LOWEST, "min"),
-    "collect_list": _collected(Merge.LIST),
+    **dict.fromkeys(("collect_list", "array_agg"), _collected(Merge.LIST)),
     "collect_set": _collected(Merge.SET),
 }
