@@ -67,13 +67,14 @@ def parenthesised(node: exp.Expr) -> str:
 
 def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
     for child in node.iter_expressions():
-        if span_of(child) is None or isinstance(child, TRANSPARENT):
+        if span_of(child) is None or isinstance(child, TRANSPARENT) or isinstance(node, exp.Escape):
             yield from _operands(child)
         elif isinstance(child, exp.Unary | exp.Binary | exp.Between | exp.In | exp.Cast):
             yield child
 
 
-# What is no operand itself: names, ESCAPE behind a pattern, and what a NOT in its middle negates, which has no span.
+# What is no operand itself: names, and what stands before ESCAPE, which is one rule with it. What a NOT in its middle
+# negates has no span.
 TRANSPARENT = (exp.Dot, exp.Kwarg, exp.Escape, exp.Alias)
 
 
