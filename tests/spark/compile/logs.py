@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import pyarrow as pa
@@ -139,7 +139,7 @@ def _plain(value: Any) -> Any:
         return tuple(map(_plain, value))
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    if isinstance(value, Decimal | float) and value == int(value):
+    if isinstance(value, Decimal | float) and isfinite(value) and value == int(value):
         return int(value)
     return value
 

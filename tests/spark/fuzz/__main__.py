@@ -14,11 +14,22 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 from tests.spark.fuzz import features
 from tests.spark.fuzz.campaign import Campaign
 from tests.spark.fuzz.case import Case
-from tests.spark.fuzz.shrink import script
-from tests.spark.fuzz.worker import Plan, live, play, smallest, spark_session, watch, work
+from tests.spark.fuzz.worker import (
+    AnyCase,
+    Plan,
+    live,
+    play,
+    read_case,
+    script_of,
+    smallest,
+    spark_session,
+    watch,
+    work,
+)
 
 ENDLESS = 1 << 40
 
@@ -51,20 +62,20 @@ def main(arguments: list[str]) -> int:
         work(plan)
         return 0
     if chosen.case is not None or chosen.file:
-        case = Case.from_json(chosen.file.read_text()) if chosen.file else plan.case(chosen.case)
-        return again(case, chosen.as_it_is)
+        spark = spark_session()
+        case = read_case(chosen.file.read_text()) if chosen.file else plan.case(spark, chosen.case)
+        return again(spark, case, chosen.as_it_is)
     return campaign(plan, chosen)
 
 
-def again(case: Case, as_it_is: bool) -> int:
+def again(spark: SparkSession, case: AnyCase, as_it_is: bool) -> int:
     """Play one case in this process."""
-    spark = spark_session()
     failures = play(spark, case, watch)
     for failure in failures:
         print(failure)
     if failures and not as_it_is:
         case = smallest(spark, case, failures[0])
-    print(script(case))
+    print(script_of(case))
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

@@ -23,6 +23,7 @@ FEATURES = frozenset(
         "start later",
         "finish early",
         "restart",
+        "expressions",  # every other case is of expressions from Spark's registry, see relations.py
         "executors",  # trains so large, by the settings, that executors read and write files themselves
     }
 )

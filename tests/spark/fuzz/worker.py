@@ -21,11 +21,19 @@ from tests.spark.fuzz.case import Case
 from tests.spark.fuzz.commands import draw_case
 from tests.spark.fuzz.harness import PATIENCE, Player
 from tests.spark.fuzz.lives import Failure
+from tests.spark.fuzz.relations import (
+    ExpressionCase,
+    Relations,
+    draw_expression_case,
+    shrink_expressions,
+    told_expressions,
+)
 from tests.spark.fuzz.shrink import script, shrink
 
 from headgate.spark.jvm.settings import builder
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+AnyCase = Case | ExpressionCase
 EVERY = 8  # with kills, one case of so many
 MOST_SHRUNK = 3  # failures of one kind that are made small
 
@@ -42,7 +50,10 @@ class Plan:
     deadline: float  # of time.time()
     kept: Path  # where failing cases go
 
-    def case(self, number: int) -> Case:
+    def case(self, spark: SparkSession, number: int) -> AnyCase:
+        """Every other case is of random expressions; the others of queries from lists, and of commands."""
+        if number % 2 and "expressions" in self.features:
+            return draw_expression_case(spark, self.seed, number)
         return draw_case(self.seed, number, self.features, kill=self.kills and number % EVERY == EVERY - 1)
 
 
@@ -58,10 +69,12 @@ def watch(_: str) -> None:
     faulthandler.dump_traceback_later(1.5 * PATIENCE, exit=True)
 
 
-def play(spark: SparkSession, case: Case, watching: Callable[[str], None] = lambda _: None) -> list[Failure]:
+def play(spark: SparkSession, case: AnyCase, watching: Callable[[str], None] = lambda _: None) -> list[Failure]:
     """The failures of a case, on a directory of its own."""
     with tempfile.TemporaryDirectory(prefix="headgate-fuzz-") as folder:
         try:
+            if isinstance(case, ExpressionCase):
+                return Relations(spark, case, Path(folder), watching).play()
             return Player(spark, case, Path(folder) / "data", watch=watching).play()
         finally:
             faulthandler.cancel_dump_traceback_later()
@@ -74,7 +87,7 @@ def work(plan: Plan) -> None:
     for number in range(plan.first, plan.last):
         if time.time() > plan.deadline:
             break
-        case = plan.case(number)
+        case = plan.case(spark, number)
         _tell(begin=number)
         began = time.monotonic()
         failures = play(spark, case, watch)
@@ -88,8 +101,10 @@ def work(plan: Plan) -> None:
     spark.stop()
 
 
-def smallest(spark: SparkSession, case: Case, failure: Failure) -> Case:
+def smallest(spark: SparkSession, case: AnyCase, failure: Failure) -> AnyCase:
     """A smaller case that fails in the same way; most need no query but the one that failed."""
+    if isinstance(case, ExpressionCase):
+        return shrink_expressions(case, lambda less: any(_alike(each, failure) for each in play(spark, less)), failure)
     alone = replace(case, queries=sorted(case.queries, key=lambda query: query.name not in failure.where.split()))
     return shrink(alone, lambda smaller: any(_alike(each, failure) for each in play(spark, smaller, watch)))
 
@@ -101,15 +116,25 @@ def _alike(one: Failure, other: Failure) -> bool:
     return one.kind == other.kind
 
 
-def _keep(plan: Plan, case: Case, failure: Failure) -> None:
+def read_case(text: str) -> AnyCase:
+    """The case that was kept as JSON."""
+    return ExpressionCase.from_json(text) if "expressions" in json.loads(text) else Case.from_json(text)
+
+
+def script_of(case: AnyCase) -> str:
+    """A case for people."""
+    return told_expressions(case) if isinstance(case, ExpressionCase) else script(case)
+
+
+def _keep(plan: Plan, case: AnyCase, failure: Failure) -> None:
     plan.kept.mkdir(parents=True, exist_ok=True)
     path = plan.kept / f"seed-{case.seed}-case-{case.number}.json"
     path.write_text(case.to_json())
-    _tell(small=case.number, file=str(path), failure=str(failure), script=script(case))
+    _tell(small=case.number, file=str(path), failure=str(failure), script=script_of(case))
 
 
-def _commands(case: Case) -> int:
-    return sum(step[0] != "append" for step in case.steps)
+def _commands(case: AnyCase) -> int:
+    return 0 if isinstance(case, ExpressionCase) else sum(step[0] != "append" for step in case.steps)
 
 
 def _tell(**told: Any) -> None:

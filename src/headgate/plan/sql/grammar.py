@@ -35,6 +35,8 @@ from headgate.plan.sql.vocabulary import (
     SUBQUERY,
     UNARY,
     UNITS,
+    RightShift,
+    UnsignedRightShift,
 )
 from headgate.plan.sql.words import Words, marked, span_of
 
@@ -155,7 +157,9 @@ class Grammar(SparkParser):
         if token in (T.LT, T.GT) and self._next.token_type == token and self._next.start == self._curr.end + 1:
             third = self._tokens[self._index + 2] if self._index + 2 < self._tokens_size else self._next
             unsigned = token == T.GT and third.token_type == T.GT and third.start == self._next.end + 1
-            return SHIFT, exp.BitwiseLeftShift if token == T.LT else exp.BitwiseRightShift, 3 if unsigned else 2
+            if unsigned:
+                return SHIFT, UnsignedRightShift, 3
+            return SHIFT, exp.BitwiseLeftShift if token == T.LT else RightShift, 2
         found = BINARY.get(token)
         return (*found, 1) if found else (0, None, 1)
 

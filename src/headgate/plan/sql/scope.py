@@ -24,7 +24,7 @@ from headgate.model import (
 )
 from headgate.plan.sql.normal import Types, canonical, name_of, quoted
 from headgate.plan.sql.parse import expression, place, refusal
-from headgate.plan.sql.words import put
+from headgate.plan.sql.words import put, written
 
 START, END = "window_start", "window_end"
 WHOLE = "window"
@@ -130,7 +130,7 @@ class Scope:
         root = exp.Paren(this=node.copy())
         for part in list(outer_columns(root)):
             item, ref = self.find(part)
-            put(part, expression(ref if own or len(self.items) == 1 else item.above(ref)))
+            put(part, _as_named(part, ref if own or len(self.items) == 1 else item.above(ref)))
         resolved: exp.Expr = root.this.pop()
         return resolved
 
@@ -172,6 +172,22 @@ class Scope:
 
     def _names(self) -> list[str]:
         return [item.name for item in self.items]
+
+
+def _as_named(part: exp.Column, ref: str) -> exp.Expr:
+    """A reference in the place of a column; where Spark takes a field's name from it, with the letters of its author.
+
+    `struct(ID)` and `(ID, x)` have a field ID, whatever the stream calls the column. Only STRUCT knows AS as well,
+    which holds where operators below rename columns, too.
+    """
+    reference, named = expression(ref), "`" + part.name.replace("`", "``") + "`"
+    function = part.parent.name.lower() if isinstance(part.parent, exp.Anonymous) else ""
+    if function == "struct":
+        alias: exp.Expr = expression(f"struct({ref} AS {named})").expressions[0]
+        return alias
+    if isinstance(reference, exp.Column | exp.Dot) and (function == "arrays_zip" or isinstance(part.parent, exp.Tuple)):
+        return expression(".".join([*map(written, reference.parts[:-1]), named]))
+    return reference
 
 
 def outer_columns(node: exp.Expr) -> Iterable[exp.Column]:

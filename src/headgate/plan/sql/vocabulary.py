@@ -12,6 +12,22 @@ class Plus(exp.Unary):
     """A sign that is no operation on numbers, but makes a number of a text."""
 
 
+class RightShift(exp.BitwiseRightShift):
+    """`a >> b`, which runs as a call of the function.
+
+    Behind the words ARRAY, MAP and STRUCT Spark's lexer takes >> for the end of a type, until as many > have come. In a
+    text that is put together of several the words may stand far before.
+    """
+
+    function = "shiftright"
+
+
+class UnsignedRightShift(RightShift):
+    """`a >>> b`."""
+
+    function = "shiftrightunsigned"
+
+
 COMPARISONS: dict[TokenType, type[exp.Binary]] = {
     T.EQ: exp.EQ,
     T.NEQ: exp.NEQ,

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-_ATOMIC = (exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Case, exp.Cast, exp.Anonymous, exp.Identifier, exp.Paren)
+from headgate.plan.sql.vocabulary import RightShift
+
+_ATOMIC = (
+    *(exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Case, exp.Cast, exp.Anonymous, exp.Identifier, exp.Paren),
+    exp.Alias,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,8 @@ def written(node: exp.Expr) -> str:
     if isinstance(node, Put):
         inner = written(node.this)
         return inner if is_atomic(node.this) else f"({inner})"
+    if isinstance(node, RightShift):
+        return f"{node.function}({written(node.this)}, {written(node.expression)})"
     span = span_of(node)
     assert span is not None, f"{node.key} was not made of a text"
     pieces, at = [], span.first
@@ -133,6 +140,10 @@ def _apart(text: str, gap: bool) -> str:
     return f" {text}" if gap and text else text
 
 
-def _holders(node: exp.Expr) -> Iterator[Put]:
-    """The outermost replaced places within a node."""
-    return (part for part in node.walk(prune=lambda part: isinstance(part, Put)) if isinstance(part, Put))
+def _holders(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The outermost places within a node that are written in other words."""
+    return (part for part in node.walk(prune=_is_holder) if _is_holder(part))
+
+
+def _is_holder(node: exp.Expr) -> bool:
+    return isinstance(node, Put | RightShift)
