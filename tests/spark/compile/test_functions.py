@@ -114,6 +114,7 @@ OUTSIDE = [
     *("s RLIKE '(a+)+$'", "regexp_replace(s, '(x|x)*y', '')", "split(s, s)", "s RLIKE s", "regexp_count(s, '(.*a)*')"),
     *("repeat(s, 1000000000)", "repeat(s, i)", "repeat(repeat(s, 1000), 1000)", "sequence(1, 1000000000)", "space(l)"),
     *("sequence(1, l)", "array_repeat(s, 1000 * 1000000)", "lpad(s, 2000000000, 'x')", "array_insert(a, 99999999, 1)"),
+    *("sum(s)", "avg(concat(s, ''))", "try_sum(j)", "corr(d, s)", "percentile(s, 0.5)", "bool_or(s)", "median(s)"),
     *("format_string('%99999999d', i)", "round(d, 99999999)", "rpad(s, length(s) * 1000000, 'x')"),
 ]
 
@@ -135,6 +136,7 @@ def test_what_spark_makes_of_it_is_refused(spark: SparkSession, frame: DataFrame
 
 def test_bounded_lengths_and_plain_patterns_are_accepted(frame: DataFrame) -> None:
     calls = ["repeat(s, least(i, 100))", "sequence(1, 1000)", "lpad(s, 10, '0')", r"s RLIKE '^[a-z]+@([a-z]+[.])+$'"]
+    check(frame.selectExpr("sum(cast(s AS int))", "avg(try_cast(s AS double))", "max(s)", "count(s)", "sum(s + 1)"))
     calls += ["cast('epoch' AS timestamp)", "cast(s AS timestamp)", "ts > '2020-01-01'", "s LIKE concat('a', j, '%')"]
     check(frame.selectExpr(*calls))
 

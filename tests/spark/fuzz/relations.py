@@ -166,7 +166,16 @@ class Batch:
         try:
             return Answer(_plain_rows(frame.toArrow()))
         except Exception:  # Spark's own, or Arrow's of a value that it cannot hold
-            return self._by_row(question) if question.kind == PLAIN else None
+            return self._by_row(question) if question.kind == PLAIN and not self._constant_fails(question) else None
+
+    def _constant_fails(self, question: Question) -> bool:
+        """Whether Spark fails over no rows, too: on a constant, where that would not have been come to either."""
+        view_of(self._spark, "t", self._rows.slice(0, 0))
+        try:
+            self._spark.sql(question.sql).toArrow()
+        except Exception:
+            return True
+        return False
 
     def _by_row(self, question: Question) -> Answer:
         rows, failed = Rows(), 0

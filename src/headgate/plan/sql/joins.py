@@ -319,7 +319,7 @@ def _linear(node: exp.Expr, times: Mapping[str, str]) -> tuple[dict[str, int], f
     node = bare(node)
     if form(node) in times:
         return {form(node): 1}, 0.0
-    if isinstance(node, exp.Interval):
+    if isinstance(node, exp.Interval | exp.Neg):
         length = duration(node)
         return None if length is None else ({}, length)
     if isinstance(node, exp.Add | exp.Sub):

@@ -31,15 +31,18 @@ def duration(node: exp.Expr) -> float | None:
     """Seconds of an interval, or of a string as Spark's `window` takes it; None if it is neither.
 
     >>> from headgate.plan.sql.parse import expression
-    >>> [duration(expression(sql)) for sql in ("INTERVAL '2' MINUTES 1 SECOND", "'1 minute 30 seconds'", "'x'")]
-    [121.0, 90.0, None]
+    >>> [duration(expression(sql)) for sql in ("INTERVAL '2' MINUTES -1 SECOND", "'1 minute 30 seconds'", "'x'")]
+    [119.0, 90.0, None]
     """
     node = bare(node)
+    if isinstance(node, exp.Neg):
+        length = duration(node.this)
+        return None if length is None else -length
     if isinstance(node, exp.Add):
         parts = [duration(node.this), duration(node.expression)]
         return None if None in parts else sum(part for part in parts if part is not None)
     if isinstance(node, exp.Interval):
-        return _seconds(form(node).replace("'", ""))
+        return _seconds(re.sub(r"([+-]) ", r"\1", form(node).replace("'", "")))
     return _seconds(node.name) if isinstance(node, exp.Literal) and node.is_string else None
 
 

@@ -26,6 +26,7 @@ from headgate.spark.compile.admission.lists import listed
 _CATALYST = "org.apache.spark.sql.catalyst."
 _CALLS = frozenset({"expressions.objects.Invoke", "expressions.objects.StaticInvoke"})
 _MODE = "expressions.aggregate.Mode"
+_AGGREGATE, _CAST, _LITERAL = "expressions.aggregate.", "expressions.Cast", "expressions.Literal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,21 @@ def _check(node: Node, above: list[Node]) -> None:
     if node.name == _MODE and node.fields.get("decides") != "true":
         hint = "write mode(x, true), which takes the smallest of those that are equally frequent"
         raise HeadgateError("which of the most frequent values is taken depends on the order of rows", hint=hint)
+    if node.name == _CAST and above and above[-1].name.startswith(_AGGREGATE):
+        _check_cast(node)
     check_constants(node, above)
     above.append(node)
     for child in node.children:
         _check(child, above)
     above.pop()
+
+
+def _check_cast(node: Node) -> None:
+    """Refuse a text that Spark would cast within an aggregate, where one that is no number fails for all rows."""
+    cast, value = node.fields["type"], node.children[0]
+    if node.fields["written"] == "false" and value.fields["type"] == "string" and value.name != _LITERAL:
+        hint = f"write the cast: CAST(x AS {cast.upper()}), or TRY_CAST for null where the text is none"
+        raise HeadgateError(f"an aggregate takes a {cast} here, found a text", hint=hint)
 
 
 def _not_listed(name: str) -> HeadgateError:

@@ -1,5 +1,6 @@
 package headgate;
 
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
@@ -54,6 +55,8 @@ public class Walk {
       field("method", ((StaticInvoke) node).functionName());
     } else if (node instanceof Invoke) {
       field("method", ((Invoke) node).functionName());
+    } else if (node instanceof Cast) {
+      field("written", String.valueOf(node.getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined()));
     } else if (node instanceof Mode) {
       field("decides", String.valueOf(((Mode) node).reverseOpt().isDefined()));
     }
