@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,14 +16,14 @@ from headgate.plan.sql.parse import expression
 from headgate.plan.sql.words import bare, written
 
 TYPES = {"a": "int", "b": "int", "s": "string", "f": "boolean"}
-VALUES: dict[str, tuple[object, ...]] = {
+VALUES: dict[str, tuple[Any, ...]] = {
     "a": (0, 2, None),
     "b": (0, 2),
     "s": ("2", "x", None),
     "f": (True, False, None),
 }
 ROWS = [dict(zip(VALUES, values, strict=True)) for values in itertools.product(*VALUES.values())]
-Row = Mapping[str, object]
+Row = Mapping[str, Any]
 
 
 class FailsError(Exception):
@@ -37,27 +38,27 @@ def number(text: object) -> int | None:
     return int(str(text))
 
 
-def compared(left: object, sign: str, right: object) -> bool | None:
+def compared(left: Any, sign: str, right: Any) -> bool | None:
     """As Spark: a null on the left, and the right is not looked at."""
     if left is None:
         return None
     value = right() if callable(right) else right
     if value is None:
         return None
-    return {"=": left == value, ">": left > value, "<": left < value}[sign]  # type: ignore[operator]
+    return bool({"=": left == value, ">": left > value, "<": left < value}[sign])
 
 
-def divided(row: Row) -> object:
+def divided(row: Row) -> float | None:
     if row["a"] == 0:
         raise FailsError
-    return None if row["a"] is None else 4 / row["a"]  # type: ignore[operator]
+    return None if row["a"] is None else 4 / float(row["a"])
 
 
 # Conditions in several spellings, and what they are on a row.
 ATOMS: dict[tuple[str, ...], Callable[[Row], bool | None]] = {
     ("a > 1", "1 < a", "(a) > (1)", "a>1"): lambda row: compared(row["a"], ">", 1),
     ("a = b", "b = a", "b == a"): lambda row: compared(row["a"], "=", row["b"]),
-    ("f", "(f)"): lambda row: row["f"],  # type: ignore[return-value]
+    ("f", "(f)"): lambda row: row["f"],
     ("f IS NULL", "(f is null)"): lambda row: row["f"] is None,
     ("s = '2'", "'2' = s", 's = "2"'): lambda row: compared(row["s"], "=", "2"),
     ("s = 2", "(s)=2"): lambda row: compared(number(row["s"]), "=", 2),
@@ -73,7 +74,7 @@ ATOMS: dict[tuple[str, ...], Callable[[Row], bool | None]] = {
 def _quotient(row: Row) -> float:
     if row["b"] == 0:
         raise FailsError
-    return 0 - 4 / row["b"]  # type: ignore[operator]
+    return 0 - 4 / float(row["b"])
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tests.spark.compile.logs import MemoryLog, Row, counted, results
 
 from headgate.model import HeadgateError, Operator, Stream
 from headgate.plan.sql import plan_sql
-from headgate.plan.sql.functions import accepted, aggregates, refused
+from headgate.plan.sql.functions import accepted, aggregates, refused, takes
 from headgate.spark.compile.admission.allowed_nodes import check
 from headgate.spark.compile.prepared_query import prepare_query
 from headgate.spark.compile.schemas import arrow_schema
@@ -61,6 +61,26 @@ def test_every_function_is_accepted_or_refused(spark: SparkSession) -> None:
     assert not functions - accepted() - refused().keys()
     assert not accepted() & refused().keys()
     assert not (accepted() & functions) - CALLS.keys() - {"window"}, "accepted, but never compared with Spark"
+
+
+def test_functions_take_as_many_arguments_as_spark_lets_them(spark: SparkSession) -> None:
+    """As its registry says when it is asked to make a call of each with none to nine."""
+    jvm: Any = spark._jvm
+    session: Any = spark
+    registry = session._jsparkSession.sessionState().functionRegistry()
+    identifier, null = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier, jvm.functions.lit(None)
+    nulls = [jvm.org.apache.spark.sql.classic.ExpressionUtils.expression(null) for _ in range(9)]
+
+    def refused_for_its_count(name: str, count: int) -> bool:
+        try:
+            registry.lookupFunction(identifier(name), jvm.PythonUtils.toSeq(nulls[:count]))
+        except Exception as error:  # of many kinds: most functions do not take nulls alone
+            return "WRONG_NUM_ARGS" in str(error)
+        return False
+
+    known = sorted(name for name in accepted() & spark_functions(spark) if name.isidentifier() and name != "window")
+    wrong = [f"{n}({k})" for n in known for k in range(10) if takes(n, k) == refused_for_its_count(n, k)]
+    assert wrong == []
 
 
 GROUPS = [

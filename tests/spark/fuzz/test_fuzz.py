@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,6 +14,8 @@ from tests.spark.fuzz.features import FEATURES, chosen
 from tests.spark.fuzz.grammar import KINDS
 from tests.spark.fuzz.harness import Player
 from tests.spark.fuzz.oracle import Rows
+from tests.spark.fuzz.relations import ExpressionCase, Question, Relations, draw_expression_case, told_expressions
+from tests.spark.fuzz.rows import draw_rows
 from tests.spark.fuzz.shrink import script, shrink
 from tests.spark.fuzz.sql import engine_sql
 
@@ -25,6 +28,27 @@ def test_results_equal_the_batch_whatever_is_done(spark: SparkSession, tmp_path:
     case = draw_case(SEED, number, chosen())
     failures = Player(spark, case, tmp_path / "data").play()
     assert not failures, f"python -m tests.spark.fuzz --seed {SEED} --case {number}\n{script(case)}"
+
+
+def test_random_expressions_give_what_a_batch_gives_alone_grouped_and_in_pieces(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    case = draw_expression_case(spark, SEED, 1)
+    assert ExpressionCase.from_json(case.to_json()) == case == draw_expression_case(spark, SEED, 1)
+    failures = Relations(spark, case, tmp_path, lambda _: None).play()
+    assert not failures, f"python -m tests.spark.fuzz --seed {SEED} --case 1\n{told_expressions(case)}"
+
+
+def test_expressions_that_are_taken_for_equal_and_are_not_are_noticed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.plan.sql.normal.is_total", lambda node, types: True)
+    texts = ("i = 0 OR 100 / i > 30", "100 / i > 30 OR i = 0")
+    questions = [Question(f"q{n}", f"SELECT id FROM t WHERE {text}") for n, text in enumerate(texts)]
+    case = ExpressionCase(1, 1, draw_rows(Random(5), 12), questions)
+    failures = Relations(spark, case, tmp_path, lambda _: None).play()
+    assert {failure.kind for failure in failures} >= {"results"}
+    assert {failure.where for failure in failures} == {"q1"}
 
 
 def test_a_case_is_the_same_whenever_it_is_drawn_and_as_json() -> None:
