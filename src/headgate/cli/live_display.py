@@ -207,6 +207,8 @@ def _failures(status: Status, notes: list[str]) -> list[str]:
     failures = source_failures(status)
     if status.spark_error:
         failures.append(f"Spark is away: {status.spark_error}")
+    if status.spark_note:
+        failures.append(status.spark_note)
     if status.policy_error:
         failures.append(f"the policy failed: {status.policy_error}")
     failures += disk_alarm(status.disk.full, status.disk.error)

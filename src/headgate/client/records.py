@@ -99,6 +99,7 @@ class Status(Record):
     USUAL: ClassVar[Mapping[str, Any]] = {
         "policy_error": "",
         "spark_error": "",
+        "spark_note": "",
         "policy": "",
         "seconds": 0.0,
         "runs": 0,

@@ -156,6 +156,7 @@ class Status:
     * `source_notes`: by stream, what else there is to know of its source, such as files that it does not read.
     * `policy_error`: why the last policy that failed was taken out.
     * `spark_error`: why Spark is away; empty if it is there.
+    * `spark_note`: what is wrong with a Spark that is there: cores held by cancelled runs, no executors.
     * `journal`: the newest changes of queries' states, with their reasons, and of targets that are missed or met again.
     * `inversion`: how much later than its less important neighbour each class answers, by the median; 0 if it does not.
     * `results`: the newest results, from which `report()` computes every measure of the simulator.
@@ -181,6 +182,7 @@ class Status:
     source_notes: dict[str, str] = field(default_factory=dict)
     policy_error: str = ""
     spark_error: str = ""
+    spark_note: str = ""
     journal: tuple[Entry, ...] = ()
     inversion: tuple[Pair, ...] = ()
     results: Records = field(default_factory=lambda: Records([], {}))
@@ -265,6 +267,7 @@ class Status:
             },
             **({"policy_error": self.policy_error} if self.policy_error else {}),
             **({"spark_error": self.spark_error} if self.spark_error else {}),
+            **({"spark_note": self.spark_note} if self.spark_note else {}),
             "streams": {name: self._stream(name) for name in self.dead_letters},
             **{name: part for name, part in report.items() if name in ("inversion", "starvation")},
         }
@@ -328,6 +331,7 @@ def status_of(overview: Overview, now: float, letters: Mapping[str, int]) -> Sta
         dead_letters={},
         policy_error=overview.policy_error,
         spark_error=overview.spark_error,
+        spark_note=overview.spark_note,
         journal=_journal(overview),
         inversion=inversion.pairs(response_times, results.priorities, MEDIAN),
         results=results,

@@ -52,15 +52,22 @@ class Jobs:
         self._cancelled_runs.add(label)
 
     @contextmanager
-    def running(self, label: str, pool: str = "") -> Iterator[None]:
-        del pool
+    def running(self, label: str, pool: str = "", limit: float | None = None) -> Iterator[None]:
+        del pool, limit
         if label in self._cancelled_runs:
             self.gave_way += 1
             raise RunCancelledError("something more important came")
         yield
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Any], label: str = "") -> tuple[Any, Ran]:
-        del group, description, label
+    def run(
+        self,
+        group: str,
+        description: str,
+        evaluate: Callable[[], Any],
+        label: str = "",
+        queries: tuple[str, ...] = (),
+    ) -> tuple[Any, Ran]:
+        del group, description, label, queries
         if self._cancelled:
             raise RunCancelledError("the engine closes")
         self._fault()

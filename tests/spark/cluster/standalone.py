@@ -70,8 +70,16 @@ class Standalone:
                 found.append(int(status.parent.name))
         return sorted(found)
 
-    def _start(self, name: str, main: str, *arguments: str) -> None:
-        command = [str(HOME / "bin" / "spark-class"), main, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+    def replace_master(self, pause: float) -> None:
+        """Kill the master, and start another one at its address a while later; it knows nothing of the first one's."""
+        os.killpg(self._processes[0].pid, signal.SIGKILL)
+        self._processes[0].wait()
+        time.sleep(pause)
+        self._start("master", "org.apache.spark.deploy.master.Master", port=self.url.rpartition(":")[2])
+        self._processes[0] = self._processes.pop()
+
+    def _start(self, name: str, main: str, *arguments: str, port: str = "0") -> None:
+        command = [str(HOME / "bin" / "spark-class"), main, "--host", "127.0.0.1", "--port", port, "--webui-port", "0"]
         with open(self._folder / f"{name}.log", "wb") as log:
             made = subprocess.Popen(
                 [*command, *arguments], stdout=log, stderr=log, env=environment(), start_new_session=True

@@ -126,6 +126,41 @@ def test_a_cluster_gives_what_one_machine_gives(spark: SparkSession, tmp_path: P
         assert results(tmp_path / "shared", name) == wanted, name
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("close", [False, True])
+def test_a_cluster_whose_master_is_another_one_is_noticed_and_queries_go_on(close: bool, tmp_path: Path) -> None:
+    """With `close` the session is closed while there is no executor: it ends all the same."""
+    command = [sys.executable, "-m", "tests.spark.cluster.lost_master"]
+    with (
+        Standalone(tmp_path / "cluster") as cluster,
+        open(tmp_path / "driver.log", "wb") as log,
+        subprocess.Popen(
+            [*command, cluster.url, str(tmp_path / "data"), str(close)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=with_small_executors(),
+        ) as driver,
+    ):
+        try:
+            assert driver.stdout is not None
+            assert driver.stdout.readline() == "running\n", (tmp_path / "driver.log").read_text()[-3000:]
+            cluster.replace_master(5.0)
+            told, _ = driver.communicate(timeout=LIMIT)
+        finally:
+            driver.kill()
+    assert driver.returncode == 0, (tmp_path / "driver.log").read_text()[-3000:]
+    found = json.loads(told.splitlines()[-1])
+    assert any("has no executor" in note for note in found["notes"])
+    if close:
+        assert found["seconds to close"] < 60
+    else:
+        assert any("the cluster is lost" in error for error in found["errors"])
+        assert found["state"] == ["running", ""]
+        assert found["ids"] == list(range(found["rows"]))
+
+
 def test_a_session_on_a_cluster_needs_a_shared_directory() -> None:
     with pytest.raises(HeadgateError, match="a directory that all machines share"):
         Session(master="spark://127.0.0.1:1")

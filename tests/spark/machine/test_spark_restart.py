@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf
 from random import Random
 from typing import Any
@@ -87,6 +88,11 @@ class World:
 
     seed: int
     revivable: bool = True
+    fuse: Fuse = Fuse.OFF
+    bombs: frozenset[str] = frozenset()  # queries whose runs make Java die
+    pairs: frozenset[str] = frozenset()  # queries of which any two that run at a time make Java die
+    failing_starts: int = 0  # how often Java dies while it is started
+    deaths: int = 0
     spark: int = 1
     alive: bool = True
     now: float = 0.0
@@ -100,7 +106,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
-        scheduler = new_scheduler("fcfs", Fuse.OFF, self.seed, 2, None)
+        scheduler = new_scheduler("fcfs", self.fuse, self.seed, 2, None)
         self.machine = Machine(scheduler, FakeFacts(), workers=2)
         self.commits = 0
 
@@ -173,6 +179,7 @@ class World:
                 assert isinstance(portion.resume_point.layout, FakeLayout)
                 self.needs_spark(portion.resume_point.layout.spark)
             self.needs_spark(spark)
+            self.blow_up({portion.name for portion in portions})
             return [t.PortionResult(portion, output="rows", count=1, tuples=1) for portion in portions]
         if isinstance(task, t.WriteCommit):
             return self.write(task)
@@ -182,10 +189,27 @@ class World:
             self.delivered.setdefault(task.query, []).extend(number for number, _ in task.batch)
         return {}
 
+    def blow_up(self, names: set[str]) -> None:
+        """Let Java die if it runs what makes it die."""
+        beside = {
+            portion.name
+            for task, _ in self.pending
+            if isinstance(task, t.Evaluate)
+            for group in task.groups
+            for portion in group
+        }
+        if names & self.bombs or len((names | beside) & self.pairs) > 1:
+            self.alive = False
+            self.deaths += 1
+            raise SparkGoneError("Spark died of a run")
+
     def revive(self) -> dict[str, str]:
         if not self.alive:
             if not self.revivable:
                 raise SparkGoneError("Spark died, and nobody starts it")
+            if self.failing_starts:
+                self.failing_starts -= 1
+                raise HeadgateError(f"Spark did not start, {self.failing_starts} failures to come")
             self.alive, self.spark = True, self.spark + 1
         return {}
 
@@ -282,3 +306,85 @@ def test_an_engine_can_be_closed_while_spark_is_away(seed: int) -> None:
     world.now += 20.0
     world.settle()
     assert ticket in world.replies
+
+
+def with_bombs(seed: int, fuse: Fuse, **settings: frozenset[str]) -> World:
+    """Ten queries of one form over some rows, some of which make Java die."""
+    world = World(seed, fuse=fuse, **settings)  # type: ignore[arg-type]
+    world.ask(m.DeclareStream, STREAM)
+    world.settle()
+    world.ask(m.DeclareClass, QueryClass("c"))
+    world.settle()
+    for number in range(10):
+        world.add(f"q{number}")
+    world.settle()
+    for _ in range(10):
+        world.append(1)
+        for _ in range(world.random.randint(0, 4)):
+            world.step()
+    world.settle()
+    return world
+
+
+@pytest.mark.parametrize("fuse", [Fuse.OFF, Fuse.ALL])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_query_that_makes_java_die_is_suspended_and_the_others_go_on(seed: int, fuse: Fuse) -> None:
+    bombs = frozenset({"q2", "q7"})
+    world = with_bombs(seed, fuse, bombs=bombs)
+    for name, life in world.machine.context.lives.items():
+        if name in bombs:
+            assert life.state is QueryState.SUSPENDED
+            assert "times while this query ran, the last time with nothing beside it" in life.error
+        else:
+            assert life.state is QueryState.RUNNING
+            assert world.taken[name][-1][1] == world.end
+            assert not life.suspicion.runs_alone
+    assert world.deaths <= 3 * len(bombs)
+    assert world.machine.views.drained
+
+    world.ask(m.Resume, "q2")  # it is known: one more death, and only of itself
+    before = world.deaths
+    world.append(1)
+    world.settle()
+    assert world.deaths == before + 1
+    assert world.states["q2"] is QueryState.SUSPENDED
+    assert world.taken["q1"][-1][1] == world.end
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_queries_that_make_java_die_only_together_do_so_ever_more_rarely(seed: int) -> None:
+    world = with_bombs(seed, Fuse.OFF, pairs=frozenset({"q0", "q1", "q2"}))
+    for _ in range(300):
+        world.append(1)
+        world.step()
+        world.step()
+    world.settle()
+    assert set(world.states.values()) == {QueryState.RUNNING}
+    assert all(world.taken[name][-1][1] == world.end for name in world.states)
+    assert world.deaths < 30
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_restart_that_fails_is_tried_again_with_growing_pauses_until_it_succeeds(seed: int) -> None:
+    world = started(seed)
+    world.append(3)
+    world.alive, world.failing_starts = False, 8
+    tried = []
+    while not world.alive:
+        before = world.failing_starts
+        world.step()
+        world.send(m.TimePassed())
+        if world.failing_starts < before:
+            tried.append(world.now)
+            assert f"{world.failing_starts} failures to come" in world.machine.views.overview().spark_error
+            assert f"{world.failing_starts} failures to come" in {
+                life.error.rpartition("start, ")[2] for life in world.machine.context.lives.values()
+            }
+    pauses = [later - sooner for sooner, later in pairwise(tried)]
+    assert pauses[-1] > 30 > 10 > pauses[2]
+    world.settle()
+    world.append(1)
+    world.settle()
+    assert world.states == {"one": "running", "two": "running", "paused": "paused", "sinking": "running"}
+    assert world.taken["one"][-1][1] == world.end
+    assert world.machine.views.overview().spark_error == ""

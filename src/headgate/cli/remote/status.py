@@ -98,6 +98,7 @@ def _urgency(line: Mapping[str, Any]) -> tuple[bool, float, float]:
 def _failures(found: Status) -> list[str]:
     told = [f"the source of stream '{stream}' failed: {error}" for stream, error in found.source_errors.items()]
     told += [f"Spark is away: {found.spark_error}"] if found.spark_error else []
+    told += [found.spark_note] if found.spark_note else []
     told += [f"the policy failed: {found.policy_error}"] if found.policy_error else []
     told += disk_alarm(found.disk.get("full", False), found.disk.get("error", ""))
     told += [stalled_alarm(line.name, line.stalled) for line in found.queries if line.stalled is not None]

@@ -72,7 +72,11 @@ def _numbers(snapshot: Snapshot, names: Names) -> Json:
 def _shared(snapshot: Snapshot) -> Json:
     """What counts the work of all tenants together."""
     overview = snapshot.overview
-    errors = {"policy_error": overview.policy_error, "spark_error": overview.spark_error}
+    errors = {
+        "policy_error": overview.policy_error,
+        "spark_error": overview.spark_error,
+        "spark_note": overview.spark_note,
+    }
     return {
         "runs": overview.runs,
         "spark_jobs": snapshot.jobs,

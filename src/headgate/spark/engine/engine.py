@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +51,7 @@ from headgate.spark.execution.memory import settle_memory
 from headgate.spark.execution.open_sinks import OpenSinks, stored_sinks
 from headgate.spark.execution.performer import Performer
 from headgate.spark.execution.recovery import UndeliveredResults, complete
+from headgate.spark.execution.spark_watcher import SparkWatcher
 from headgate.spark.ingest.dead_letter_replay import LetterReplay
 from headgate.spark.ingest.parsing.records import Bad
 from headgate.spark.ingest.streams import Pushed, StreamIngest
@@ -155,6 +155,7 @@ class Engine:
         )
         machine.policy_changes.failed = self.settings.policy_error
         self._owner = self._start(machine, workers)
+        self._watcher = SparkWatcher(self.runner, self._owner.tell)
         self._tables = TableDeclarations(self.tables, self._read_table, self._owner, self.commits)
         self.restoring = Restoring(self)
 
@@ -482,12 +483,13 @@ class Engine:
     def close(self, timeout: float | None = None) -> list[str]:
         """Let active runs end, deliver committed results to the sinks, and release the directory.
 
-        With a timeout, runs that take longer are cancelled, and the next engine on the directory does them again; sinks
-        get as long again, or `PATIENCE`. Returns the queries whose sinks took longer, and were not waited for.
+        Runs that take longer than the timeout, or without one than any run may take, are cancelled, and the next engine
+        on the directory does them again; sinks get as long again, or `PATIENCE`. Returns the queries whose sinks took
+        longer, and were not waited for.
         """
         if self._closed:
             return []
-        run_patience = inf if timeout is None else timeout
+        run_patience = self.runner.limit if timeout is None else timeout
         failures: list[Exception] = []
         left: list[str] = []
         try:
@@ -496,6 +498,7 @@ class Engine:
             failures.append(error)
         self._last, self._last_costs = self._owner.ask(m.DescribeAll), self._owner.ask(m.DescribeCosts)
         self._closed = True
+        self._watcher.close()
         for close in (
             partial(self._owner.end, wait=timeout is None),
             self.followers.close,

@@ -18,6 +18,7 @@ from headgate.spark.machine.tasks import (
     BACKGROUND,
     COMMIT,
     FILES,
+    KILL,
     MAINTENANCE,
     WORKER,
     CloseSink,
@@ -26,6 +27,7 @@ from headgate.spark.machine.tasks import (
     WriteCommit,
 )
 
+ENDING = 5.0  # seconds that a thread gets to return from a call of Spark's
 BACKGROUND_THREADS = 4  # threads that check queries, open streams and check windows
 SINK = "sink-"  # prefix of the lanes of sinks that run user code
 
@@ -125,15 +127,21 @@ class Owner:
         return ticket, future
 
     def end(self, *, wait: bool = True) -> None:
-        """End all threads; those that run user code are not waited for, nor without `wait` those that call Spark."""
-        hurried = () if wait else (WORKER, BACKGROUND)
+        """End all threads; those that run user code are not waited for, nor without `wait` those that call Spark.
+
+        Those that call Spark have nothing left to do, but may hang in a call that does not return.
+        """
+        on_spark = (WORKER, BACKGROUND, KILL)
         self._mailbox.put(None)
         self._thread.join()
         for lane in self._lanes.values():
             lane.end()
         for name, lane in self._lanes.items():
             for thread in lane.threads:
-                thread.join(0.1 if name.startswith(SINK) or name in hurried else None)
+                if name in on_spark and wait:
+                    thread.join(ENDING)
+                else:
+                    thread.join(0.1 if name.startswith(SINK) or name in on_spark else None)
 
     # -- the owner ---------------------------------------------------------------------------------------------
 

@@ -74,7 +74,12 @@ def _fill(
     )
     all_logs = {**logs, **layout.logs}
     group = f"headgate-cut-{fragment.feeds.name}"
-    result, _ = runner.run(group, f"cut {running.name}", lambda: fragment.prepared.run(leaves, all_logs, whole))
+    result, _ = runner.run(
+        group,
+        f"cut {running.name}",
+        lambda: fragment.prepared.run(leaves, all_logs, whole),
+        queries=(running.name,),
+    )
     if result.rows.num_rows:
         base = [layout.base[(*fragment.place, *local)] for local in fragment.feeds.below]
         layout.logs[fragment.feeds.name].append(

@@ -85,7 +85,7 @@ class SparkEvaluator:
     def evaluate(self, task: Evaluate) -> list[PortionResult]:
         """Run each group as one job, if its queries have the same form."""
         java = self.java
-        with self.runner.running(task.label, task.pool):
+        with self.runner.running(task.label, task.pool, task.limit):
             results = [result for group in task.groups for result in self._group(group, task.label)]
         if any(result.error for result in results) and java.dead:  # that is the cause, whatever the errors say
             raise java.gone()

@@ -121,7 +121,11 @@ class FusedJobs:
         name = f"headgate-{label}-{query_runs[0].name}…{query_runs[-1].name}"
         try:
             results, ran = self._runner.run(
-                name, f"run {label}: {len(query_runs)} queries", lambda: self._results(query_runs), label
+                name,
+                f"run {label}: {len(query_runs)} queries",
+                lambda: self._results(query_runs),
+                label,
+                _names(query_runs),
             )
         except (SparkGoneError, RunCancelledError):  # no query is to blame
             raise
@@ -171,6 +175,7 @@ class FusedJobs:
                 f"run {label}: {query_run.name}",
                 lambda: query_run.evaluate(self._logs, self._aside),
                 label,
+                (query_run.name,),
             )
         except (SparkGoneError, RunCancelledError):
             raise
@@ -197,6 +202,7 @@ class FusedJobs:
                 f"run {label}: {len(plain)} queries from panes",
                 lambda: paned.run([query_run.leaves for query_run in plain], self._logs),
                 label,
+                _names(plain),
             )
         except (SparkGoneError, RunCancelledError):
             raise
@@ -241,6 +247,10 @@ class FusedJobs:
             return fuse(prepared_queries[0].catalog, members)
 
         return self._groups.get(prepared_queries, make)
+
+
+def _names(query_runs: Iterable[QueryRun]) -> tuple[str, ...]:
+    return tuple(query_run.name for query_run in query_runs)
 
 
 def _members(prepared_queries: Sequence[PreparedQuery]) -> list[Member]:

@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -18,6 +19,8 @@ from headgate.spark.compile.rows_read import counting_rows
 from headgate.spark.jvm.errors import of_values
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.jvm.process import Java
+from headgate.spark.jvm.running_tasks import tasks_of_groups
+from headgate.spark.machine.messages import Lingering
 from headgate.spark.machine.tasks import RunCancelledError
 
 Value = TypeVar("Value")
@@ -28,6 +31,13 @@ class Ran(NamedTuple):
 
     jobs: int
     rows: int  # that the jobs read
+
+
+class _Cancelled(NamedTuple):
+    """A job group that was cancelled, and may go on nevertheless."""
+
+    queries: tuple[str, ...]
+    at: float
 
 
 class JobRunner:
@@ -41,6 +51,8 @@ class JobRunner:
         self._set_context(spark.sparkContext)
         self._own = uuid.uuid4().hex[:8]  # Spark may outlive us, and remembers which job groups were cancelled
         self._groups: dict[str, str] = {}  # job groups under way, with the run that each belongs to
+        self._queries: dict[str, tuple[str, ...]] = {}  # those that the jobs of such a group are for
+        self._lingering: dict[str, _Cancelled] = {}  # job groups that were cancelled, until nothing is left of them
         self._runs: dict[str, bool] = {}  # runs under way, and whether they were cancelled
         self._cancelled = False
         self._thread = threading.local()  # the pool that each thread has chosen
@@ -48,40 +60,72 @@ class JobRunner:
     def use(self, spark: SparkSession) -> None:
         """Use another Spark from now on."""
         self.java = Java(ours=self.java.ours)
+        self._lingering.clear()
         self._set_context(spark.sparkContext)
         self._thread = threading.local()
 
     def _set_context(self, context: Any) -> None:
-        self._context: SparkContext = context
+        self.context: SparkContext = context
         # Java's own: Python's gives a list, for which it asks the JVM twice for every job.
         self._tracker = context._jsc.statusTracker()
 
     @contextmanager
-    def running(self, label: str, pool: str = "") -> Iterator[None]:
-        """A run under way, which may be cancelled by its label; its jobs get their tasks from that pool of Spark's."""
+    def running(self, label: str, pool: str = "", limit: float | None = None) -> Iterator[None]:
+        """A run under way, which may be cancelled by its label; its jobs get their tasks from that pool of Spark's.
+
+        Each of its jobs may take so many seconds, if a `limit` is given.
+        """
         self._runs[label] = False
+        self._thread.limit = limit
         try:
             if getattr(self._thread, "pool", "") != pool:
-                self._context.setLocalProperty("spark.scheduler.pool", pool or None)  # type: ignore[arg-type]
+                self.context.setLocalProperty("spark.scheduler.pool", pool or None)  # type: ignore[arg-type]
                 self._thread.pool = pool
             yield
         finally:
+            self._thread.limit = None
             self._runs.pop(label, None)  # those that join fragments have one label: they are never cancelled by it
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Value], label: str = "") -> tuple[Value, Ran]:
+    def run(
+        self,
+        group: str,
+        description: str,
+        evaluate: Callable[[], Value],
+        label: str = "",
+        queries: tuple[str, ...] = (),
+    ) -> tuple[Value, Ran]:
         """The result and what Spark did for it. After a failure that may be temporary, tries a second time.
 
-        `label` is that of the run which it belongs to. `SparkGoneError` if Spark has died.
+        `label` is that of the run which it belongs to, `queries` are those that it is for. `SparkGoneError` if Spark
+        has died.
         """
-        with counting_rows() as read:
+        with counting_rows() as read, self._for_queries(group, queries):
             result, jobs = self.call(lambda: self._run_with_retry(group, description, evaluate, label))
         with self._counting:
             self.jobs += jobs
         return result, Ran(jobs, read.rows)
 
-    def run_once(self, group: str, description: str, evaluate: Callable[[], object], label: str, limit: float) -> None:
+    def run_once(
+        self,
+        group: str,
+        description: str,
+        evaluate: Callable[[], object],
+        label: str,
+        limit: float,
+        queries: tuple[str, ...] = (),
+    ) -> None:
         """Run jobs that nobody counts, within a time limit of their own and without a second try."""
-        self.call(lambda: self._run(group, description, evaluate, label, min(limit, self.limit)))
+        with self._for_queries(group, queries):
+            self.call(lambda: self._run(group, description, evaluate, label, min(limit, self.limit)))
+
+    @contextmanager
+    def _for_queries(self, group: str, queries: tuple[str, ...]) -> Iterator[None]:
+        group = self.own_group(group)
+        self._queries[group] = queries
+        try:
+            yield
+        finally:
+            self._queries.pop(group, None)
 
     def own_group(self, group: str) -> str:
         """The name of a job group in Spark, which no other engine on the same Spark has."""
@@ -99,10 +143,28 @@ class JobRunner:
             self._cancel([group for group, own in list(self._groups.items()) if own == label])
 
     def _cancel(self, groups: Iterable[str]) -> None:
-        context: Any = self._context
+        context: Any = self.context
         for group in groups:
+            self._note_cancelled(group)
             with suppress(Py4JError):  # Spark has died: there is nothing to cancel
                 context._jsc.sc().cancelJobGroupAndFutureJobs(group)
+
+    def _note_cancelled(self, group: str) -> None:
+        self._lingering.setdefault(group, _Cancelled(self._queries.get(group, ()), monotonic()))
+
+    def lingering(self) -> list[Lingering]:
+        """What was cancelled and goes on: Spark still plans a job for it, or does not end its tasks."""
+        if not self._lingering:
+            return []
+        now, tasks = monotonic(), tasks_of_groups(self.context)
+        found = []
+        for group, (queries, at) in list(self._lingering.items()):
+            planning = group in self._groups
+            if planning or tasks[group]:
+                found.append(Lingering(queries, now - at, tasks[group]))
+            else:
+                self._lingering.pop(group, None)
+        return found
 
     def call(self, call_spark: Callable[[], Value]) -> Value:
         """Call a function that uses Spark. `SparkGoneError` if Spark has died meanwhile, whatever error that caused."""
@@ -141,13 +203,14 @@ class JobRunner:
         label: str,
         limit: float | None = None,
     ) -> tuple[Value, int]:
-        context, group = self._context, self.own_group(group)
+        context, group = self.context, self.own_group(group)
         self._groups[group] = label
         try:
             if self._is_cancelled(label):  # asked after the group is known: whoever cancels looks the other way round
                 raise RunCancelledError("the run was cancelled before it began")
             context.setJobGroup(group, description, interruptOnCancel=True)
-            result = self._limited(context, group, evaluate, self.limit if limit is None else limit)
+            own_limit = limit or getattr(self._thread, "limit", None)
+            result = self._limited(context, group, evaluate, min(own_limit or self.limit, self.limit))
         finally:
             self._groups.pop(group, None)
         return result, len(self._tracker.getJobIdsForGroup(group))
@@ -157,6 +220,7 @@ class JobRunner:
 
         def expire() -> None:
             expired.set()
+            self._note_cancelled(group)
             with suppress(Py4JError):  # Spark has died: there is nothing to cancel
                 context.cancelJobGroup(group)
 

@@ -65,6 +65,7 @@ class Performer:
             t.DropTuples: self._drop,
             t.DiscardFragmentLogs: lambda task: fragment_logs.discard(cast(Layout, task.layout)),
             t.RestartSpark: lambda task: restart_spark(),
+            t.KillSpark: lambda task: evaluator.java.kill(),
         }
 
     def perform(self, task: t.Task) -> Any:

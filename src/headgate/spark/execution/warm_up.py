@@ -55,20 +55,21 @@ class Warmer:
 
     def _warm(self, group: Sequence[ResumePoint], size: Size, label: str, limit: float) -> None:
         """Run a unit's job once. What fails on made-up rows may well run on real ones, so it is only logged."""
-        names = ", ".join(point.name for point in group)
+        queries = tuple(point.name for point in group)
         try:
             rehearsals = list(self._rehearsals(group, size))
             self._runner.run_once(
                 f"headgate-{label}",
-                f"warming up: {names}",
+                f"warming up: {', '.join(queries)}",
                 lambda: self._fused_jobs.rehearse(rehearsals),
                 label,
                 limit,
+                queries,
             )
         except (SparkGoneError, RunCancelledError):
             raise
         except Exception as error:
-            _log.debug("warming up failed", queries=names, error=one_line(error))
+            _log.debug("warming up failed", queries=", ".join(queries), error=one_line(error))
 
     def _rehearsals(self, group: Sequence[ResumePoint], size: Size) -> Iterator[Rehearsal]:
         """What the queries of a unit run, all on the same made-up logs."""

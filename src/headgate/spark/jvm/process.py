@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession, SQLContext
 from headgate.spark.jvm.gone import SparkGoneError
 
 GRACE = 0.5  # seconds between a broken connection and the moment when the operating system reports the process's end
+KILLED = 10.0  # seconds that the operating system may take to end a killed process
+_STOPPED = "stopped SparkContext"  # as Spark says it of every call after that
 TIMEOUT = 1.0  # seconds to connect to a Java process that is not our child
 
 
@@ -44,12 +46,21 @@ class Java:
         if self._child is not None and broken(error):
             with suppress(subprocess.TimeoutExpired):  # a connection breaks a little before its process ends
                 self._child.wait(GRACE)
+        elif self.ours and _STOPPED in str(error):
+            self.kill()  # it stops after a fatal error, and may take long
         return self.gone() if self.dead else error
 
     def gone(self) -> SparkGoneError:
         """The error for this process, if it has died."""
         hint = "it is started again: try again in a moment" if self.ours else "open another session without `spark`"
         return SparkGoneError("Spark's Java process has died", hint=hint)
+
+    def kill(self) -> None:
+        """End it at once, if this program has started it; whoever calls it gets an error."""
+        if self._child is not None:
+            self._child.kill()
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(KILLED)
 
     @property
     def _child(self) -> subprocess.Popen[bytes] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from pyspark.sql import SparkSession
 from headgate.spark.jvm.process import Java, forget_dead
 from headgate.spark.jvm.settings import SETTINGS, allow_null_elements, builder, start
 from headgate.spark.jvm.spark_logs import quiet_end, spark_log_to
+
+STOPPING = 20.0  # seconds that Spark may take to stop
 
 
 class SessionSpark:
@@ -48,11 +52,21 @@ class SessionSpark:
         """Stop Spark, if it is owned."""
         if not self.owned or self._session is None:
             return
-        if Java().dead:
+        java = Java()
+        if java.dead:
             forget_dead()
-        else:
-            self._session.stop()
-            self._close_log()
+            return
+        # Stopping waits for the cluster, which may be lost; a Java process that is ended makes it return.
+        limit = threading.Timer(STOPPING, java.kill)
+        limit.start()
+        try:
+            with suppress(Exception):
+                self._session.stop()
+                self._close_log()
+        finally:
+            limit.cancel()
+        if java.dead:
+            forget_dead()
 
     def _tune(self) -> None:
         """Change the settings that can change on a running session; an owned one has them all already."""

@@ -53,6 +53,11 @@ SETTINGS = MappingProxyType(
         # Tasks of the highest class go before those of others, whichever job was first.
         "spark.scheduler.mode": "FAIR",
         "spark.scheduler.allocation.file": Path(__file__).with_name("pools.xml").as_uri(),
+        # An executor whose task goes on after it was cancelled is ended, and replaced; with a local master Headgate
+        # starts Java again (machine.spark_watch).
+        "spark.task.reaper.enabled": "true",
+        "spark.task.reaper.killTimeout": "60s",
+        "spark.task.reaper.threadDump": "false",
     }
 )
 
@@ -155,9 +160,20 @@ def _start_java(session_builder: Any, log: Path) -> None:
 
 
 def _error_in_log(log: Path, began: int) -> str:
-    """Why Java did not start, which PySpark does not know: the first line that looks like an error, else the last."""
+    """Why Java did not start, which PySpark does not know: the last line that Java printed as an error, if it did."""
     with log.open("rb") as file:
         file.seek(began)
-        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
-    error_words = re.compile("error|exception|unrecognized|no such|not set", re.IGNORECASE)
-    return next((line for line in lines if error_words.search(line)), lines[-1] if lines else "")
+        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines()]
+    return next(filter(_says_why, reversed(lines)), "Java ended while it was starting, and said nothing")
+
+
+def _says_why(line: str) -> bool:
+    """Whether a line that Java printed while it started may be the reason why it ended.
+
+    >>> _says_why("Unrecognized VM option 'NoSuch'"), _says_why("WARNING: Using incubator modules, no such thing")
+    (True, False)
+    >>> _says_why("Error: A fatal exception has occurred. Program will exit.")  # says that, but not why
+    False
+    """
+    said = re.search("error|exception|unrecognized|no such|not set", line, re.IGNORECASE)
+    return bool(said) and not re.match(r"WARNING:|at |Error: (Could not create|A fatal exception)", line)

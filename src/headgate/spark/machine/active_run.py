@@ -45,7 +45,7 @@ class ActiveRun:
         takes: dict[QueueId, Offsets] = {}
         for queue, first, last in run.takes:  # units of a run may take consecutive ranges of one queue
             takes[queue] = takes.get(queue, (first, last))[0], last
-        steps = [tuple(pair for pair in step if pair is not None) for step in zip_longest(*paths)]
+        steps = [part for step in zip_longest(*paths) for part in _apart([pair for pair in step if pair is not None])]
         fed_logs = frozenset(
             (life.name, fragment.feeds_name)
             for path in paths
@@ -130,6 +130,12 @@ class ActiveRun:
             for place, source in life.layout.leaves.items():
                 if source.stream == name and (life.name, life.queues[place]) not in self.bypassed:
                     yield Produced(life.queues[place], result.chunks)
+
+
+def _apart(pairs: Sequence[tuple[Life, FragmentView]]) -> list[Step]:
+    """A step, and one for each query that must run alone."""
+    together = tuple(pair for pair in pairs if not pair[0].suspicion.runs_alone)
+    return [*([together] if together else []), *((pair,) for pair in pairs if pair[0].suspicion.runs_alone)]
 
 
 def _operator(life: Life, result: PortionResult, seconds: float) -> Iterable[OperatorOutcome]:

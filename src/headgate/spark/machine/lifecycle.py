@@ -111,6 +111,47 @@ class Tally:
     classes: list[tuple[float, str]] = field(default_factory=list)  # those it has been in: (from when, which)
 
 
+DEATHS = 2  # of Java in a row while a query ran, before it runs alone
+
+
+@dataclass(slots=True)
+class Suspicion:
+    """Whether a query makes Java die. One that ran at two deaths in a row runs alone, with nothing beside it.
+
+    If Java dies then, too, the query is to blame. If not, it runs with the others again, at first after one run alone,
+    and each time that it comes to this after four times as many.
+
+    >>> suspicion = Suspicion()
+    >>> suspicion.java_died(), suspicion.java_died(), suspicion.runs_alone
+    (False, False, True)
+    >>> suspicion.java_died()
+    True
+    """
+
+    deaths: int = 0  # in a row, without a run that was committed in between
+    alone: int = 0  # runs that it still has alone
+    times: int = 0  # that it has come to this
+
+    @property
+    def runs_alone(self) -> bool:
+        return self.alone > 0
+
+    def java_died(self) -> bool:
+        """Count a death during a run of it; True if it is to blame."""
+        self.deaths += 1
+        if self.runs_alone:
+            return True
+        if self.deaths >= DEATHS:
+            self.alone, self.times = 4**self.times, self.times + 1
+        return False
+
+    def committed(self) -> None:
+        """A run of it has ended well."""
+        self.alone = max(0, self.alone - 1)
+        if not self.alone:
+            self.deaths = 0
+
+
 @dataclass(slots=True, eq=False)
 class Life:
     """Everything that the machine tracks about one query. Only the owner changes it; tasks get a `ResumePoint`."""
@@ -145,6 +186,7 @@ class Life:
     ends: float | None = None  # when it is stopped; both in seconds since the epoch
     paused: bool = False  # commits say that it is paused
     awaits_spark: bool = False  # it failed only because Spark died: it continues when Spark is back
+    suspicion: Suspicion = field(default_factory=Suspicion)  # that it makes Java die
     stopping: bool = False  # a command to stop it waits until its active runs have ended
     failures: int = 0  # consecutive commits that failed
     skipped: int = 0  # tuples skipped because of its lag limit

@@ -30,6 +30,7 @@ from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
 from headgate.spark.machine.shutdown import Shutdown
 from headgate.spark.machine.spark_restart import SparkRestart
+from headgate.spark.machine.spark_watch import SparkWatch
 from headgate.spark.machine.starting import Starting
 from headgate.spark.machine.starting_together import StartingTogether
 from headgate.spark.machine.target_watch import TargetWatch
@@ -83,9 +84,16 @@ class Machine:
         self.context.remembered = dict(remembered or {})
         self.runs.held = held
         self.spark_restart = SparkRestart(self.context, self.scheduling, self.runs, self.preparation, self.delivery)
+        self.spark_watch = SparkWatch(self.context, self.runs)
         self.target_watch = TargetWatch(self.scheduling, self.runs)
         self.views = Views(
-            self.scheduling, self.runs, self.delivery, self.lag_limits, self.policy_changes, self.target_watch
+            self.scheduling,
+            self.runs,
+            self.delivery,
+            self.lag_limits,
+            self.policy_changes,
+            self.target_watch,
+            self.spark_watch,
         )
         self.warming = Warming(self.scheduling)
         self.shutdown = Shutdown(self.context, self.runs, self.delivery, self.maintenance, self.views, self.warming)
@@ -104,6 +112,7 @@ class Machine:
         self.declarations.table_declared = self.starting.table_declared
         self.dropping.forget_arrivals = self.history.forget
         self.spark_restart.start = self.starting.try_again
+        self.shutdown.leave_spark = self.spark_restart.close
         self.policy_changes.changed = self.starting.try_all_again
         self.starting.stop = self.commands.stop_if_there
         self.starting.remove = self.commands.remove
@@ -115,6 +124,7 @@ class Machine:
             m.Appended: self._appended,
             m.TimePassed: lambda message: None,
             m.SparkDied: self.spark_restart.died,
+            m.SparkSeen: self.spark_watch.seen,
             m.Close: self.shutdown.begin,
             m.SetPolicy: lambda command: self.policy_changes.set_policy(command.policy, command.fuse, command.ticket),
             m.Begin: self._begin,

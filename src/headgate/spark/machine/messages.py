@@ -34,6 +34,26 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
+class Lingering:
+    """A run that was cancelled and goes on: Spark does not end its tasks or, without tasks, the planning of its job."""
+
+    queries: tuple[str, ...]
+    seconds: float  # since it was cancelled
+    tasks: int  # each holds a core
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSeen:
+    """What Spark was found to do; told every few seconds."""
+
+    lingering: tuple[Lingering, ...] = ()
+    cores: int = 0  # of a local master; 0 on a cluster
+    without_executors: float = 0.0  # seconds that a cluster has had no executor
+    had_executors: bool = False  # since this Spark was started
+    silent: float = 0.0  # seconds that Java has not answered
+
+
+@dataclass(frozen=True, slots=True)
 class TimePassed:
     """A timer may be due."""
 
@@ -269,4 +289,4 @@ class Close(Command):
     run_patience: float = inf  # seconds that active runs get to end before they are cancelled
 
 
-Message = Answer | Appended | TimePassed | SparkDied | Command
+Message = Answer | Appended | TimePassed | SparkDied | SparkSeen | Command

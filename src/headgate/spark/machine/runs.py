@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any
 
 from headgate.model import HeadgateError, Outcome, Run, WorkerId
 from headgate.model.names import namespace
-from headgate.spark.jvm.gone import SparkGoneError
+from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.machine.active_run import ActiveRun
 from headgate.spark.machine.context import MachineContext, Then
 from headgate.spark.machine.delivery import Delivery
@@ -44,6 +45,11 @@ TRIES = 5  # how often a run is repeated after its commit failed, before its que
 _CANCELLED = "cancelled, as the engine closes"
 _GAVE_WAY = "cancelled for something more important"
 _STOPPED = "cancelled, as its queries are stopped"
+ALONE = 60.0  # seconds that the job of a query may take that runs alone, as everybody waits for it
+_TO_BLAME = (
+    "Spark's Java process died {} times while this query ran, the last time with nothing beside it; "
+    "it may need more memory than there is: let it make smaller values, or give Spark more memory, and resume it"
+)
 ANSWERS = 1000  # response times of a query's run that a policy is told at most, evenly chosen
 FIRST_WAIT = 0.1  # seconds before the first repetition; each further one waits twice as long
 
@@ -68,6 +74,8 @@ class Runs:
         self.cancelled = False  # if set, active runs end as if they had not begun
         self.restart_reason = ""  # why Spark is being restarted; while it is, no run is started
         self.restart_error = ""  # why Spark could not be restarted
+        self.end_reason = ""  # why Spark was ended on purpose; until it has been started again
+        self.blameless = False  # then no run is to blame for its end
         self.note_results: Callable[
             [Life, float, Floats], None
         ]  # judges them by the query's target; set by the machine
@@ -78,6 +86,7 @@ class Runs:
         self._free = workers
         self._ask_again_at = inf  # when the policy wants to be asked again, even without a message
         self._tasks: deque[tuple[Task, Then, Payer | None]] = deque()  # that wait for a worker
+        self._alone: deque[tuple[ActiveRun, Evaluate, Payer]] = deque()  # the first one runs or is the next to
         self._load = WorkerLoad(workers)
         self._context, self._scheduling, self._delivery, self._history = context, scheduling, delivery, history
 
@@ -93,12 +102,32 @@ class Runs:
 
     def assign(self) -> None:
         """Give every free worker a waiting task or a new run."""
-        while self._free:
+        self._leave_out_stopped()
+        while self._free and not self._alone:
             if not self._tasks and (self.closing or self.held or self.restart_reason or not self._begin()):
                 return
             if self._tasks:
                 self._submit(*self._tasks.popleft())
-        self._make_room()
+        if self._alone:
+            self._run_alone()
+        else:
+            self._make_room()
+
+    def _run_alone(self) -> None:
+        """Run a query that may make Java die once nothing else runs, so that nothing else can be the reason."""
+        if self._free == self.workers and not self.restart_reason:
+            active_run, task, payer = self._alone[0]
+            self._submit(task, partial(self._evaluated, active_run), payer)
+
+    def _leave_out_stopped(self) -> None:
+        """End runs that were to be alone and have not begun, if all their queries are to be stopped meanwhile."""
+        while self._alone and self._free == self.workers:
+            active_run, _, _ = self._alone[0]
+            if active_run.committed or not active_run.for_nobody:
+                return
+            self._alone.popleft()
+            active_run.evaluating = False
+            self._end_cancelled(active_run)
 
     def _make_room(self) -> None:
         """Cancel a run for something more important, if no worker is free and the scheduler finds it worth it."""
@@ -161,17 +190,23 @@ class Runs:
             return
         if portions:
             pool = OTHER_POOL if self._scheduling.scheduler.is_lower(active_run.run.units[0]) else HIGHEST_POOL
-            self._evaluate(active_run, Evaluate(str(active_run.run.id), active_run.groups(portions), pool))
+            alone = any(self._context.lives[portion.name].suspicion.runs_alone for portion in portions)
+            limit = ALONE if alone else None
+            self._evaluate(active_run, Evaluate(str(active_run.run.id), active_run.groups(portions), pool, limit))
         else:
             self._finish(active_run)
 
-    def _evaluate(self, active_run: ActiveRun, task: Task) -> None:
+    def _evaluate(self, active_run: ActiveRun, task: Evaluate) -> None:
         active_run.evaluating = True
         unit = active_run.run.units[0]
         payer = namespace(unit.queries[0]), unit.payer
-        self.submit_when_free(task, lambda answer: self._evaluated(active_run, answer), payer)
+        if task.limit is not None:
+            self._alone.append((active_run, task, payer))
+        else:
+            self.submit_when_free(task, lambda answer: self._evaluated(active_run, answer), payer)
 
     def _evaluated(self, active_run: ActiveRun, answer: Answer) -> None:
+        self._alone = deque(waiting for waiting in self._alone if waiting[1] is not answer.task)
         if not active_run.evaluating:  # it was abandoned
             return
         active_run.evaluating = False
@@ -189,7 +224,7 @@ class Runs:
         if not active_run.steps:
             self._scheduling.scheduler.freed(active_run.run, self._context.now)
         if isinstance(answer.error, SparkGoneError):
-            self._spark_died(active_run, self._context.explain(answer.error))
+            self._spark_died(active_run, answer)
             return
         if answer.error is not None:
             self._fail(active_run, self._context.explain(answer.error))
@@ -249,6 +284,7 @@ class Runs:
             if result.failures:
                 life.report({failure.key for failure in result.failures})
             life.failures = 0
+            life.suspicion.committed()
             active_run.response_times[life.name] = self._add(life, result, written, times)
             self._history.committed(active_run, result, written)
             if (name := result.portion.fragment.feeds_name) is not None and result.intermediate is not None:
@@ -357,9 +393,16 @@ class Runs:
     def abandon(self) -> None:
         """No longer wait for runs that do not end even though they are cancelled, as while Spark plans a job."""
         self._tasks.clear()
+        self._alone.clear()
         for active_run in [run for run in self.active_runs.values() if run.evaluating]:
             active_run.evaluating = False
             self._finish(active_run, _CANCELLED)
+
+    def leave(self) -> None:
+        """Wait for no run: Spark does not end them."""
+        if not self.cancelled:
+            self.cancel()
+        self.abandon()
 
     # -- failures ----------------------------------------------------------------------------------------------
 
@@ -369,13 +412,24 @@ class Runs:
             self.suspend(life, error)
         self._finish(active_run, error)
 
-    def _spark_died(self, active_run: ActiveRun, error: str) -> None:
-        """End a run during which Spark died; its queries continue when Spark is back."""
+    def _spark_died(self, active_run: ActiveRun, answer: Answer) -> None:
+        """End a run during which Spark died; its queries continue when Spark is back, unless one is to blame."""
+        assert answer.error is not None
+        error = self._context.explain(answer.error)
+        if not self.blameless and not isinstance(answer.error, SparkChangedError):
+            self._suspect(answer.task)
         for life in active_run.members:
             if life.state is QueryState.RUNNING:
                 life.awaits_spark = True
                 self.suspend(life, error)
         self._finish(active_run, error)
+
+    def _suspect(self, task: Task) -> None:
+        """Java died during an evaluation: note its queries, and suspend one that was the only one again."""
+        portions = [portion for group in task.groups for portion in group] if isinstance(task, Evaluate) else []
+        for life in [self._context.lives[portion.name] for portion in portions]:
+            if life.suspicion.java_died():
+                self.suspend(life, _TO_BLAME.format(life.suspicion.deaths))
 
     def _try_again(self, active_run: ActiveRun, error: str) -> None:
         """End a run whose commit failed: nothing of it counts, and it is repeated after a while."""

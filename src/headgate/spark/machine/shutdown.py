@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 from headgate.model import closed
@@ -38,6 +39,7 @@ class Shutdown:
     ) -> None:
         self._context, self._runs, self._delivery = context, runs, delivery
         self._maintenance, self._views, self._warming = maintenance, views, warming
+        self.leave_spark: Callable[[], None]  # no longer waits for a Spark that is to be restarted; set by the machine
         self._tickets: list[int] = []
         self._patience = 0.0
         self._cancel_at = self._abandon_at = inf  # when active runs are cancelled, and when no longer waited for
@@ -59,6 +61,7 @@ class Shutdown:
                 self._context.call_at(moment, lambda: None)
             self._views.refuse_all(closed())
             self._warming.cancel()
+            self.leave_spark()
         if self._answer is not None:
             self._reply()
 

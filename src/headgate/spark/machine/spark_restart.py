@@ -1,4 +1,7 @@
-"""When Spark dies: restart it, check all queries again, and let those that ran continue from their last commit."""
+"""When Spark dies: restart it, check all queries again, and let those that ran continue from their last commit.
+
+A restart that fails is tried again after a while, for good. Only a Spark that the program had is never restarted.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from headgate.spark.machine.tasks import CheckedQuery, CheckQuery, Prepared, Pre
 _RAN = (QueryState.RUNNING, QueryState.WAITING)  # a query in one of these states continues when Spark is back
 _LEFT_ALONE = (QueryState.STOPPED, QueryState.CHECKING)
 _AGAIN = "Spark was started again"
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds before a failed restart is tried again; each is twice the one before
 
 
 class SparkRestart:
@@ -30,6 +34,8 @@ class SparkRestart:
         self._context, self._scheduling, self._runs = context, scheduling, runs
         self._preparation, self._delivery = preparation, delivery
         self._unchecked: list[tuple[Life, QueryState]] = []  # Spark died while checking them; with their former states
+        self._failures = 0  # restarts in a row that have failed
+        self._paused = False  # until the next try
 
     def died(self, message: SparkDied) -> None:
         """Restart Spark after a message that it is dead, unless that has failed before."""
@@ -55,16 +61,18 @@ class SparkRestart:
             self._leave_unchecked(reason)
         if self._runs.restart_reason or self._runs.closing:
             return
-        self._runs.restart_reason = reason
+        self._runs.restart_reason = reason = self._runs.end_reason or reason
         self._context.log("error", "Spark died", why=reason)
         self._context.submit(RestartSpark(), self._restarted)
 
     def _restarted(self, answer: Answer) -> None:
-        reason, self._runs.restart_reason = self._runs.restart_reason, ""
+        reason = self._runs.restart_reason
         if answer.error is not None:
-            self._restart_failed(self._context.explain(answer.error))
+            self._restart_failed(answer.error)
             return
-        self._runs.restart_error = ""
+        self._runs.restart_reason = self._runs.restart_error = self._runs.end_reason = ""
+        self._runs.blameless = False
+        self._failures = 0
         self._context.log("warning", _AGAIN)
         for table, why in answer.value.items():
             self._context.log("warning", "a table was lost", table=table, why=why)
@@ -78,9 +86,39 @@ class SparkRestart:
             if incomplete or (life.unfragmented is not None and life.state not in _LEFT_ALONE):
                 self._recheck(life)
 
-    def _restart_failed(self, error: str) -> None:
-        """Suspend all running queries, since Spark could not be restarted."""
-        self._runs.restart_error = error
+    def _restart_failed(self, failure: Exception) -> None:
+        error = self._context.explain(failure)
+        if isinstance(failure, SparkGoneError):
+            self._give_up(error)
+            return
+        pause = min(FIRST_PAUSE * 2**self._failures, LONGEST_PAUSE)
+        self._failures += 1
+        self._runs.restart_reason = error
+        self._context.log("error", "Spark does not come back", why=error, failures=self._failures, again_in=pause)
+        for life in self._context.lives.values():
+            if life.awaits_spark and life.state in (QueryState.SUSPENDED, QueryState.INCOMPLETE):
+                life.error = error  # so far its error said that Spark is being restarted
+        if self._runs.closing:
+            self._leave_unchecked(error)
+            return
+        self._paused = True
+        self._context.call_at(self._context.now + pause, self._try_again)
+
+    def _try_again(self) -> None:
+        if self._paused:
+            self._paused = False
+            self._context.submit(RestartSpark(), self._restarted)
+
+    def close(self) -> None:
+        """The engine is being closed: if Spark is to be restarted later only, nobody waits for that."""
+        if self._paused:
+            self._paused = False
+            self._leave_unchecked(self._runs.restart_reason)
+            self._runs.abandon()
+
+    def _give_up(self, error: str) -> None:
+        """Suspend all running queries, since nobody restarts Spark."""
+        self._runs.restart_reason, self._runs.restart_error = "", error
         self._context.log("error", "Spark does not come back", why=error)
         for life in list(self._context.lives.values()):
             if life.state is QueryState.SUSPENDED and life.awaits_spark:

@@ -13,6 +13,7 @@ from headgate.spark.machine.interfaces import Chunks, FragmentView, LayoutView, 
 # The lanes: each is a queue of tasks with threads of its own.
 HIGHEST_POOL, OTHER_POOL = "headgate-highest", "headgate-others"  # as spark/jvm/pools.xml describes them
 WORKER, BACKGROUND, COMMIT, MAINTENANCE, FILES = "worker", "background", "commit", "maintenance", "files"
+KILL = "kill"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,6 +159,7 @@ class Evaluate(Task):
     label: str
     groups: tuple[tuple[Portion, ...], ...]
     pool: str = ""  # of Spark's own scheduling of tasks; none: the default one
+    limit: float | None = None  # seconds that a job may take, if that is less than usual
 
     lane: ClassVar[str] = WORKER
 
@@ -326,6 +328,15 @@ class DiscardFragmentLogs(Task):
 @dataclass(frozen=True, slots=True, eq=False)
 class RestartSpark(Task):
     """Start Spark again, if it is dead. Answered with the tables that could not be read again, and why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KillSpark(Task):
+    """End Spark's Java process, if it is ours: what it does cannot be stopped otherwise, or its cluster is lost."""
+
+    reason: str
+
+    lane: ClassVar[str] = KILL  # of its own: all others may be waiting for Java
 
 
 @dataclass(frozen=True, slots=True)

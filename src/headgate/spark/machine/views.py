@@ -22,6 +22,7 @@ from headgate.spark.machine.policy_changes import PolicyChanges
 from headgate.spark.machine.recent_results import Committed
 from headgate.spark.machine.runs import Runs
 from headgate.spark.machine.scheduling import Scheduling
+from headgate.spark.machine.spark_watch import SparkWatch
 from headgate.spark.machine.target_watch import TargetWatch
 from headgate.spark.machine.worker_load import Load
 
@@ -85,6 +86,7 @@ class Overview:
     fuse: str = "class"  # which queries share jobs
     counted: tuple[Counted, ...] = ()  # what was done since the start, by namespace and class
     load: Load = NO_LOAD
+    spark_note: str = ""  # what is wrong with Spark though it is there: cores that are held, executors that are missing
 
 
 @dataclass(slots=True)
@@ -106,10 +108,12 @@ class Views:
         lag_limits: LagLimits,
         policy_changes: PolicyChanges,
         target_watch: TargetWatch,
+        spark_watch: SparkWatch,
     ) -> None:
         self._context = scheduling.context
         self._scheduling, self._runs, self._delivery = scheduling, runs, delivery
         self._lag_limits, self._policy_changes, self._target_watch = lag_limits, policy_changes, target_watch
+        self._spark_watch = spark_watch
         self._waiting = _Waiting()
         self.handlers: Mapping[type, Callable[[Any], None]] = {
             m.Describe: self._describe,
@@ -201,6 +205,7 @@ class Views:
             fuse=scheduler.fuse.value,
             counted=self._context.counters.now(),
             load=self._runs.load(),
+            spark_note=self._spark_watch.note,
         )
 
     def _view(self, life: Life) -> QueryView:
