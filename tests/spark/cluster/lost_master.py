@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from headgate.spark.session import Session
 
@@ -39,7 +40,7 @@ def main() -> None:
             break
         if any(errors) and query.read().num_rows >= rows - 1:
             break
-    found = {"notes": sorted(notes), "errors": sorted(errors)}
+    found: dict[str, Any] = {"notes": sorted(notes), "errors": sorted(errors)}
     if close == "False":
         session.drain(PATIENCE)
         status = session.status()

@@ -15,5 +15,6 @@ To accept a function, for example one that is new in a version of Spark:
 5. If an argument is a regular expression, or says how long the value becomes, say so in `allowed.toml` as well.
 
 The modules: `allowed_nodes` walks the plan and compares it with the list (`lists` reads the file), `constants` checks
-constant arguments, `regular_expressions` finds patterns that could take exponential time.
+constant arguments, `growth` what grows with the square or a power of an array's length, `regular_expressions` finds
+patterns that could take exponential time.
 """

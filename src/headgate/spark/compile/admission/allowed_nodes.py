@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame
 from headgate.model import HeadgateError
 from headgate.plan.sql.bounds import room
 from headgate.spark.compile.admission.constants import check_constants
+from headgate.spark.compile.admission.growth import check_growth
 from headgate.spark.compile.admission.lists import listed
 
 _CATALYST = "org.apache.spark.sql.catalyst."
@@ -49,7 +50,9 @@ class Node:
 def check(frame: DataFrame) -> None:
     """Refuse a query whose analysed plan contains anything that is not on the list."""
     with room():
-        _check(plan_of(frame), [])
+        plan = plan_of(frame)
+        _check(plan, [])
+        check_growth(plan)
 
 
 def plan_of(frame: DataFrame) -> Node:

@@ -35,7 +35,7 @@ _WIDTH = re.compile(r"\d{5,}")  # in a format such as '%100000d'
 
 def check_constants(node: Node, above: list[Node]) -> None:
     """Refuse an expression whose constant arguments are not allowed; `above` are its ancestors, the nearest last."""
-    kind = _kind(node)
+    kind = kind_of(node)
     if kind == "Cast":
         _check_moment(node)
     for position in pattern_arguments().get(kind, ()):
@@ -43,9 +43,9 @@ def check_constants(node: Node, above: list[Node]) -> None:
     if kind == "Like":
         _check_like(node.children[1])
     if kind in length_argument() or kind == "Sequence":
-        around = [outer for outer, below in pairwise((*above, node)) if not _is_loop(outer) or _is_function(below)]
-        looped = any(map(_is_loop, around))
-        _check_length(prod(_length(outer) for outer in (*around, node)), STEPS if looped else LONGEST)
+        around = [outer for outer, below in pairwise((*above, node)) if not is_loop(outer) or is_function(below)]
+        looped = any(map(is_loop, around))
+        _check_length(prod(length(outer) for outer in (*around, node)), STEPS if looped else LONGEST)
     if kind == "FormatString":
         _check_format(_text(node.children[0]))
 
@@ -53,7 +53,7 @@ def check_constants(node: Node, above: list[Node]) -> None:
 def _check_like(pattern: Node) -> None:
     """Refuse a pattern with too many wildcards, counted in all constants that it is made of."""
     parts = list(_below(pattern))
-    wildcards = sum((_text(part) or "").count("%") for part in parts) * prod(map(_length, parts))
+    wildcards = sum((_text(part) or "").count("%") for part in parts) * prod(map(length, parts))
     if wildcards > WILDCARDS:
         raise HeadgateError(f"a LIKE has more than {WILDCARDS} wildcards", hint="test for fewer parts")
 
@@ -87,9 +87,9 @@ def _check_pattern(node: Node) -> None:
         raise HeadgateError(message, hint="let it match in one way only: (a+)+ is a+, (a|ab)* is (ab?)*")
 
 
-def _check_length(length: float, most: int) -> None:
-    if length > most:
-        length_text = "whatever a column says" if length == float("inf") else f"{int(length):,}".replace(",", " ")
+def _check_length(longest: float, most: int) -> None:
+    if longest > most:
+        length_text = "whatever a column says" if longest == float("inf") else f"{int(longest):,}".replace(",", " ")
         hint = "write a smaller number; where a column n tells it, write least(n, 1000)"
         raise HeadgateError(f"the query makes values as long as {length_text}: they could take all memory", hint=hint)
 
@@ -99,24 +99,24 @@ def _check_format(written: str | None) -> None:
         raise HeadgateError("a format is not a constant text with widths below 10000", hint="write it out")
 
 
-def _length(node: Node) -> float:
+def length(node: Node) -> float:
     """The largest length of the value that a node makes; 1 for nodes that make no long values."""
-    if _kind(node) == "Sequence":
+    if kind_of(node) == "Sequence":
         return _steps(node)
-    if _is_loop(node):  # what its function makes, it makes for every element
-        return prod(map(_length, _below(node.children[0])))
-    position = length_argument().get(_kind(node))
+    if is_loop(node):  # what its function makes, it makes for every element
+        return prod(map(length, _below(node.children[0])))
+    position = length_argument().get(kind_of(node))
     return 1 if position is None else max(1, _most(node.children[position]))
 
 
-def _is_loop(node: Node) -> bool:
+def is_loop(node: Node) -> bool:
     """Whether it calls a function for every element of an array."""
-    return _kind(node) in listed("loops")
+    return kind_of(node) in listed("loops")
 
 
-def _is_function(node: Node) -> bool:
+def is_function(node: Node) -> bool:
     """Whether a loop's child is the function that it calls, and not the array."""
-    return _kind(node) == "LambdaFunction"
+    return kind_of(node) == "LambdaFunction"
 
 
 def _below(node: Node) -> Iterator[Node]:
@@ -127,9 +127,9 @@ def _below(node: Node) -> Iterator[Node]:
 
 def _most(node: Node) -> float:
     """The largest value of a number: a constant itself, or for `least` the smallest of its constants."""
-    if _kind(node) == "Cast":
+    if kind_of(node) == "Cast":
         return _most(node.children[0])
-    if _kind(node) == "Least":
+    if kind_of(node) == "Least":
         return min(map(_most, node.children))
     number = _number(node)
     return float("inf") if number is None else abs(number)
@@ -147,10 +147,10 @@ def _steps(node: Node) -> float:
 
 def _number(node: Node) -> int | None:
     """An integer constant, also one that Spark casts from a text; None: not a constant."""
-    if _kind(node) in ("Cast", "UnaryMinus"):
+    if kind_of(node) in ("Cast", "UnaryMinus"):
         number = _number(node.children[0])
-        return -number if number is not None and _kind(node) == "UnaryMinus" else number
-    if _kind(node) != "Literal":
+        return -number if number is not None and kind_of(node) == "UnaryMinus" else number
+    if kind_of(node) != "Literal":
         return None
     value = node.fields.get("value")
     if value is None:
@@ -160,7 +160,7 @@ def _number(node: Node) -> int | None:
 
 def _text(node: Node) -> str | None:
     """A constant text, empty for null; None: not a constant."""
-    if _kind(node) != "Literal":
+    if kind_of(node) != "Literal":
         return None
     value = node.fields.get("value")
     return "" if value is None else str(value)
@@ -171,7 +171,7 @@ def _constant_text(node: Node) -> bool:
     kind = node.fields.get("type")
     if kind is not None and kind != "string":
         return False
-    return kind == "string" if _kind(node) == "Literal" else not _varies(node) and _holds_text(node)
+    return kind == "string" if kind_of(node) == "Literal" else not _varies(node) and _holds_text(node)
 
 
 def _holds_text(node: Node) -> bool:
@@ -179,8 +179,9 @@ def _holds_text(node: Node) -> bool:
 
 
 def _varies(node: Node) -> bool:
-    return _kind(node) in _VARY or any(map(_varies, node.children))
+    return kind_of(node) in _VARY or any(map(_varies, node.children))
 
 
-def _kind(node: Node) -> str:
+def kind_of(node: Node) -> str:
+    """The class of an expression without its package."""
     return node.name.rpartition(".")[2]

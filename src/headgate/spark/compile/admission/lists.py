@@ -11,7 +11,7 @@ from typing import Any
 
 @cache
 def listed(name: str) -> frozenset[str]:
-    """One of the lists: `plans`, `expressions`, `methods`, `sorted_only` or `loops`.
+    """One of the lists: `plans`, `expressions`, `methods`, `sorted_only`, `loops`, `quadratic`, `no_longer`.
 
     >>> "plans.logical.Filter" in listed("plans"), "expressions.Rand" in listed("expressions")
     (True, False)

@@ -3,6 +3,7 @@ package headgate;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Mode;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
@@ -57,6 +58,8 @@ public class Walk {
       field("method", ((Invoke) node).functionName());
     } else if (node instanceof Cast) {
       field("written", String.valueOf(node.getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined()));
+    } else if (node instanceof NamedLambdaVariable) {
+      field("variable", String.valueOf(((NamedLambdaVariable) node).exprId().id()));
     } else if (node instanceof Mode) {
       field("decides", String.valueOf(((Mode) node).reverseOpt().isDefined()));
     }
