@@ -692,7 +692,7 @@ class Session:
         """Let running jobs end, deliver results to their sinks and release everything. Returns the last `Status`.
 
         * `timeout`: how long jobs may take to end, before they are cancelled; sinks get as long again. The next session
-          on the directory does cancelled runs again. Without one, jobs are not cancelled.
+          on the directory does cancelled runs again. Without one, jobs get five minutes.
 
         Rows that were appended are safe even if this fails, as on a full disk. A second call does nothing more.
         Afterwards every call is refused, except a handle's `name`, `schema` and, with a `directory`, `read`.

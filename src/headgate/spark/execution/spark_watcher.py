@@ -9,7 +9,7 @@ from time import monotonic
 from headgate.logs import logger
 from headgate.spark.execution.job_runner import JobRunner
 from headgate.spark.jvm.errors import one_line
-from headgate.spark.jvm.running_tasks import executors, is_stopped
+from headgate.spark.jvm.running_tasks import executors
 from headgate.spark.machine.messages import SparkDied, SparkSeen
 
 EVERY = 2.0  # seconds
@@ -66,9 +66,8 @@ class SparkWatcher:
                 self._tell(SparkSeen(silent=silent))
 
     def _seen(self) -> SparkSeen:
+        self._runner.java.end_if_stopping()
         context, lingering = self._runner.context, tuple(self._runner.lingering())
-        if self._runner.java.ours and is_stopped(context):
-            self._runner.java.kill()
         if str(context.master).startswith("local"):
             return SparkSeen(lingering, cores=context.defaultParallelism)
         now = monotonic()

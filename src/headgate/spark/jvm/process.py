@@ -16,7 +16,6 @@ from headgate.spark.jvm.gone import SparkGoneError
 
 GRACE = 0.5  # seconds between a broken connection and the moment when the operating system reports the process's end
 KILLED = 10.0  # seconds that the operating system may take to end a killed process
-_STOPPED = "stopped SparkContext"  # as Spark says it of every call after that
 TIMEOUT = 1.0  # seconds to connect to a Java process that is not our child
 
 
@@ -46,14 +45,27 @@ class Java:
         if self._child is not None and broken(error):
             with suppress(subprocess.TimeoutExpired):  # a connection breaks a little before its process ends
                 self._child.wait(GRACE)
-        elif self.ours and _STOPPED in str(error):
-            self.kill()  # it stops after a fatal error, and may take long
+        self.end_if_stopping()
         return self.gone() if self.dead else error
 
     def gone(self) -> SparkGoneError:
         """The error for this process, if it has died."""
         hint = "it is started again: try again in a moment" if self.ours else "open another session without `spark`"
         return SparkGoneError("Spark's Java process has died", hint=hint)
+
+    def end_if_stopping(self) -> None:
+        """End a process of ours that is about to end, as after a fatal error, or whose Spark has stopped.
+
+        It may take long, removes files that runs use, and answers with errors that say nothing of the reason.
+        """
+        if not self.ours or self.dead:
+            return
+        context: Any = SparkContext
+        active = context._active_spark_context
+        with suppress(Py4JError, OSError):
+            manager = self._gateway.jvm.org.apache.spark.util.ShutdownHookManager
+            if manager.inShutdown() or (active is not None and active._jsc.sc().isStopped()):
+                self.kill()
 
     def kill(self) -> None:
         """End it at once, if this program has started it; whoever calls it gets an error."""

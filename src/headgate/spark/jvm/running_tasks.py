@@ -22,12 +22,6 @@ def tasks_of_groups(context: SparkContext) -> Counter[str]:
     return tasks
 
 
-def is_stopped(context: SparkContext) -> bool:
-    """Whether Spark has stopped in a Java process that lives: out of memory, or given up by its cluster."""
-    java: Any = context._jsc
-    return java is None or bool(java.sc().isStopped())
-
-
 def executors(context: SparkContext) -> int:
     """How many executors take tasks now."""
     return int(_scheduler(context).runningTasksByExecutors().size())
