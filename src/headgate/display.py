@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from headgate.model import times
+
 WIDEST = 40  # characters of a value; longer ones are shortened
 
 
@@ -39,8 +41,9 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str
 
 def first_rows(table: pa.Table, count: int) -> tuple[list[str], list[list[object]]]:
     """The names of a table's columns, and its first rows."""
-    columns = table.slice(0, count).to_pydict()
-    return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
+    first = table.slice(0, count)
+    columns = map(times.values, first.columns)
+    return first.column_names, [list(row) for row in zip(*columns, strict=True)]
 
 
 def _html_row(tag: str, values: Sequence[Any]) -> str:

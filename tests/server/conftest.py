@@ -44,11 +44,12 @@ def serving(
     resources: Resources = EVERYTHING,
     tls: TLS | None = None,
     hosts: Sequence[str] = (),
+    proxies: Sequence[str] = (),
     port: int = 0,
 ) -> Iterator[Http]:
     """Run a server in a thread of this process, at a port that is free if none is given."""
     app = create_app(host, access, quotas, resources)
-    server = Server(app, Address("127.0.0.1", port), limits, tls, hosts)
+    server = Server(app, Address("127.0.0.1", port), limits, tls, hosts, proxies)
     over = threading.Event()
     thread = threading.Thread(target=server.run, args=(over.is_set,), daemon=True)
     thread.start()

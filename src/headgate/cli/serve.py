@@ -59,6 +59,7 @@ def serve(
     tls_key: access.Key = None,
     insecure: access.Insecure = False,
     allow_host: access.AllowHost = None,
+    proxy: access.Proxy = None,
     allow_path: access.AllowPath = None,
     allow_connect: access.AllowConnect = None,
     allow_table: access.AllowTable = None,
@@ -78,7 +79,7 @@ def serve(
     from headgate.server.opening import EngineSettings
     from headgate.server.row_watch import RowWatch
     from headgate.server.serving import Server
-    from headgate.server.settings import Address, Limits
+    from headgate.server.settings import Address, Limits, check_proxies
     from headgate.server.workspace.quotas import Quotas
     from headgate.spark import arguments
     from headgate.spark.store.directory import check_directory
@@ -99,7 +100,8 @@ def serve(
     resources = access.resources(allow_path, allow_connect, allow_table)
     tls = access.tls(tls_cert, tls_key)
     door = access.door(place, address, tls, insecure, allow_host)
-    server = Server(create_app(host, door.access, quotas, resources), address, Limits(), tls, allow_host or ())
+    app = create_app(host, door.access, quotas, resources)
+    server = Server(app, address, Limits(), tls, allow_host or (), check_proxies(proxy or ()))
     with noted() as interruption, RowWatch(host, quotas):
         url = server.address.url("http" if tls is None else "https")
         note(f"serving at {url}, data in {place}: Ctrl-C stops it")

@@ -41,6 +41,16 @@ AllowHost = Annotated[
         metavar="HOST[:PORT]",
     ),
 ]
+Proxy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--proxy",
+        help="A reverse proxy's address: it may have all connections, and X-Forwarded-For is believed; "
+        "repeat for more.",
+        show_default=False,
+        metavar="ADDRESS",
+    ),
+]
 AllowPath = Annotated[
     list[Path] | None,
     typer.Option(

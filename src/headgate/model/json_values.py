@@ -1,6 +1,7 @@
 """Values in JSON and back, also of types that JSON lacks.
 
-Timestamps and dates become ISO 8601 texts, decimals and floats that are not finite texts, binary values base64.
+Timestamps and dates become ISO 8601 texts (for other years than 1 to 9999 see `times`), decimals and floats that are
+not finite texts, binary values base64.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+
+from headgate.model import times
 
 
 def plain(value: Any) -> Any:
@@ -55,9 +58,9 @@ def _typed(value: Any, kind: Any) -> Any:
     if pa.types.is_floating(kind):
         return float(value)
     if pa.types.is_timestamp(kind):
-        return datetime.datetime.fromisoformat(value)
+        return times.moment(value)
     if pa.types.is_date(kind):
-        return datetime.date.fromisoformat(value)
+        return times.day(value)
     if pa.types.is_decimal(kind):
         return Decimal(value)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
@@ -75,5 +78,5 @@ def _nested(value: Any, kind: Any) -> Any:
     if pa.types.is_duration(kind):
         return datetime.timedelta(seconds=value)
     if pa.types.is_time(kind):
-        return datetime.time.fromisoformat(value)
+        return times.clock(value)
     return value

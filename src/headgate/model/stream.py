@@ -23,6 +23,7 @@ class Stream:
     ahead: float = AHEAD  # seconds that it may be ahead of its arrival; infinity: no bound
     arrivals: str | None = None  # "poisson, rate=1200"
     source: str | None = None  # where the engine reads it
+    within: str | None = None  # the folder in which the source's files must lie, links followed; None: anywhere
     source_cost: float = 0.0  # seconds that reading one tuple takes
     source_overhead: float = 0.0  # seconds that reading takes before the first tuple
     bytes: int = 1  # size of a tuple
@@ -39,6 +40,7 @@ class Table:
     name: str
     schema: tuple[tuple[str, str], ...] = ()
     path: str | None = None
+    within: str | None = None  # the folder in which its files must lie, links followed; None: anywhere
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakValueDictionary
@@ -39,17 +39,23 @@ def matches(if_match: str, present: str) -> bool:
 
 
 class Changes:
-    """Lets changes of one thing come one after another."""
+    """Lets changes of one thing come one after another; changes of different things do not wait for each other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._locks: WeakValueDictionary[str, _Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[Hashable, _Lock] = WeakValueDictionary()
 
     @contextmanager
-    def of(self, thing: str, if_match: str | None, definition: Callable[[], Mapping[str, Any]]) -> Iterator[None]:
-        """Change a thing meanwhile; refused with 412 if its ETag is not the one that was sent."""
+    def of(
+        self, key: Hashable, thing: str, if_match: str | None, definition: Callable[[], Mapping[str, Any]]
+    ) -> Iterator[None]:
+        """Change a thing meanwhile; refused with 412 if its ETag is not the one that was sent.
+
+        `key` is what the engine knows it by: tenants may have things of one name, and must not wait for each other.
+        `thing` is what the one who asks calls it.
+        """
         with self._lock:
-            lock = self._locks.setdefault(thing, _Lock())
+            lock = self._locks.setdefault(key, _Lock())
         with lock.held:
             if if_match is not None:
                 check(thing, if_match, etag(definition()))

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headgate.model import times
 from headgate.spark.store.json_lines import line
 
 _WORDS = {True: "true", False: "false"}
@@ -25,7 +26,7 @@ def json_rows(table: pa.Table) -> list[str]:
     known = [column for column in columns if column is not None]
     names = table.column_names
     if not known or len(known) < len(columns) or len(set(names)) < len(names):
-        return [line(row) for row in table.to_pylist()]
+        return [line(row) for row in times.rows(table)]
     fields = ",".join(encode_basestring(name).replace("%", "%%") + ":%s" for name in names)
     template = f"{{{fields}}}"
     return [template % row for row in zip(*known, strict=True)]
@@ -36,7 +37,7 @@ def _texts(column: pa.ChunkedArray) -> list[str] | None:
     encode = _encoder(column)
     if encode is None:
         return None
-    values = column.to_pylist()
+    values = times.values(column)
     if column.null_count:
         return ["null" if value is None else encode(value) for value in values]
     return list(map(encode, values))
@@ -55,5 +56,5 @@ def _encoder(column: pa.ChunkedArray) -> Callable[[Any], str] | None:
     return _iso if types.is_timestamp(kind) or types.is_date(kind) else None
 
 
-def _iso(value: datetime.date) -> str:
-    return f'"{value.isoformat()}"'
+def _iso(value: datetime.date | str) -> str:
+    return f'"{value if isinstance(value, str) else value.isoformat()}"'

@@ -1,4 +1,4 @@
-"""The server's side of one connection: uvicorn's, with limits for headers, for their time, and for connections."""
+"""The server's side of one connection: uvicorn's, with limits of size and of time, and a place that it may lose."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from headgate.server.connections import Connections, Refused
 from headgate.server.event_stream import ABORT
 from headgate.server.front import security_headers
 from headgate.server.problems import PROBLEM
@@ -26,13 +27,17 @@ class _RefusedError(Exception):
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """One connection. `limits` is set by `protocol`, which makes a class for a server."""
+    """One connection. `protocol` makes a class for a server, which has its limits and places."""
 
     limits = Limits()
+    places = Connections(limits)
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self._timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None  # until when the client must take what it was sent
+        self.refused: Refused | None = None  # why there is no place for this
+        self.connecting: asyncio.Task[None] | None = None  # until there is a transport: a handshake of TLS takes long
         self._in_headers = True
         self._header_bytes = 0
         self._data = 0  # bytes that are being parsed, as far as they are of one request
@@ -40,14 +45,55 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
-            self._refuse(503, "the server has too many connections; try again later", "retry-after: 1\r\n")
-        else:
-            self._within(self.limits.header_seconds, self._headers_late)
+        self._within(self.limits.header_seconds, self._headers_late)
+        if self.refused is not None:
+            self._refuse(self.refused.status, self.refused.detail, "retry-after: 1\r\n")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_unread()
+        self.places.leave(self)
         super().connection_lost(exc)
+
+    # -- who gives way to others -------------------------------------------------------------------------------
+
+    @property
+    def idle(self) -> bool:
+        """Whether this is between two requests, or closing."""
+        if self.transport is None:
+            return False
+        between = self._in_headers and not self._header_bytes
+        return self.transport.is_closing() or (between and self.cycle is not None and self._answered)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether this is idle, or has not sent the whole of a request."""
+        return self.idle or not self._in_headers or self._answered
+
+    @property
+    def _answered(self) -> bool:
+        """Whether there is no answer on its way to the client."""
+        if self.cycle is None:
+            return True
+        return self.cycle.response_complete and not self.transport.get_write_buffer_size()
+
+    def give_way(self) -> None:
+        """Close this at once."""
+        if self.transport is not None:
+            self.transport.abort()
+        elif self.connecting is not None:
+            self.connecting.cancel()
+
+    # -- what comes, and what is taken -------------------------------------------------------------------------
+
+    def pause_writing(self) -> None:
+        """The client does not take what it is sent: it may not keep the connection so for ever."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(self.limits.answer_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_unread()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -131,7 +177,12 @@ class LimitedProtocol(HttpToolsProtocol):
             self._timer.cancel()
             self._timer = None
 
+    def _stop_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
-def protocol(limits: Limits) -> type[LimitedProtocol]:
+
+def protocol(limits: Limits, places: Connections) -> type[LimitedProtocol]:
     """The class of a server's connections."""
-    return type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})
+    return type("LimitedProtocol", (LimitedProtocol,), {"limits": limits, "places": places})

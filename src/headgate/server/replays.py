@@ -102,9 +102,10 @@ class ReplayProcess:
     def _line(self, until: float) -> bytes:
         assert self._process.stdout is not None
         descriptor, parts = self._process.stdout.fileno(), [b""]
+        ready = select.poll()  # as against `select`, for descriptors of any number: a server may have thousands
+        ready.register(descriptor, select.POLLIN)
         while not parts[-1].endswith(b"\n"):
-            ready, _, _ = select.select([descriptor], [], [], max(0.0, until - time.monotonic()))
-            if not ready:
+            if not ready.poll(1000 * max(0.0, until - time.monotonic())):
                 raise TimeoutError
             parts.append(os.read(descriptor, 1 << 20))
             if not parts[-1]:

@@ -57,9 +57,15 @@ class ResultsFeed:
     _loading: dict[int, asyncio.Task[Batch | None]] = field(default_factory=dict)
     _looking: asyncio.Task[None] | None = None
     _timer: asyncio.TimerHandle | None = None
+    _beginning: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def begin(self) -> None:
-        """Follow the query."""
+        """Follow the query, unless that has begun."""
+        async with self._beginning:
+            if self._new is None:
+                await self._begin()
+
+    async def _begin(self) -> None:
         loop = asyncio.get_running_loop()
 
         def told(commit: int | None) -> None:  # in the thread that commits
@@ -184,19 +190,14 @@ class ResultsHub:
 
     def __init__(self) -> None:
         self._feeds: dict[tuple[str, str], ResultsFeed] = {}
-        self._beginning = asyncio.Lock()
 
     async def listen(self, results: Results, position: int | None) -> AsyncGenerator[bytes, None]:
         """What one listener of a query gets."""
         key = (results.names.tenant, results.whole)
-        async with self._beginning:
-            feed = self._feeds.get(key)
-            if feed is None:
-                feed = ResultsFeed(results)
-                await feed.begin()
-                self._feeds[key] = feed
-            feed.listeners += 1
+        feed = self._feeds.setdefault(key, ResultsFeed(results))
+        feed.listeners += 1
         try:
+            await feed.begin()
             async with aclosing(feed.events(position)) as events:
                 async for data in events:
                     yield data

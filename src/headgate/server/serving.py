@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 
 import uvicorn
@@ -13,14 +14,18 @@ from anyio import to_thread
 from fastapi import FastAPI
 
 from headgate.model import HeadgateError
+from headgate.server.accepting import Accepting
+from headgate.server.connections import Connections
 from headgate.server.event_stream import Ending
 from headgate.server.front import Front
 from headgate.server.hosts import Hosts
-from headgate.server.protocol import protocol
+from headgate.server.protocol import LimitedProtocol, protocol
 from headgate.server.settings import TLS, Address, Limits
 
 BACKLOG = 1024
+FILES = 65536
 THREADS = 200  # that answer requests
+LOOPBACK = ("127.0.0.1", "::1")  # what a proxy there says of whom it asks for is believed
 CLOSING = 2  # seconds that requests under way get when the server ends
 
 
@@ -34,18 +39,21 @@ class Server:
         limits: Limits,
         tls: TLS | None = None,
         allowed_hosts: Iterable[str] = (),
+        proxies: Sequence[str] = (),
     ) -> None:
         self.limits = limits
         context = None if tls is None else tls.context()
         self._ending: Ending = app.state.ending
         self._stopped = False
         self._socket = _listening(address)
+        _allow_files()
         self.address = Address(address.host, int(self._socket.getsockname()[1]))
+        places = Connections(limits, proxies)
         hosts = Hosts.of(self.address, allowed_hosts)
         config = uvicorn.Config(
             Front(app, hosts, limits, secure=tls is not None),
             loop="none",
-            http=protocol(limits),
+            http=protocol(limits, places),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -54,9 +62,9 @@ class Server:
             date_header=True,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=CLOSING,
-            ssl_context_factory=None if context is None else lambda config, default: context,
+            forwarded_allow_ips=[*LOOPBACK, *proxies],
         )
-        self._server = _Quiet(config)
+        self._server = _Accepting(config, lambda make: Accepting(make, places, limits, context))
 
     def run(self, ended: Callable[[], bool]) -> None:
         """Answer requests until `ended` is true."""
@@ -78,12 +86,42 @@ class Server:
         self._stopped = True
 
 
-class _Quiet(uvicorn.Server):
-    """Leaves signals to the command line."""
+class _Accepting(uvicorn.Server):
+    """Accepts connections by itself, and leaves signals to the command line."""
+
+    def __init__(self, config: uvicorn.Config, accepting: Callable[[Callable[[], LimitedProtocol]], Accepting]) -> None:
+        super().__init__(config)
+        self._accepting = accepting
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        def make() -> LimitedProtocol:
+            made: LimitedProtocol = self.config.http_protocol_class(  # type: ignore[call-arg, assignment]
+                config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+            )
+            return made
+
+        accepting = self._accepting(make)
+        self.servers = []
+        self._tasks = [asyncio.create_task(accepting.run(listening)) for listening in sockets or ()]
+        self.started = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
+
+
+def _allow_files() -> None:
+    """Let this process have more open files than the 1024 that most systems begin with: connections are files, too."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if most == resource.RLIM_INFINITY else min(most, FILES)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _listening(address: Address) -> socket.socket:

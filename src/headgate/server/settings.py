@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,18 @@ class Address:
         return f"{scheme}://{host}:{self.port}"
 
 
+def check_proxies(texts: Sequence[str]) -> tuple[str, ...]:
+    """The values of --proxy, if they are addresses.
+
+    >>> check_proxies(["10.0.0.5", "2001:DB8::5"])
+    ('10.0.0.5', '2001:db8::5')
+    """
+    try:
+        return tuple(str(ipaddress.ip_address(text)) for text in texts)
+    except ValueError as error:
+        raise HeadgateError(str(error), where="--proxy", hint='write the proxy\'s address, as "10.0.0.5"') from None
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of the server one request or connection may take."""
@@ -57,10 +70,12 @@ class Limits:
     body: int = 64 << 20  # bytes of pushed rows
     json_body: int = 1 << 20  # bytes of any other body
     body_seconds: float = 60.0  # for a body to come
+    answer_seconds: float = 60.0  # for a client to take what it was sent
     header_bytes: int = 32 << 10
     header_seconds: float = 10.0  # for the headers to come
     url_bytes: int = 8 << 10
     connections: int = 1000
+    connections_per_address: int = 500  # half of them: no address takes those of the others
 
 
 @dataclass(frozen=True, slots=True)

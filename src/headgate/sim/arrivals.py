@@ -247,6 +247,7 @@ class Trace(Arrivals):
     file: Path
     column: str = "arrival"
     batch: int = 1
+    within: Path | None = None  # the folder in which the file must lie, links followed
 
     @property
     def rate(self) -> float:
@@ -262,11 +263,11 @@ class Trace(Arrivals):
         return times[times < duration]
 
     def _read(self) -> Times:
-        return recorded_times(self.file, self.column)
+        return recorded_times(self.file, self.column, self.within)
 
 
-def arrivals(text: str, directory: Path = Path()) -> Arrivals:
-    """The process that a string describes.
+def arrivals(text: str, directory: Path = Path(), within: Path | None = None) -> Arrivals:
+    """The process that a string describes; with `within` it reads only files in that folder.
 
     >>> arrivals("poisson, rate=1200")
     Poisson(per_second=1200.0, batch=1)
@@ -287,7 +288,8 @@ def arrivals(text: str, directory: Path = Path()) -> Arrivals:
         case "steps":
             return Steps(tuple(settings.numbers("rates")), _starts(settings), settings.word("kind") or "poisson", batch)
         case _:
-            return Trace(directory / str(settings.word("file")), settings.word("column") or "arrival", batch)
+            file, column = directory / str(settings.word("file")), settings.word("column") or "arrival"
+            return Trace(file, column, batch, within)
 
 
 def rescaled(times: Times, starts: Sequence[float], factors: Sequence[float]) -> Times:

@@ -7,21 +7,26 @@ import gzip
 import json
 import math
 from functools import lru_cache
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
+from headgate.contained_files import open_file
 from headgate.model import HeadgateError
 from headgate.sim.packet_traces import PACKET_TRACES, packet_times
 
 
-def recorded_times(file: Path, column: str = "arrival") -> npt.NDArray[np.float64]:
-    """The rising times of a text, CSV, TSV, JSON or Parquet file, or of a packet trace, by its suffix."""
+def recorded_times(file: Path, column: str = "arrival", within: Path | None = None) -> npt.NDArray[np.float64]:
+    """The rising times of a text, CSV, TSV, JSON or Parquet file, or of a packet trace, by its suffix.
+
+    With `within` only of a file in that folder, links followed.
+    """
     try:
         state = file.stat()
-        return _times(file, column, state.st_mtime_ns, state.st_size)
+        return _times(file, column, within, state.st_mtime_ns, state.st_size)
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise HeadgateError(
             f"cannot read arrival times from '{file}': {error}", hint=_hint(_kind(file), column)
@@ -29,9 +34,9 @@ def recorded_times(file: Path, column: str = "arrival") -> npt.NDArray[np.float6
 
 
 @lru_cache(maxsize=8)
-def _times(file: Path, column: str, changed: int, size: int) -> npt.NDArray[np.float64]:
+def _times(file: Path, column: str, within: Path | None, changed: int, size: int) -> npt.NDArray[np.float64]:
     """The times as they were when the file last changed: a run asks for them several times."""
-    times = np.sort(np.array(_read(file, column), dtype=np.float64))
+    times = np.sort(np.array(_read(file, column, within), dtype=np.float64))
     if len(times) and not 0.0 <= times[0] <= times[-1] < math.inf:
         raise ValueError(f"{times[0]:g} is not a time from 0 on")
     times.flags.writeable = False
@@ -51,21 +56,26 @@ def _kind(file: Path) -> str:
     return (Path(file.stem).suffix if file.suffix == ".gz" else file.suffix).lower()
 
 
-def _text(file: Path) -> TextIO:
+def _text(file: Path, opened: BinaryIO) -> TextIO:
     if file.suffix == ".gz":
-        return gzip.open(file, "rt", encoding="utf-8-sig")
-    return file.open(encoding="utf-8-sig")
+        return gzip.open(opened, "rt", encoding="utf-8-sig")
+    return TextIOWrapper(opened, encoding="utf-8-sig")
 
 
-def _read(file: Path, column: str) -> list[float]:
+def _read(file: Path, column: str, within: Path | None) -> list[float]:
+    with file.open("rb") if within is None else open_file(file, within) as opened:
+        return _read_opened(file, opened, column)
+
+
+def _read_opened(file: Path, opened: BinaryIO, column: str) -> list[float]:
     kind = _kind(file)
     if kind == ".parquet":
         import pyarrow.parquet
 
-        return list(pyarrow.parquet.read_table(file, columns=[column])[column].to_pylist())
+        return list(pyarrow.parquet.read_table(opened, columns=[column])[column].to_pylist())
     if kind == ".z":
         raise ValueError("it is compressed")
-    with _text(file) as lines:
+    with _text(file, opened) as lines:
         if kind in PACKET_TRACES:
             return packet_times(lines, kind)
         if kind in (".csv", ".tsv"):

@@ -13,10 +13,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from headgate.model import HeadgateError, QoS, Target, check_name, unknown
+from headgate.model import HeadgateError, QoS, Stream, Target, check_name, unknown
 from headgate.model.values import as_text, located, text, whole
 from headgate.plan.fusion import Fuse
 from headgate.spark.store.directory import check_directory
+from headgate.workload.arrivals import usual_ahead
 from headgate.workload.fields import check_columns, read_ahead, read_columns, read_qos, read_span, read_target
 
 WARM = 20.0  # seconds for a warm-up, if nobody says otherwise
@@ -207,6 +208,20 @@ def table_path(path: str, directory: Path = Path()) -> str:
     ('hdfs://host/halls', '/data/halls.csv')
     """
     return path if "://" in path else str((directory / path).absolute())
+
+
+def stream(
+    name_given: object, schema: object, source: str | None, event_time: object, watermark: object, ahead_given: object
+) -> Stream:
+    """A stream as it is declared in a call."""
+    return Stream(
+        name=name(name_given, "stream"),
+        schema=columns(schema),
+        event_time=optional_text(event_time, "event_time", "ts"),
+        watermark=delay(watermark, "watermark"),
+        ahead=usual_ahead(source) if ahead_given is None else ahead(ahead_given, "ahead"),
+        source=source,
+    )
 
 
 def optional_text(value: object, name: str, example: str) -> str | None:

@@ -39,7 +39,6 @@ from headgate.spark.report import report
 from headgate.spark.session_gate import Gate, gated
 from headgate.spark.status import Status, status
 from headgate.spark.stream_sources import StreamSources
-from headgate.workload.arrivals import usual_ahead
 
 __all__ = ["Handle", "Session"]
 
@@ -55,7 +54,8 @@ class Session:
     declared again: callbacks, and streams and tables given as objects. Declaring the same thing again is fine.
 
     * `spark`: a running SparkSession to use. Without one the session uses the Spark that the program has already, or
-      starts one; it stops only what it has started.
+      starts one; it stops only what it has started. Queries run in a session of their own on the same Spark: what the
+      program has set in its session stays so, and changes no results.
     * `master`: where to start Spark, such as "local[4]" or "spark://host:7077".
     * `directory`: where everything is kept. Without one it is deleted when the session ends.
     * `policy`: who runs next, a name with settings, as "hnr, train=500", or a file and class of your own, as
@@ -180,14 +180,7 @@ class Session:
         """
         open_reader = opener_of(source, self.engine.directory.checkpoint)
         text = arguments.optional_text(source, "source", "poisson, rate=500") if open_reader is None else None
-        stream = Stream(
-            name=arguments.name(name, "stream"),
-            schema=arguments.columns(schema),
-            event_time=arguments.optional_text(event_time, "event_time", "ts"),
-            watermark=arguments.delay(watermark, "watermark"),
-            ahead=usual_ahead(text) if ahead is None else arguments.ahead(ahead, "ahead"),
-            source=text,
-        )
+        stream = arguments.stream(name, schema, text, event_time, watermark, ahead)
         if open_reader is None:
             self.add_stream(stream)
         else:
@@ -203,7 +196,8 @@ class Session:
         if stream.source is None:
             self.engine.add_stream(stream)
         else:
-            self.sources.add_text(stream, SourceText(stream.source, Path()))
+            within = None if stream.within is None else Path(stream.within)
+            self.sources.add_text(stream, SourceText(stream.source, Path(), within))
 
     @gated
     def table(self, name: str, source: str | PathLike[str] | DataFrame) -> None:

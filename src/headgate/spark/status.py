@@ -152,7 +152,7 @@ class Status:
     * `classes`, `queries`: a `StatusLine` for each, the most important class first.
     * `doing`: what each worker runs now, "" for nothing.
     * `dead_letters`: how many, by stream.
-    * `source_errors`: by stream, why its source was given up.
+    * `source_errors`: by stream, why its source was given up, or why the stream is refused.
     * `source_notes`: by stream, what else there is to know of its source, such as files that it does not read.
     * `policy_error`: why the last policy that failed was taken out.
     * `spark_error`: why Spark is away; empty if it is there.
@@ -268,13 +268,13 @@ class Status:
             **({"policy_error": self.policy_error} if self.policy_error else {}),
             **({"spark_error": self.spark_error} if self.spark_error else {}),
             **({"spark_note": self.spark_note} if self.spark_note else {}),
-            "streams": {name: self._stream(name) for name in self.dead_letters},
+            "streams": {name: self._stream(name) for name in {**self.dead_letters, **self.source_errors}},
             **{name: part for name, part in report.items() if name in ("inversion", "starvation")},
         }
 
     def _stream(self, name: str) -> dict[str, Any]:
         return {
-            "dead_letters": self.dead_letters[name],
+            "dead_letters": self.dead_letters.get(name, 0),
             **({"error": self.source_errors[name]} if name in self.source_errors else {}),
             **({"note": self.source_notes[name]} if name in self.source_notes else {}),
         }

@@ -24,7 +24,9 @@ class StreamSources:
     def open_stored(self) -> None:
         """Read every stream from where the directory says; `status` tells what goes wrong, and what is missing."""
         for name, entry in list(self._engine.stored(STREAMS).items()):
-            if name not in self.thread.readers and not self.ended(name):
+            if (refusal := self._engine.ingest.refused.get(name)) is not None:
+                self.thread.failed(name, refusal)  # what its source has stays there
+            elif name not in self.thread.readers and not self.ended(name):
                 self._open_stored(name, entry)
 
     def _open_stored(self, name: str, entry: Mapping[str, Any]) -> None:
@@ -50,6 +52,7 @@ class StreamSources:
         self._add(stream, kind, lambda: open_reader(stream))
 
     def _add(self, stream: Stream, source: SourceText | str, open_reader: Callable[[], Reader]) -> None:
+        self._engine.ingest.check(stream.name)
         if stream.name in self.thread.readers:
             self._engine.add_stream(stream, source)  # refuses another stream of this name; the same is being read
             return
@@ -70,4 +73,5 @@ class StreamSources:
         return self._engine.logs[stream].finished_at is not None
 
     def _open(self, source: SourceText, stream: Stream) -> Reader:
-        return open_source(source.text, stream, source.base, self._engine.settings.seed, self._engine.now())
+        settings, now = self._engine.settings, self._engine.now()
+        return open_source(source.text, stream, source.base, settings.seed, now, source.within)

@@ -19,6 +19,7 @@ from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.compile.stored_tables import read_table
 from headgate.spark.engine.engine import Progress
 from headgate.spark.handle import Handle
+from headgate.spark.jvm.settings import own_session
 from headgate.spark.machine.commands import check_columns
 from headgate.spark.session import Session
 from headgate.spark.sinks.registry import is_file
@@ -106,14 +107,15 @@ def _check_queries(
 ) -> None:
     """Refuse queries that Spark or their sink refuses, and other SQL whose results have other columns."""
     described = {name: described_table(name, frame.schema) for name, frame in tables.items()}
+    own = own_session(spark)
     for query in changed:
         with located(f"query '{query.name}'"):
-            now = prepare_query(spark, query.plan, streams, tables).schema
+            now = prepare_query(own, query.plan, streams, tables).schema
             check_sink(spark, query.sink, now)
         if query.name in other_sql:
             try:
                 plan = plan_sql(other_sql[query.name], streams, described)
-                before = prepare_query(spark, plan, streams, tables).schema
+                before = prepare_query(own, plan, streams, tables).schema
             except HeadgateError:  # it reads what is no longer in the file: the engine will compare
                 continue
             check_columns(query.name, before, now)

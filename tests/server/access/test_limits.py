@@ -122,9 +122,7 @@ def test_connections_are_counted(small: Door) -> None:
     port = small.http.port
     with ExitStack() as stack:
         for _ in range(SMALL.connections):
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
-            connection.sendall(head(port))
-            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
         refused = answer(port, b"")
         assert refused.startswith(b"HTTP/1.1 503")
         assert b"retry-after: 1" in refused

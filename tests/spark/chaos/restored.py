@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tests.spark.chaos.queries import plan_of
 
-from headgate.model import Operator
-from headgate.spark.engine.catalog_entries import stored_class, stored_stream
+from headgate.model import Operator, Stream
+from headgate.spark.engine.catalog_entries import stored_class
 from headgate.spark.engine.new_queries import NewQuery
 from headgate.spark.engine.restoring import Restoring
 from headgate.spark.machine import messages as m
@@ -46,13 +46,13 @@ class RestoredEngine:
     def stored(self, kind: str) -> Mapping[str, Any]:
         return self.commits.state.catalog.get(kind, {})
 
-    def restore_stream(self, name: str, entry: Mapping[str, Any]) -> None:
-        self.ask(m.DeclareStream, stored_stream(name, entry), entry)
+    def restore_stream(self, stream: Stream, entry: Mapping[str, Any], reached: int) -> None:
+        self.ask(m.DeclareStream, stream, entry, reached)
 
     def restore_class(self, name: str, entry: Mapping[str, Any]) -> None:
         self.ask(m.DeclareClass, stored_class(name, entry), entry)
 
-    def plan(self, sql: str, space: str = "") -> Operator:
+    def plan(self, sql: str, space: str, streams: Mapping[str, Stream]) -> Operator:
         return plan_of(sql)
 
     def restore_queries(self, new: Sequence[NewQuery]) -> None:

@@ -11,9 +11,9 @@ from pyspark.sql.types import DataType, LongType, TimestampType
 from tests.spark.chaos.plain import prepare_query
 
 from headgate.model import Choice, Idle, WorkerId
+from headgate.policies import registry
 from headgate.policies.baseline.fcfs import FirstComeFirstServed
 from headgate.policies.contract import View
-from headgate.policies.registry import policies, register
 from headgate.spark.compile.prepared_query import Result
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.fused_jobs import FusedJobs
@@ -88,23 +88,23 @@ class PlainEvaluator(SparkEvaluator):
     def __init__(self, jobs: Jobs, logs: Any, streams: Any, directory: Any, followers: Any, now: Any) -> None:
         no_spark, runner = cast(Any, None), cast(Any, jobs)
         super().__init__(no_spark, runner, logs, streams, {}, directory.waiting, directory.aside, followers, now)
-        self._fused_jobs = Singles(runner, logs, directory.aside, now, panes=False)
+
+    def use(self, spark: Any) -> None:
+        self.spark, self._known_forms, self._program = spark, cast(Any, None), spark
+        self._fused_jobs = Singles(self.runner, self._logs, self._aside, self._now, panes=False)
 
 
-def _raising() -> None:
-    """Register a policy that fails after a few decisions."""
-    if RAISES in policies():
-        return
+class _Raises(FirstComeFirstServed):
+    """A policy that fails after a few decisions."""
 
-    @register(RAISES)
-    class _Raises(FirstComeFirstServed):
-        calls = 0
+    name = RAISES
+    calls = 0
 
-        def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
-            self.calls += 1
-            if self.calls > 4:
-                raise RuntimeError("this policy has had enough")
-            return super().choose(view, worker)
+    def choose(self, view: View, worker: WorkerId) -> Choice | Idle:
+        self.calls += 1
+        if self.calls > 4:
+            raise RuntimeError("this policy has had enough")
+        return super().choose(view, worker)
 
 
 def _cancel_always(guard: object, best: float, own: float, left: float, spent: float) -> float:
@@ -116,8 +116,8 @@ def _cancel_always(guard: object, best: float, own: float, left: float, spent: f
 @contextmanager
 def in_place() -> Iterator[None]:
     """Run without Spark, with small files, short logs and frequent retention."""
-    _raising()
     with ExitStack() as stack:
+        stack.enter_context(patch.dict(registry._POLICIES, {**registry.policies(), RAISES: _Raises}))
         for target, value in (
             ("headgate.spark.compile.schemas._read", TYPES.__getitem__),
             ("headgate.spark.compile.fragments.prepare_query", prepare_query),

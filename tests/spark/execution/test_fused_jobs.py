@@ -61,7 +61,9 @@ class Runner:
 
     jobs: list[str] = field(default_factory=list)
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Any], label: str = "") -> tuple[Any, Ran]:
+    def run(
+        self, group: str, description: str, evaluate: Callable[[], Any], label: str = "", queries: Sequence[str] = ()
+    ) -> tuple[Any, Ran]:
         self.jobs.append(description.split(": ")[1])
         return evaluate(), Ran(1, 0)
 

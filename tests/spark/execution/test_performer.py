@@ -12,7 +12,7 @@ from headgate.spark.execution.performer import Performer
 from headgate.spark.jvm.gone import SparkGoneError
 from headgate.spark.machine import tasks as t
 
-LANES = {t.WORKER, t.BACKGROUND, t.COMMIT, t.MAINTENANCE, t.FILES}
+LANES = {t.WORKER, t.BACKGROUND, t.COMMIT, t.MAINTENANCE, t.FILES, t.KILL}
 
 
 class Stub:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import cast
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ class FakeEngine:
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
+        self.logs: dict[str, object] = defaultdict(object)
         self.finished: list[str] = []
         self.ends = threading.Semaphore(0)
 

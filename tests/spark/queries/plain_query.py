@@ -54,7 +54,9 @@ def without_spark() -> Iterator[None]:
 class Runner:
     """Runs a job here."""
 
-    def run(self, group: str, description: str, evaluate: Callable[[], Any], label: str = "") -> tuple[Any, Ran]:
+    def run(
+        self, group: str, description: str, evaluate: Callable[[], Any], label: str = "", queries: Sequence[str] = ()
+    ) -> tuple[Any, Ran]:
         return evaluate(), Ran(1, 0)
 
 

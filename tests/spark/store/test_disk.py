@@ -19,7 +19,7 @@ MODULES = sorted(
 
 READING = {  # of os; whatever is not here changes something, or belongs nowhere in the store
     *("access", "close", "fsencode", "fspath", "fstat", "getpid", "kill", "listdir", "lseek", "lstat", "pathconf"),
-    *("pread", "scandir", "stat", "statvfs", "strerror"),
+    *("pread", "scandir", "stat", "statvfs", "strerror", "walk"),
 }
 CHANGING = {  # of paths, files and Arrow
     *("chmod", "hardlink_to", "link_to", "mkdir", "rename", "rmdir", "symlink_to", "touch", "unlink"),

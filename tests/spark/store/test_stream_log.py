@@ -227,7 +227,7 @@ def test_dropping_keeps_the_frontier_and_refuses_old_offsets(tmp_path: Path) -> 
         with pytest.raises(HeadgateError, match="holds 2 to 4"):
             reader.frontier_at(1)
     log.require(4)
-    with pytest.raises(HeadgateError, match=r"ends at offset 4, but a query stands at 5"):
+    with pytest.raises(HeadgateError, match=r"ends at offset 4, but it was read up to 5: 1 acknowledged row"):
         log.require(5)
 
 

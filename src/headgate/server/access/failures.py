@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
+
+from headgate.server.networks import network
 
 WINDOW = 60.0  # seconds
 MOST_ADDRESSES = 10_000  # those with the newest failures are remembered
@@ -29,7 +30,7 @@ class Failures:
 
     def add(self, address: str) -> int:
         """Count a failure; returns in how many seconds the address may fail again, 0 if it may now."""
-        now, key = self._clock(), _network(address)
+        now, key = self._clock(), network(address)
         times = self._times.setdefault(key, deque())
         self._times.move_to_end(key)
         while times and times[0] <= now - WINDOW:
@@ -40,16 +41,3 @@ class Failures:
         if len(self._times) > MOST_ADDRESSES:
             self._times.popitem(last=False)
         return 0
-
-
-def _network(address: str) -> str:
-    """The address, or the network of one of IPv6, where everybody has many.
-
-    >>> _network("2001:db8::1:2"), _network("192.0.2.1"), _network("?")
-    ('2001:db8::/64', '192.0.2.1', '?')
-    """
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return address if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))

@@ -1,5 +1,7 @@
 """What of the machine somebody may use over the network: files, ports and catalogs of the server.
 
+The checks of files give the folder in which they lie: what opens them stays in it, whatever links are put there later.
+
 Nothing, unless whoever starts the server allows it by name, and then only an operator without a tenant. None of
 Headgate's sources and sinks takes credentials, so no definition holds any.
 """
@@ -29,10 +31,10 @@ class Resources:
     addresses: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
 
-    def check_source(self, text: str | None, principal: Principal) -> None:
-        """Refuse the source of a stream that touches what is not allowed."""
+    def check_source(self, text: str | None, principal: Principal) -> Path | None:
+        """Refuse the source of a stream that touches what is not allowed; gives the folder of its files."""
         if text is None:
-            return
+            return None
         if principal.tenant:
             raise ForbiddenError(
                 "a stream of a tenant has no source: what it may push is limited, and a source is not",
@@ -41,9 +43,11 @@ class Resources:
         settings = Settings(text)
         if settings.name in ARRIVALS:
             if "file" in settings:
-                self._check_file(str(settings.word("file")), f"the source '{settings.name}' with a file", principal)
+                return self._check_file(
+                    str(settings.word("file")), f"the source '{settings.name}' with a file", principal
+                )
         elif settings.name == "directory":
-            self._check_file(settings.word("path") or "", "the source 'directory'", principal)
+            return self._check_file(settings.word("path") or "", "the source 'directory'", principal)
         elif settings.name == "socket":
             self._check_address(f"{LOOPBACK}:{settings.word('port') or 0}", principal)
         else:
@@ -51,6 +55,7 @@ class Resources:
             raise ForbiddenError(
                 f"the source '{settings.name}' is not for the network", hint="put it into the server's workload file"
             )
+        return None
 
     def check_sink(self, text: str | None, principal: Principal) -> None:
         """Refuse the sink of a query that touches what is not allowed."""
@@ -65,18 +70,20 @@ class Resources:
                 f"the sink '{spec.name}' is not for the network", hint=f"choose among {', '.join(PLAIN_SINKS)}"
             )
 
-    def check_table(self, path: str, principal: Principal) -> None:
-        """Refuse a stored table whose files are not below an allowed folder."""
-        self._check_file(path, "a table of the server's files", principal)
+    def check_table(self, path: str, principal: Principal) -> Path:
+        """Refuse a stored table whose files are not below an allowed folder; gives that folder."""
+        return self._check_file(path, "a table of the server's files", principal)
 
-    def _check_file(self, path: str, what: str, principal: Principal) -> None:
+    def _check_file(self, path: str, what: str, principal: Principal) -> Path:
         _check_operator(principal, what)
-        if not any(_below(path, folder) for folder in self.paths):
+        folder = next((folder for folder in self.paths if _below(path, folder)), None)
+        if folder is None:
             allowed = "started with --allow-path for its folder" if self.paths else "started without --allow-path"
             raise ForbiddenError(
                 f"the path '{path[:200]}' is not one that the server may use over the network",
                 hint=f"the server must be {allowed}" if self.paths else f"the server was {allowed}",
             )
+        return folder.resolve()
 
     def _check_address(self, address: str, principal: Principal) -> None:
         _check_operator(principal, "the source 'socket'")

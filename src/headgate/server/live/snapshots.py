@@ -25,6 +25,7 @@ from headgate.spark.store.disk_watch import DiskStatus
 PAGES = 20  # answers that are kept of one snapshot
 YOUNG = 0.2  # seconds for which a snapshot serves
 STALE = 1.0  # seconds after that for which it is given out while the next one is made
+_NOTHING = {"tuples": 0, "kept_from": 0, "finished": False, "rate": 0.0}  # of a stream that is refused
 SHARE = 0.1  # of the time that may go into making snapshots: one that takes long serves for longer
 
 
@@ -139,6 +140,9 @@ class Snapshots:
     def _stream(self, name: str, now: float) -> dict[str, Any] | None:
         engine, sources = self._session.engine, self._session.sources.thread
         log, letters = engine.logs.get(name), engine.ingest.letters.get(name)
+        if (refusal := engine.ingest.refused.get(name)) is not None:
+            known = 0 if letters is None else letters.count()
+            return {**_NOTHING, "dead_letters": known, "error": str(refusal)}
         if log is None or letters is None:  # it was dropped just now
             return None
         finished = log.finished_at is not None

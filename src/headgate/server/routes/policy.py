@@ -14,6 +14,7 @@ from headgate.server.workspace import policy as deciding
 
 routes = router("policy")
 Number = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+POLICY = "policy"  # the key of its changes; those of fusion too, since a change of the policy may change both
 
 
 class PolicyDetails(Answer):
@@ -108,7 +109,7 @@ def policy(asked: Asked, response: Response) -> dict[str, Any]:
 @routes.put("/policy", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=PolicyAnswer, responses=TAGGED)
 def set_policy(to: Policy, asked: Asked, response: Response, if_match: IfMatch = None) -> dict[str, Any]:
     """Let another policy decide from now on; queries go on where they are. Only registered ones, never a file's."""
-    with asked.host.changes.of("the policy", if_match, asked.deciding.definition):
+    with asked.host.changes.of(POLICY, "the policy", if_match, asked.deciding.definition):
         asked.deciding.set_policy(to.policy, to.fuse)
         return policy(asked, response)
 
@@ -116,7 +117,7 @@ def set_policy(to: Policy, asked: Asked, response: Response, if_match: IfMatch =
 @routes.get("/fusion", openapi_extra=allow(Role.VIEW), response_model=FusionAnswer, responses=TAGGED)
 def fusion(asked: Asked, response: Response) -> dict[str, Any]:
     """Which queries share jobs: off, those of a class, or all."""
-    current = {"fuse": asked.deciding.current()["fuse"]}
+    current = asked.deciding.fusion()
     response.headers["ETag"] = etags.etag(current)
     return current
 
@@ -124,7 +125,7 @@ def fusion(asked: Asked, response: Response) -> dict[str, Any]:
 @routes.put("/fusion", openapi_extra=allow(Role.OPERATE, tenants=False), response_model=FusionAnswer, responses=TAGGED)
 def set_fusion(to: Fusion, asked: Asked, response: Response, if_match: IfMatch = None) -> dict[str, Any]:
     """Change which queries share jobs."""
-    with asked.host.changes.of("fusion", if_match, lambda: {"fuse": asked.deciding.current()["fuse"]}):
+    with asked.host.changes.of(POLICY, "fusion", if_match, asked.deciding.fusion):
         asked.deciding.set_fusion(to.fuse)
         return fusion(asked, response)
 

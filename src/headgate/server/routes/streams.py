@@ -148,7 +148,7 @@ class Replayed(Answer):
 )
 def create(new: NewStream, asked: Asked, response: Response) -> dict[str, Any]:
     """Declare a stream; the same one may be declared again."""
-    asked.resources.check_source(new.source, asked.principal)
+    within = asked.resources.check_source(new.source, asked.principal)
     asked.streams.create(
         new.name,
         new.columns,
@@ -156,6 +156,7 @@ def create(new: NewStream, asked: Asked, response: Response) -> dict[str, Any]:
         watermark=new.watermark,
         ahead=new.ahead,
         source=new.source,
+        within=within,
     )
     asked.host.changed()
     return _described(asked, new.name, response)

@@ -50,8 +50,8 @@ class TableList(Answer):
 )
 def create(new: NewTable, asked: Asked, response: Response) -> dict[str, Any]:
     """Register a table. It is read now; `refresh` reads it again."""
-    asked.resources.check_table(new.path, asked.principal)
-    asked.tables.create(new.name, new.path)
+    within = asked.resources.check_table(new.path, asked.principal)
+    asked.tables.create(new.name, new.path, within)
     return _described(asked, new.name, response)
 
 

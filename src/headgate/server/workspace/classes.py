@@ -63,7 +63,8 @@ class Classes:
     @contextmanager
     def changing(self, name: str, if_match: str | None) -> Iterator[None]:
         """Change a class meanwhile, if its ETag is the one that was sent."""
-        with self.host.changes.of(f"class '{name}'", if_match, lambda: class_json(self.get(name))):
+        key = "class", name  # all tenants share the classes
+        with self.host.changes.of(key, f"class '{name}'", if_match, lambda: class_json(self.get(name))):
             self.get(name)
             yield
 

@@ -66,6 +66,10 @@ class Deciding:
         """What an ETag is of."""
         return {name: value for name, value in self.current().items() if name != "error"}
 
+    def fusion(self) -> dict[str, Any]:
+        """Which queries share jobs, and what the ETag of that is of."""
+        return {"fuse": self.current()["fuse"]}
+
     def set_policy(self, policy: str, fuse: str | None) -> None:
         self.session.set_policy(check_registered(policy), fuse)
 

@@ -113,7 +113,8 @@ class Queries:
     @contextmanager
     def changing(self, name: str, if_match: str | None) -> Iterator[Handle]:
         """Change a query meanwhile, if its ETag is the one that was sent."""
-        with self.host.changes.of(f"query '{name}'", if_match, lambda: self.definition(self.view(name))):
+        key = "query", self.names.whole(name)
+        with self.host.changes.of(key, f"query '{name}'", if_match, lambda: self.definition(self.view(name))):
             yield self.handle(name)
 
     # -- lists -------------------------------------------------------------------------------------------------

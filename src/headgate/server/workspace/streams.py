@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from headgate.model import ConflictError, Stream, streams
+from headgate.model import ConflictError, Stream, streams, times
 from headgate.server.hosting import EngineHost
 from headgate.server.live.numbers import lags
 from headgate.server.live.snapshots import Snapshot
 from headgate.server.problems import NotFoundError, own_words
 from headgate.server.workspace.names import Names
+from headgate.spark import arguments
 from headgate.spark.session import Session
 from headgate.spark.store.json_lines import line
 from headgate.spark.store.log.segments import HIDDEN
@@ -53,24 +54,20 @@ class Streams:
         watermark: float | str,
         ahead: float | str | None,
         source: str | None,
+        within: Path | None,
     ) -> None:
-        self.session.stream(
-            self.names.new(name, "stream"),
-            schema,
-            event_time=event_time,
-            watermark=watermark,
-            ahead=ahead,
-            source=source,
-        )
+        """Declare a stream; with `within` its source reads only files in that folder."""
+        stream = arguments.stream(self.names.new(name, "stream"), schema, source, event_time, watermark, ahead)
+        self.session.add_stream(replace(stream, within=None if within is None else str(within)))
 
     def describe(self, name: str, snapshot: Snapshot) -> dict[str, Any]:
         """What was declared, and how the stream is doing."""
         whole = self.find(name)
-        numbers, log = self._there(snapshot.streams.get(whole), whole), self.log(whole)
+        numbers = self._there(snapshot.streams.get(whole), whole)
         return {
             **self.definition(whole),
             **{field: value for field, value in numbers.items() if field not in ("error", "note")},
-            "bytes": _size(log.folder),
+            "bytes": _size(self.session.engine.directory.stream(whole)),
             "slowest_reader": self._slowest(whole, snapshot),
             "source_error": self._told(numbers.get("error")),
             "source_note": self._told(numbers.get("note")),
@@ -94,7 +91,8 @@ class Streams:
     @contextmanager
     def changing(self, name: str, if_match: str | None) -> Iterator[str]:
         """Change a stream meanwhile, if its ETag is the one that was sent; gives the engine's name of it."""
-        with self.host.changes.of(f"stream '{name}'", if_match, lambda: self.definition(self.find(name))):
+        key = "stream", self.names.whole(name)
+        with self.host.changes.of(key, f"stream '{name}'", if_match, lambda: self.definition(self.find(name))):
             yield self.find(name)
 
     def _slowest(self, whole: str, snapshot: Snapshot) -> dict[str, Any] | None:
@@ -125,7 +123,8 @@ class Streams:
         self.session.finish(self.find(name))
 
     def log(self, whole: str) -> StreamLog:
-        """The log of a stream; `NotFoundError` if it was dropped just now."""
+        """The log of a stream; `NotFoundError` if it was dropped just now, its error if it is refused."""
+        self.session.engine.ingest.check(whole)
         return self._there(self.session.engine.logs.get(whole), whole)
 
     def declared(self, whole: str) -> Stream:
@@ -153,7 +152,7 @@ def _shown(rows: pa.Table) -> list[dict[str, Any]]:
             "late": row["_late"],
             "row": {column: value for column, value in row.items() if column not in HIDDEN},
         }
-        for row in rows.to_pylist()
+        for row in times.rows(rows)
     ]
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from headgate.model import TableJoin, walk
+from headgate.model import Table, TableJoin, walk
+from headgate.model.values import located
 from headgate.server.hosting import EngineHost
 from headgate.server.live.snapshots import Snapshot
 from headgate.server.workspace.names import Names
+from headgate.spark import arguments
+from headgate.spark.jvm.spark_logs import quietly
 from headgate.spark.machine.definitions import TABLES
 from headgate.spark.session import Session
 
@@ -34,8 +38,12 @@ class Tables:
         """The engine's name of a table that must be there."""
         return self.names.find("table", name, list(self.session.engine.tables))
 
-    def create(self, name: str, path: str) -> None:
-        self.session.table(self.names.new(name, "table"), path)
+    def create(self, name: str, path: str, within: Path) -> None:
+        """Declare a table of files in a folder."""
+        whole = self.names.new(name, "table")
+        table = Table(name=whole, path=arguments.table_path(path), within=str(within))
+        with located(f"table '{whole}'"), quietly():
+            self.session.engine.add_table(table)
 
     def refresh(self, whole: str) -> None:
         self.session.refresh_table(whole)
@@ -67,7 +75,8 @@ class Tables:
     @contextmanager
     def changing(self, name: str, if_match: str | None) -> Iterator[str]:
         """Change a table meanwhile, if its ETag is the one that was sent; gives the engine's name of it."""
-        with self.host.changes.of(f"table '{name}'", if_match, lambda: self.definition(self.find(name))):
+        key = "table", self.names.whole(name)
+        with self.host.changes.of(key, f"table '{name}'", if_match, lambda: self.definition(self.find(name))):
             yield self.find(name)
 
 

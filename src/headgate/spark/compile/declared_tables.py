@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -30,6 +32,7 @@ class DeclaredTable:
     rows: pa.Table | None
     kept: DataFrame | None = None  # what Spark keeps in memory; `frame` may have fewer columns
     lost: str = ""  # why it cannot be read now, as "was lost when Spark died: …"; empty: it is there
+    copy: Path | None = None  # of its files, if Spark reads one
 
     def only(self, names: Sequence[str]) -> DeclaredTable:
         """The table with these of its columns: a file may have got more since it was declared."""
@@ -43,11 +46,12 @@ class DeclaredTable:
 class Tables(Mapping[str, DataFrame]):
     """Tables by name. One that is lost keeps its name and columns, but cannot be read until it is declared again.
 
-    With `keep`, the rows of small DataFrames are also kept outside of Spark.
+    With `keep`, the rows of small DataFrames are also kept outside of Spark. `located` says where the files of a table
+    are to be read: in their place, or in a copy.
     """
 
-    def __init__(self, *, keep: bool) -> None:
-        self._keep = keep
+    def __init__(self, *, keep: bool, located: Callable[[Table], Table] = lambda table: table) -> None:
+        self._keep, self._located = keep, located
         self._declared: dict[str, DeclaredTable] = {}
         self._former: dict[str, DeclaredTable] = {}  # the rows of tables before they were read anew
 
@@ -83,10 +87,19 @@ class Tables(Mapping[str, DataFrame]):
     def read(self, spark: SparkSession, table: Table, frame: DataFrame | None) -> DeclaredTable:
         """The rows of a table as they are now."""
         if frame is None:
-            kept = read_table(spark, table)
-            return DeclaredTable(kept, kept.schema, table, None, kept)
+            return self._read(spark, table)
         kept = stored(frame, table.name)
         return DeclaredTable(kept, kept.schema, None, self._rows(kept), kept)
+
+    def _read(self, spark: SparkSession, table: Table) -> DeclaredTable:
+        at = self._located(table)
+        copy = None if at.path is None or at.path == table.path else Path(at.path)
+        try:
+            kept = read_table(spark, at)
+        except HeadgateError as error:
+            _remove(copy)
+            raise error if copy is None else _named(error, str(copy), str(table.path)) from None
+        return DeclaredTable(kept, kept.schema, at, None, kept, copy=copy)
 
     def put(self, name: str, declared: DeclaredTable) -> DeclaredTable | None:
         """Keep a table, and return the one that had its name before."""
@@ -122,12 +135,23 @@ class Tables(Mapping[str, DataFrame]):
         """Read every table anew after a restart of Spark; gives those that are lost, and why."""
         for name, declared in list(self._declared.items()):
             try:
-                frame = _read_again(spark, name, declared)
-                self._declared[name] = replace(declared, frame=frame, kept=frame, lost="").only(declared.schema.names)
+                again = self._read_again(spark, name, declared)
+                self._declared[name] = again.only(declared.schema.names)
             except Exception as error:  # whatever it is, the other tables come back
                 why = error.message if isinstance(error, HeadgateError) else one_line(error)
                 self._declared[name] = replace(declared, lost=f"was lost when Spark died: {why}")
         return {name: declared.lost for name, declared in self._declared.items() if declared.lost}
+
+    def _read_again(self, spark: SparkSession, name: str, declared: DeclaredTable) -> DeclaredTable:
+        if declared.table is not None:
+            again, copy = self._read(spark, declared.table), declared.copy
+            return replace(
+                declared, frame=again.frame, kept=again.kept, table=again.table, copy=copy or again.copy, lost=""
+            )
+        if declared.rows is None:
+            raise HeadgateError("it was a DataFrame of that Spark" if declared.frame is not None else declared.lost)
+        frame = stored(spark.createDataFrame(declared.rows, declared.schema), name)
+        return replace(declared, frame=frame, kept=frame, lost="")
 
     def _rows(self, frame: DataFrame) -> pa.Table | None:
         if not self._keep:
@@ -144,16 +168,21 @@ def _release(declared: DeclaredTable | None) -> None:
     if declared is not None and declared.kept is not None:
         with suppress(PySparkException, Py4JError):  # of a Spark that has died since
             declared.kept.unpersist()
+    if declared is not None:
+        _remove(declared.copy)
+
+
+def _remove(copy: Path | None) -> None:
+    """Remove the copy of a table's files, which is in a folder of its own."""
+    if copy is not None:
+        shutil.rmtree(copy.parent, ignore_errors=True)
+
+
+def _named(error: HeadgateError, copy: str, path: str) -> HeadgateError:
+    """The error with the path that the user knows."""
+    return type(error)(error.message.replace(copy, path), where=error.where.replace(copy, path), hint=error.hint)
 
 
 def described_table(name: str, schema: StructType) -> Table:
     """A table with its columns and their types, as SQL is planned over it."""
     return Table(name=name, schema=tuple((column.name, column.dataType.simpleString()) for column in schema))
-
-
-def _read_again(spark: SparkSession, name: str, declared: DeclaredTable) -> DataFrame:
-    if declared.table is not None:
-        return read_table(spark, declared.table)
-    if declared.rows is None:
-        raise HeadgateError("it was a DataFrame of that Spark" if declared.frame is not None else declared.lost)
-    return stored(spark.createDataFrame(declared.rows, declared.schema), name)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
+from headgate.spark.compile.arrow_types import to_spark
 from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.leaf_rows import Range, ReadableLog, ReadableSegment, read_kept
 from headgate.spark.compile.rows_read import add_rows
@@ -38,7 +38,7 @@ class SealedRows:
     def frame(self, spark: SparkSession, schema: pa.Schema) -> DataFrame:
         """The rows with their columns; a flipped bit in a page fails the job."""
         add_rows(self.rows)
-        reader = spark.read.schema(from_arrow_schema(schema)).option("parquet.page.verify-checksum.enabled", "true")
+        reader = spark.read.schema(to_spark(schema)).option("parquet.page.verify-checksum.enabled", "true")
         rows = reader.parquet(*(_PATTERN.sub(r"\\\g<0>", path) for path in self.paths))
         return rows.where(self.condition) if self.condition else rows
 

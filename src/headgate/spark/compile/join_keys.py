@@ -5,7 +5,8 @@ for these before it ships anything: a look at a row takes some nanoseconds, ship
 
 It is a matter of speed only: a row that is left out has a key that no row of the other side has, so it is in no pair.
 What is compared here must be equal exactly where Spark's `=` says so. Hence keys are columns as they are, of one type
-on both sides, and not of floating point (-0.0 = 0.0); null equals nothing. With any other key all rows are read.
+on both sides, and not of floating point (-0.0 = 0.0) or with a collation; null equals nothing. With any other key all
+rows are read.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.model import Join, Select, Source, Stream
+from headgate.model import Join, Select, Source
 from headgate.plan.fusion_template import join_conditions
+from headgate.spark.compile.arrow_types import note
 from headgate.spark.compile.read_sets import Partner, Reading
 
 KeyColumns = tuple[tuple[str, str], ...]  # a column of the left side, and the column of the right side that equals it
@@ -44,15 +46,6 @@ def key_columns(equalities: tuple[str, ...], left: str, right: str) -> KeyColumn
     return tuple(found)
 
 
-def is_collated(stream: Stream) -> bool:
-    """Whether a stream has texts that Spark compares in another way than Arrow.
-
-    >>> is_collated(Stream(name="s", schema=(("a", "string"), ("b", "string collate UTF8_LCASE"))))
-    True
-    """
-    return any("collate" in kind.lower() for _, kind in stream.schema)
-
-
 def comparable(keys: Sequence[tuple[str, str]], left: pa.Schema, right: pa.Schema) -> bool:
     """Whether Arrow finds the same keys equal as Spark, for tables with these columns.
 
@@ -61,7 +54,7 @@ def comparable(keys: Sequence[tuple[str, str]], left: pa.Schema, right: pa.Schem
     (True, False, False)
     """
     return bool(keys) and all(
-        own in left.names and other in right.names and _alike(left.field(own).type, right.field(other).type)
+        own in left.names and other in right.names and _alike(left.field(own), right.field(other))
         for own, other in keys
     )
 
@@ -106,8 +99,10 @@ def _with(reading: Reading, partner: Partner) -> Reading:
     return replace(reading, inputs=(_with(reading.inputs[0], partner),))
 
 
-def _alike(own: pa.DataType, other: pa.DataType) -> bool:
-    types = pa.types
+def _alike(left: pa.Field, right: pa.Field) -> bool:
+    if note(left) is not None or note(right) is not None:  # texts with a collation
+        return False
+    own, other, types = left.type, right.type, pa.types
     tests = (types.is_signed_integer, types.is_boolean, types.is_string, types.is_binary, types.is_date32)
     exact = any(test(own) for test in (*tests, types.is_timestamp, types.is_decimal128))
     return own == other and exact

@@ -14,7 +14,7 @@ from headgate.plan.places import Place
 from headgate.spark.compile import executor_reads, fragment_rows
 from headgate.spark.compile.executor_reads import SealedRows, sealed_rows, too_many, train_span
 from headgate.spark.compile.fragment_stream import FragmentStream, Ref
-from headgate.spark.compile.join_keys import comparable, have_partner, is_collated
+from headgate.spark.compile.join_keys import comparable, have_partner
 from headgate.spark.compile.leaf_rows import Leaves, Logs, Range, check_kept, read_kept
 from headgate.spark.compile.read_sets import Partner, Reading, Within
 from headgate.spark.compile.schemas import OFFSET
@@ -85,7 +85,7 @@ class LogReader:
         if reading.late or reading.offsets.first >= self.leaves[reading.place].range.first:
             return False
         streams = self.streams[own], self.streams[other]
-        if any(isinstance(stream, FragmentStream) or is_collated(stream) for stream in streams):
+        if any(isinstance(stream, FragmentStream) for stream in streams):
             return False
         keys = list(zip(partner.columns, partner.other_columns, strict=True))
         if not comparable(keys, self._schema(own), self._schema(other)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from headgate.model import EventTime, Except, HeadgateError, Operator, Source, S
 from headgate.plan.places import Place
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.admission.allowed_nodes import check
+from headgate.spark.compile.arrow_types import to_arrow
 from headgate.spark.compile.executor_writes import Written, write
 from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.fragment_rows import OutputColumns
@@ -265,7 +267,9 @@ def _checked(
         types, frame = _analysed(Catalog(spark, streams, without_rows(spark, plan, tables)), plan)
         check(frame)
         finish = finish_in_order(frame.columns) if output_columns is None else output_columns.finished
-        output = to_arrow_schema(finish(frame, ()).schema, timezone="UTC")
+        feeds = output_columns is not None and output_columns.tracked
+        kept = to_arrow if feeds else partial(to_arrow_schema, timezone="UTC")  # results are plain texts and intervals
+        output = kept(finish(frame, ()).schema)
     except PySparkException as error:
         raise HeadgateError(f"Spark refuses the query: {spark_message(error)}", hint="correct the expression") from None
     except (Py4JError, ValueError, pa.ArrowException) as error:

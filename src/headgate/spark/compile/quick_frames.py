@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 from pyspark.errors.exceptions.captured import unwrap_spark_exception
@@ -21,10 +21,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.pandas.serializers import ArrowCollectSerializer, ArrowStreamSerializer
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 from pyspark.util import _load_from_socket
 
+from headgate.spark.compile.arrow_types import Note, notes, to_spark
 from headgate.spark.compile.rows_read import add_rows
 
 Java = Any  # an object in the JVM
@@ -89,6 +90,13 @@ def ship(spark: SparkSession, table: pa.Table, rows: int) -> DataFrame:
     return frame
 
 
+def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
+    """A frame without rows. `createDataFrame` would make the session the active one of the whole program."""
+    private, jvm = cast(Any, spark), cast(Any, spark._jvm)
+    kind = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
+    return ClassicDataFrame(private._jsparkSession.createDataFrame(jvm.java.util.ArrayList(), kind), spark)
+
+
 def java_frame(spark: SparkSession, table: pa.Table, rows: int) -> Java:
     """The same as Java's frame, and without counting the rows."""
     _, arrow, text = arrow_types(table.schema)
@@ -117,10 +125,14 @@ def collect(frame: DataFrame) -> pa.Table:
     return pa.Table.from_batches(batches) if batches else to_arrow_schema(frame.schema, timezone="UTC").empty_table()
 
 
-@lru_cache(maxsize=1000)
 def arrow_types(schema: pa.Schema) -> tuple[StructType, pa.Schema, str]:
     """An Arrow schema as Spark's schema, as the Arrow schema in which rows go to Spark, and as JSON text."""
-    spark_schema = from_arrow_schema(schema)
+    return _arrow_types(schema, notes(schema))
+
+
+@lru_cache(maxsize=1000)
+def _arrow_types(schema: pa.Schema, said: tuple[Note, ...]) -> tuple[StructType, pa.Schema, str]:
+    spark_schema = to_spark(schema)
     return spark_schema, to_arrow_schema(spark_schema, timezone="UTC"), spark_schema.json()
 
 

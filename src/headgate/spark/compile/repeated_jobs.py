@@ -28,6 +28,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.util import _load_from_socket
 
 from headgate import logs
+from headgate.spark.compile.arrow_types import Note, notes
 from headgate.spark.compile.quick_frames import arrow_types, collect, java_frame, ship
 from headgate.spark.compile.rows_read import add_rows
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
@@ -47,6 +48,7 @@ _INTERPRETED = ("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 _log = logs.logger("compile")
 
 Java = Any  # an object in the JVM
+_Columns = tuple[pa.Schema, tuple[Note, ...]]
 Build = Callable[[Sequence[DataFrame]], DataFrame]
 
 
@@ -57,7 +59,7 @@ class RepeatedJob:
     spark: SparkSession
     build: Build
     interpreted: int = INTERPRETED  # rows up to which it is not worth generating code
-    _plans: dict[tuple[bool, *tuple[pa.Schema, ...]], _Plan | None] = field(default_factory=dict)
+    _plans: dict[tuple[bool, tuple[_Columns, ...]], _Plan | None] = field(default_factory=dict)
 
     def collect(self, *tables: pa.Table, rows: int = FEW) -> pa.Table:
         """One Spark job: the rows of the frame over these tables, shipped with at most `rows` rows in a partition."""
@@ -73,7 +75,7 @@ class RepeatedJob:
         return collect(self.build([ship(self.spark, table, rows) for table in tables]))
 
     def _plan(self, tables: Sequence[pa.Table], interpret: bool) -> _Plan | None:
-        key = (interpret, *(table.schema for table in tables))
+        key = interpret, tuple((table.schema, notes(table.schema)) for table in tables)
         if key not in self._plans:
             spark = interpreting(self.spark) if interpret else self.spark
             self._plans[key] = _planned(spark, self.build, tables) if usable(self.spark) else None

@@ -7,10 +7,10 @@ from functools import cache, lru_cache
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, StructField, StructType
 
 from headgate.model import HeadgateError, Stream, Table
+from headgate.spark.compile.arrow_types import to_arrow
 from headgate.spark.compile.type_names import is_no_type, plain_type
 
 OFFSET, ARRIVAL, LATE = "_offset", "_arrival", "_late"  # of a tuple in its log
@@ -34,7 +34,7 @@ def arrow_schema(stream: Stream) -> pa.Schema:
     _check_names(stream)
     _check_event_time(stream, schema)
     try:
-        return to_arrow_schema(schema, timezone="UTC")
+        return to_arrow(schema)
     except PySparkException as error:
         raise HeadgateError(f"'{stream.name}' has a type that Arrow lacks: {error}", hint=_HINT) from None
 

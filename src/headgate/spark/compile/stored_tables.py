@@ -13,8 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from headgate.model import HeadgateError, Operator, Table, TableJoin, walk
+from headgate.spark.compile.quick_frames import empty_frame
 from headgate.spark.compile.schemas import spark_schema
 from headgate.spark.jvm.errors import first_line
+from headgate.spark.jvm.settings import own_session
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".orc": "orc"}
 
@@ -57,7 +59,7 @@ def _kept(frame: DataFrame) -> DataFrame:
 def without_rows(spark: SparkSession, plan: Operator, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """The tables that a plan reads, without rows: an analysed plan over them holds only what the query says."""
     named = {node.table for node in walk(plan) if isinstance(node, TableJoin)}
-    return {name: spark.createDataFrame([], tables[name].schema) for name in sorted(named)}
+    return {name: empty_frame(spark, tables[name].schema) for name in sorted(named)}
 
 
 def _read_anew(spark: SparkSession, table: Table) -> DataFrame:
@@ -73,7 +75,7 @@ def _read(spark: SparkSession, table: Table) -> DataFrame:
     if table.path is None:
         return spark.table(f"`{table.name}`")
     kind = _format(table.name, table.path)
-    reader = spark.read.format(kind)
+    reader = own_session(spark).read.format(kind)
     if table.schema and kind in ("csv", "json"):
         reader = reader.schema(spark_schema(table))
     return reader.option("header", True).load(table.path) if kind == "csv" else reader.load(table.path)

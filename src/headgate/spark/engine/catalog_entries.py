@@ -24,10 +24,11 @@ _PATHS = ("path", "file")  # settings of sources that may be relative
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """Where a stream is read, as text; relative paths begin at `base`."""
+    """Where a stream is read, as text; relative paths begin at `base`, and what they lead to must lie in `within`."""
 
     text: str
     base: Path
+    within: Path | None = None
 
     @property
     def entry(self) -> dict[str, str]:
@@ -35,7 +36,8 @@ class SourceText:
         settings = Settings(self.text)
         paths = [settings.word(key) for key in _PATHS if key in settings]
         relative = any(path is not None and not Path(path).is_absolute() for path in paths)
-        return {"source": self.text, **({"folder": str(self.base.absolute())} if relative else {})}
+        folder = {"folder": str(self.base.absolute())} if relative else {}
+        return {"source": self.text, **folder, **_within(self.within)}
 
 
 def stream_entry(stream: Stream, source: SourceText | str | None, before: Entry | None = None) -> dict[str, Any]:
@@ -80,7 +82,13 @@ def stored_source(entry: Entry) -> SourceText | None:
     """Where a stream is read, if that could be stored."""
     if entry.get("given") or entry.get("source") is None:
         return None
-    return SourceText(entry["source"], Path(entry.get("folder") or "."))
+    within = entry.get("within")
+    return SourceText(entry["source"], Path(entry.get("folder") or "."), None if within is None else Path(within))
+
+
+def _within(folder: Path | str | None) -> dict[str, str]:
+    """What the catalog keeps of the folder in which files must lie."""
+    return {} if folder is None else {"within": str(folder)}
 
 
 def table_entry(table: Table, schema: StructType, *, given: bool) -> dict[str, Any]:
@@ -88,12 +96,14 @@ def table_entry(table: Table, schema: StructType, *, given: bool) -> dict[str, A
     columns = [list(column) for column in described_table(table.name, schema).schema]
     if given:
         return {"path": None, "given": True, "columns": columns}
-    return {"path": table.path, "given": False, "schema": [list(column) for column in table.schema], "columns": columns}
+    schema_given = [list(column) for column in table.schema]
+    return {"path": table.path, "given": False, "schema": schema_given, "columns": columns, **_within(table.within)}
 
 
 def stored_table(name: str, entry: Entry) -> Table:
     """The table that was declared."""
-    return Table(name=name, schema=tuple(map(tuple, entry.get("schema", ()))), path=entry["path"])
+    schema = tuple(map(tuple, entry.get("schema", ())))
+    return Table(name=name, schema=schema, path=entry["path"], within=entry.get("within"))
 
 
 def stored_class(name: str, entry: Entry) -> QueryClass:

@@ -34,7 +34,7 @@ from headgate.model.values import priority as priority_of
 from headgate.plan.fusion import Fuse
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.declared_tables import DeclaredTable, Tables
-from headgate.spark.engine.catalog_entries import SourceText, stored_class, stored_stream, stream_entry
+from headgate.spark.engine.catalog_entries import SourceText, stored_class, stream_entry
 from headgate.spark.engine.costs import costs_of
 from headgate.spark.engine.initial_state import new_machine, new_scheduler
 from headgate.spark.engine.new_queries import NewQuery, named
@@ -43,6 +43,7 @@ from headgate.spark.engine.recorder import Recorder
 from headgate.spark.engine.restoring import Restoring
 from headgate.spark.engine.stored_settings import settle
 from headgate.spark.engine.table_declarations import TableDeclarations
+from headgate.spark.engine.table_files import TableFiles
 from headgate.spark.execution.committer import Committer
 from headgate.spark.execution.evaluator import SparkEvaluator
 from headgate.spark.execution.job_runner import JobRunner
@@ -117,7 +118,7 @@ class Engine:
     ) -> None:
         settle_memory()
         self._panes = panes
-        self.tables = Tables(keep=restart_spark is not None)
+        self.tables = Tables(keep=restart_spark is not None, located=TableFiles(directory / "aside"))
         self.runner = JobRunner(spark, run_limit, ours=restart_spark is not None)
         self.followers = Followers()
         self._lanes = count(1)
@@ -231,9 +232,9 @@ class Engine:
         self._owner.ask(m.DeclareStream, stream, entry)
         self.restoring.plan_again()
 
-    def restore_stream(self, name: str, entry: Mapping[str, Any]) -> None:
-        """Declare a stream as the catalog has it."""
-        self._owner.ask(m.DeclareStream, stored_stream(name, entry), entry)
+    def restore_stream(self, stream: Stream, entry: Mapping[str, Any], reached: int) -> None:
+        """Declare a stream as the catalog has it; if its log ends before what was `reached`, it is refused."""
+        self._owner.ask(m.DeclareStream, stream, entry, reached)
 
     def add_table(self, table: Table, frame: DataFrame | None = None) -> None:
         """Declare a table, by its path or as a DataFrame; one that is there may be declared again as it is."""
@@ -292,10 +293,13 @@ class Engine:
         self._owner.ask(lambda ticket: replace(addition, ticket=ticket))
         return self.query(query.name)
 
-    def plan(self, sql: str, space: str = "") -> Operator:
-        """The plan of some SQL over the streams and tables that are declared, or over those of a namespace."""
+    def plan(self, sql: str, space: str = "", streams: Mapping[str, Stream] | None = None) -> Operator:
+        """The plan of some SQL over the streams and tables that are declared, or over those of a namespace.
+
+        `streams` are others than those that are declared.
+        """
         tables = {name: self.tables.described(name) for name in self.tables}
-        return plan_sql(sql, visible(self.streams, space), visible(tables, space))
+        return plan_sql(sql, visible(self.streams if streams is None else streams, space), visible(tables, space))
 
     def add_queries(self, new: Sequence[NewQuery]) -> None:
         """Start queries together: if one is refused, none is started. The error says which."""

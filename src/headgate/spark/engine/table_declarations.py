@@ -92,7 +92,8 @@ class TableDeclarations:
                 absent = error.message.removeprefix(f"table '{name}' ")
         if absent:
             schema = tuple((column, kind) for column, kind in entry.get("columns") or entry["schema"])
-            self._tables.put_absent(Table(name=name, schema=schema, path=entry["path"]), absent)
+            table = Table(name=name, schema=schema, path=entry["path"], within=entry.get("within"))
+            self._tables.put_absent(table, absent)
         self._owner.ask(m.DeclareTable, name, entry, absent=bool(absent))
 
 

@@ -23,6 +23,7 @@ from headgate.spark.execution.unexpected_errors import explain
 from headgate.spark.execution.warm_up import Warmer
 from headgate.spark.jvm.gone import SparkChangedError, SparkGoneError
 from headgate.spark.jvm.process import Java
+from headgate.spark.jvm.settings import own_session
 from headgate.spark.machine.tasks import Evaluate, Portion, PortionResult, WarmUp
 from headgate.spark.queries.layout import Layout, QueryCutter
 from headgate.spark.queries.reading import Readings
@@ -57,10 +58,13 @@ class SparkEvaluator:
         self.use(spark)
 
     def use(self, spark: SparkSession) -> None:
-        """Use another Spark from now on; what was prepared for the former one is dropped."""
-        self.spark = spark
+        """Use another Spark from now on; what was prepared for the former one is dropped.
+
+        Queries run in our own session beside this one.
+        """
+        self._program, self.spark = spark, own_session(spark)
         self._fused_jobs = FusedJobs(self.runner, self._logs, self._aside, self._now, panes=self._panes)
-        self._known_forms = KnownForms(spark)
+        self._known_forms = KnownForms(self.spark)
 
     @property
     def java(self) -> Java:
@@ -76,7 +80,7 @@ class SparkEvaluator:
     def check(self, query: Query) -> tuple[Layout, PreparedQuery]:
         """Let Spark analyse a query, and refuse one that could not run; starts no job."""
         checked = prepare_query(self.spark, query.plan, self._streams, self._tables, known=self._known_forms)
-        check_sink(self.spark, query.sink, checked.schema)
+        check_sink(self._program, query.sink, checked.schema)
         return Layout((Fragment((), checked),)), checked
 
     def cutter(self) -> QueryCutter:

@@ -45,7 +45,7 @@ class Performer:
         self._handlers: Mapping[type, Callable[[Any], Any]] = {
             t.CancelRuns: lambda task: evaluator.runner.cancel(),
             t.CancelRun: lambda task: evaluator.runner.cancel_run(task.label),
-            t.OpenStream: lambda task: ingest.add(task.stream, fresh=task.fresh).end,
+            t.OpenStream: self._open_stream,
             t.RetireStream: self._retire_stream,
             t.RemoveStream: lambda task: ingest.remove_files(task.stream),
             t.CheckQuery: self._check_query,
@@ -83,6 +83,12 @@ class Performer:
             if isinstance(error, HeadgateError | OSError):
                 raise
             raise HeadgateError(explain(error, type(task).__name__)) from error
+
+    def _open_stream(self, task: t.OpenStream) -> HeadgateError | None:
+        if task.reached is not None:
+            return self._ingest.add_known(task.stream, task.reached)
+        self._ingest.add(task.stream, fresh=task.fresh)
+        return None
 
     def _check_query(self, task: t.CheckQuery) -> t.CheckedQuery:
         layout, checked = self._evaluator.check(task.query)

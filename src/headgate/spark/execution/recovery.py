@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headgate.model import Query
+from headgate.spark.compile.read_sets import sources
 from headgate.spark.machine.definitions import DROPPED
+from headgate.spark.machine.interfaces import key
 from headgate.spark.sinks.base import Sink, SinkOf, deliver
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -48,6 +51,28 @@ def complete(directory: DataDirectory, commits: CommitLog, sink_of: SinkOf) -> d
         {name.split("/")[0] for undelivered in roll_forward.undelivered.values() for name in _files(undelivered)},
     )
     return roll_forward.undelivered
+
+
+def reached_offsets(state: CommittedState, queries: Iterable[Query]) -> dict[str, int]:
+    """How far each stream was read at least, as commits say of these queries; its log must not end before that.
+
+    A query knows the end of a stream from when it began, even if it has read nothing since then.
+
+    >>> from headgate.model import Project, Source
+    >>> query = Query(name="q", query_class="c", plan=Project(inputs=(Source("s"),)), sql="")
+    >>> state = CommittedState(positions={"q": {"0": 20}}, queries={"q": {"starts": {"0": 5}}})
+    >>> reached_offsets(state, [query])
+    {'s': 20}
+    """
+    reached: dict[str, int] = {}
+    for query in queries:
+        description = state.queries.get(query.name, {})
+        told = [state.positions.get(query.name, {}), *(description.get(kind, {}) for kind in ("starts", "until"))]
+        told.append(description.get("cut", {}).get("base", {}))
+        for place, source in sources(query.plan):
+            offsets = (each.get(key(place), 0) for each in told)
+            reached[source.stream] = max(reached.get(source.stream, 0), *offsets)
+    return reached
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from headgate.model.times import within_years
 from headgate.spark.ingest.parsing.records import rows_of
 from headgate.spark.store.dead_letters import DeadLetters, Letter, Taken
 from headgate.spark.store.json_lines import from_plain
@@ -82,10 +83,10 @@ def as_row(letter: Letter, schema: pa.Schema) -> Letter | None:
         rows, _ = rows_of([letter.text], schema)
         return replace(letter, row=rows.to_pylist()[0], text=None) if rows.num_rows else None
     try:
-        from_plain([letter.row], schema)
+        row = from_plain([letter.row], schema)
     except _NO_ROW:  # somebody has edited the file
         return None
-    return letter
+    return letter if all(map(within_years, row.columns)) else None
 
 
 def _append(log: StreamLog, letters: DeadLetters, taken: Taken, arrival: float, outcome: LetterReplay) -> None:

@@ -50,6 +50,7 @@ class SourceThread:
     def add(self, stream: str, reader: Reader) -> None:
         for told in (self.errors, self.notes):  # of an earlier source of the stream
             told.pop(stream, None)
+        reader.resume(self.engine.logs[stream])
         with self._serving:
             self.readers = {**self.readers, stream: reader}
         if self._thread is None:
@@ -98,7 +99,7 @@ class SourceThread:
         try:
             for batch in reader.read(self.engine.now()):
                 self._append(stream, reader, batch)
-            if reader.note:
+            if reader.note != self.notes.get(stream, ""):
                 self.note(stream, reader.note)
             if not reader.done:
                 return reader.due(self.engine.now())
@@ -129,8 +130,9 @@ class SourceThread:
             self.failed(stream, error)
 
     def note(self, stream: str, text: str) -> None:
-        """Keep what users should know of a stream's source."""
-        self.notes = {**self.notes, stream: text}
+        """Keep what users should know of a stream's source; an empty text is nothing."""
+        others = {name: told for name, told in self.notes.items() if name != stream}
+        self.notes = {**others, stream: text} if text else others
 
     def failed(self, stream: str, error: Exception) -> None:
         """Keep the first error of a stream's source: later ones may only follow from it."""

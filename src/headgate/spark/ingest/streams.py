@@ -11,12 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from headgate.model import ConflictError, HeadgateError, Stream, closed, unknown
+from headgate.model.errors import DiskError
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.ingest.dead_letter_replay import LetterReplay, complete, replay
-from headgate.spark.ingest.parsing.records import Bad
+from headgate.spark.ingest.parsing.records import Bad, within_years
 from headgate.spark.store.dead_letters import DeadLetters, Letter
 from headgate.spark.store.directory import DataDirectory
-from headgate.spark.store.log.stream_log import Appended, StreamLog
+from headgate.spark.store.log.stream_log import RESTORE, Appended, StreamLog
 
 Chunks = tuple[tuple[float, int], ...]  # (time of arrival, number of tuples)
 
@@ -41,6 +42,27 @@ def _before(log: StreamLog, appended: Appended, given: int) -> Pushed:
     return Pushed(accepted, max(0, given - accepted), late, repeated=True)
 
 
+def _check_appends(log: StreamLog, letters: DeadLetters) -> None:
+    """Refuse a log that has lost appends whose rejected rows are dead letters already."""
+    if log.appends < letters.newest_append:
+        raise ConflictError(
+            f"the log of stream '{log.stream.name}' has {log.appends:,} appends, and there are dead letters of append "
+            f"{letters.newest_append:,}: acknowledged rows are missing",
+            where=str(log.folder),
+            hint=RESTORE,
+        )
+
+
+def _refusal(stream: str, reached: int, error: HeadgateError) -> HeadgateError:
+    """Why a stream is refused, and what to do."""
+    if isinstance(error, ConflictError):
+        return error
+    rows = f", of which {reached:,} rows were read" if reached else ""
+    return ConflictError(
+        f"the log of stream '{stream}'{rows}, cannot be read: {error.message}", where=error.where, hint=RESTORE
+    )
+
+
 class StreamIngest:
     """The streams of a data directory; several threads may append to different streams."""
 
@@ -48,14 +70,18 @@ class StreamIngest:
         self.streams: dict[str, Stream] = {}
         self.logs: dict[str, StreamLog] = {}
         self.letters: dict[str, DeadLetters] = {}
+        self.refused: dict[str, HeadgateError] = {}  # streams without a log: theirs has lost rows, or cannot be read
         self._directory, self._now = directory, now
         self._appending: dict[str, threading.Lock] = {}  # a log and its dead letters change together
         self._reporting: dict[str, threading.Lock] = {}  # appends are reported to the engine in the order of offsets
         self._owing: set[str] = set()  # streams whose newest append has rejected rows that are not dead letters yet
         self._closed = False
 
-    def add(self, stream: Stream, *, fresh: bool = False) -> StreamLog:
-        """Open a stream's log, or make it; a `fresh` one has nothing of a dropped stream of its name."""
+    def add(self, stream: Stream, *, fresh: bool = False, reached: int = 0) -> StreamLog:
+        """Open a stream's log, or make it; a `fresh` one has nothing of a dropped stream of its name.
+
+        A log that ends before the offset `reached` is refused before anything is appended to it.
+        """
         if stream.name in self.streams:
             raise ConflictError(f"stream '{stream.name}' exists already", hint="choose another name")
         if self._closed:
@@ -65,7 +91,9 @@ class StreamIngest:
             self._directory.remove_stream(stream.name)
         log = StreamLog.open(self._directory.stream(stream.name), stream, schema)
         try:
+            log.require(reached)
             letters = DeadLetters(self._directory.letters(stream.name))
+            _check_appends(log, letters)
             complete(log, letters, self._now())
         except BaseException:
             log.close()
@@ -75,8 +103,32 @@ class StreamIngest:
         self.streams[stream.name] = stream
         return log
 
+    def add_known(self, stream: Stream, reached: int) -> HeadgateError | None:
+        """Open the log of a stream that commits know, which was read up to an offset at least.
+
+        If its log ends before that or cannot be opened, the stream is refused, and the error is given: it takes no rows
+        and gives none, so that no offset is used again. It can be dropped, and its dead letters can be read.
+        """
+        folder = self._directory.stream(stream.name)
+        try:
+            if not (folder / "stream.json").is_file():
+                raise HeadgateError("it is missing", where=str(folder / "stream.json"), hint=RESTORE)
+            self.add(stream, reached=reached)
+        except DiskError:  # the disk, not the log: it may work the next time
+            raise
+        except HeadgateError as error:
+            self.streams[stream.name] = stream
+            self.refused[stream.name] = _refusal(stream.name, reached, error)
+            with suppress(HeadgateError):
+                self.letters[stream.name] = DeadLetters(self._directory.letters(stream.name))
+        return self.refused.get(stream.name)
+
     def retire(self, stream: str) -> None:
         """Take nothing more for a stream that was dropped; an append that is under way ends first."""
+        if self.refused.pop(stream, None) is not None:
+            del self.streams[stream]
+            self.letters.pop(stream, None)
+            return
         with self._reporting[stream], self._appending[stream]:
             log = self.logs.pop(stream)
             del self.streams[stream], self.letters[stream]
@@ -87,7 +139,13 @@ class StreamIngest:
         """Remove all that is kept of a stream that was retired."""
         self._directory.remove_stream(stream)
 
+    def check(self, stream: str) -> None:
+        """Raise the error of a stream that is refused."""
+        if stream in self.refused:
+            raise self.refused[stream]
+
     def log(self, stream: str) -> StreamLog:
+        self.check(stream)
         if stream not in self.logs:
             raise unknown("stream", stream, self.logs)
         return self.logs[stream]
@@ -106,7 +164,8 @@ class StreamIngest:
         with self._changing(stream) as log:
             self._keep_rejected(stream)
             repeated = batch is not None and batch in log.batches
-            appended = log.append(rows, self._now(), batch, bad)
+            taken, outside = within_years(rows, log.schema)
+            appended = log.append(taken, self._now(), batch, [*bad, *outside])
             if repeated:
                 return _before(log, appended, rows.num_rows + len(bad))
             if appended.rejected or appended.late:

@@ -12,7 +12,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from headgate.spark.jvm.process import Java, forget_dead
-from headgate.spark.jvm.settings import SETTINGS, allow_null_elements, builder, start
+from headgate.spark.jvm.settings import allow_null_elements, start
 from headgate.spark.jvm.spark_logs import quiet_end, spark_log_to
 
 STOPPING = 20.0  # seconds that Spark may take to stop
@@ -27,11 +27,6 @@ class SessionSpark:
         self._master, self._log = master, log
         self._close_log: Callable[[], None] = lambda: None
 
-    @property
-    def session(self) -> SparkSession:
-        assert self._session is not None, "`start` comes first"
-        return self._session
-
     def start(self) -> SparkSession:
         """Start Spark, if it is owned; its log goes to a file."""
         if self.owned:
@@ -39,9 +34,9 @@ class SessionSpark:
             self._close_log = spark_log_to(self._session, self._log)
             quiet_end(self._session)
         elif self._session is None:
-            self._session = builder(self._master).getOrCreate()
-        self._tune()
-        return self.session
+            self._session = SparkSession.builder.getOrCreate()
+        allow_null_elements(self._session)
+        return self._session
 
     def restart(self) -> SparkSession:
         """Start an owned Spark again with the same settings, after its Java process has died."""
@@ -67,13 +62,6 @@ class SessionSpark:
             limit.cancel()
         if java.dead:
             forget_dead()
-
-    def _tune(self) -> None:
-        """Change the settings that can change on a running session; an owned one has them all already."""
-        allow_null_elements(self.session)
-        for key, value in SETTINGS.items():
-            if self.session.conf.isModifiable(key):
-                self.session.conf.set(key, value)
 
 
 def _is_running() -> bool:

@@ -77,6 +77,24 @@ def allow_null_elements(spark: SparkSession) -> None:
 
 
 @cache
+def own_session(spark: SparkSession) -> SparkSession:
+    """The session in which queries run, beside the program's; the same one for every call.
+
+    Nothing of the program's session changes, and nothing that is set there changes results: a directory gives the same
+    ones, whoever opens it. Only what says how files and catalogs are reached is taken over. Tables by name are looked
+    up in the program's session, and results are written to tables there: that is where their names are known.
+    """
+    own = spark.newSession()
+    for key, value in spark.conf.getAll.items():
+        if key.startswith("spark.sql.catalog.") or not key.startswith("spark."):
+            own.conf.set(key, value)
+    for key, value in SETTINGS.items():
+        if own.conf.isModifiable(key):
+            own.conf.set(key, value)
+    return own
+
+
+@cache
 def for_many_rows(spark: SparkSession) -> SparkSession:
     """A clone of the session whose generated code suits long jobs.
 

@@ -198,6 +198,7 @@ class Commands:
         check_possible("replace", life.name, life.state)
         check_columns(life.name, life.columns, checked.columns)
         self._scheduling.check_reads(command.query)
+        self._scheduling.check_logs(command.query)
         query = replace(life.query, plan=command.query.plan, sql=command.query.sql)  # the rest may have changed
         self._policy_changes.check(query)
         if life.reopen_from is not None:  # rows wait between its fragments, which are not open

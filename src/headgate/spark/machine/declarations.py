@@ -52,12 +52,18 @@ class Declarations:
         def opened(answer: m.Answer) -> None:
             if answer.error is not None:
                 ended(answer.error)
-            else:
-                self._catalog.declare(STREAMS, stream.name, command.entry, ended)
+                return
+            if isinstance(refusal := answer.value, HeadgateError):
+                self._scheduling.refused[stream.name] = refusal
+                self._context.log("error", "a stream is refused", stream=stream.name, why=str(refusal))
+            self._catalog.declare(STREAMS, stream.name, command.entry, ended)
 
         def ended(error: Exception | None) -> None:
             if error is not None:
                 del self.relations[folded(stream.name)]
+                self._scheduling.refused.pop(stream.name, None)
+            elif stream.name in self._scheduling.refused:
+                self._scheduling.declare(stream, 0)
             else:
                 # Tuples may have been appended already; `Scheduling.appended` ignores news of them that come later.
                 self._scheduling.declare(stream, self._facts.end(stream.name))
@@ -65,7 +71,7 @@ class Declarations:
             self.end(STREAMS, stream.name)
 
         fresh = self._catalog.get(DROPPED, stream.name) is not None
-        self._context.submit(OpenStream(stream, fresh), opened)
+        self._context.submit(OpenStream(stream, fresh, command.reached), opened)
 
     def _declare_again(self, command: m.DeclareStream) -> None:
         """Keep what an older format did not store of a stream, such as its source."""

@@ -67,10 +67,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class DeclareStream(Command):
-    """Declare a stream that queries may read; `entry` is what the catalog keeps of it."""
+    """Declare a stream that queries may read; `entry` is what the catalog keeps of it.
+
+    One from before the start was read up to the offset `reached` at least, 0 if nobody has read it.
+    """
 
     stream: Stream
     entry: Mapping[str, Any] = field(default_factory=dict)
+    reached: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

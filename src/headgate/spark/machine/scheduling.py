@@ -52,6 +52,7 @@ class Scheduling:
     def __init__(self, context: MachineContext, scheduler: Scheduler, facts: StreamFacts) -> None:
         self.scheduler = scheduler
         self.ends: dict[str, int] = {}  # the end of each stream's log as far as the scheduler has been told
+        self.refused: dict[str, HeadgateError] = {}  # streams whose logs have lost rows, or cannot be read
         self.tables: set[str] = set()  # that are declared
         self.leaving: set[tuple[str, str]] = set()  # what is being dropped, by kind and name: no query may use it
         self.context = self._context = context
@@ -71,6 +72,7 @@ class Scheduling:
     def undeclare(self, stream: str) -> None:
         """A stream is gone."""
         del self.ends[stream]
+        self.refused.pop(stream, None)
         self._meters.pop(stream, None)
         self.tell(Undeclared(stream=stream))
 
@@ -81,6 +83,15 @@ class Scheduling:
             check_known("stream", stream, usable)
         for table in tables_of(query):
             check_known("table", table, [name for name in self.tables if (TABLES, name) not in self.leaving])
+
+    def refusal(self, query: Query) -> HeadgateError | None:
+        """Why a query cannot run: a stream that it reads is refused."""
+        return next((self.refused[stream] for stream in streams(query.plan) if stream in self.refused), None)
+
+    def check_logs(self, query: Query) -> None:
+        """Refuse a query over a stream that is refused."""
+        if (refusal := self.refusal(query)) is not None:
+            raise refusal
 
     def check_class(self, name: str) -> None:
         """Refuse a class that is unknown or about to be."""

@@ -59,12 +59,14 @@ class Starting:
         if not command.lacks:
             self._scheduling.check_reads(query)
         remembered = self._context.remembered.get(query.name)
-        if remembered is not None and query.name not in self._context.lives:
+        if remembered is None and query.name not in self._context.lives:
+            self._scheduling.check_logs(query)
+        elif remembered is not None and query.name not in self._context.lives:
             check_same(QUERIES, query.name, remembered.description, definition(query))
             _check_kind(query, remembered)
 
     def admit(self, command: m.AddQuery) -> Life | None:
-        """Add a query that is to be checked by Spark; None if it is from before and lacks something."""
+        """Add a query that is to be checked by Spark; None if it is from before and cannot go on yet."""
         query, remembered = command.query, self._context.remembered.get(command.query.name)
         life = Life(query, added=self._context.now, added_by=command, from_before=remembered is not None)
         life.ends = _times(command, remembered)[1]
@@ -72,6 +74,9 @@ class Starting:
         self._context.add(life)
         if remembered is not None and command.lacks:
             self._leave_incomplete(life, _waits_for(command.lacks))
+            return None
+        if remembered is not None and (refusal := self._scheduling.refusal(query)) is not None:
+            self._leave_incomplete(life, self._context.explain(refusal))
             return None
         return life
 
@@ -81,6 +86,7 @@ class Starting:
         if command.query_class is None:
             self._scheduling.check_class(query.query_class)
         self._scheduling.check_reads(query)
+        self._scheduling.check_logs(query)
         if (life := self._context.lives.get(query.name)) is not None:
             check_same(QUERIES, query.name, definition(life.query), definition(query))
         elif (remembered := self._context.remembered.get(query.name)) is not None:
@@ -130,6 +136,10 @@ class Starting:
             life.added_by = command
             life.error = _waits_for(command.lacks)
             self._context.reply(command.ticket, life.name)
+            return
+        if (refusal := self._scheduling.refusal(command.query)) is not None:
+            life.added_by, life.error = command, self._context.explain(refusal)
+            self._context.reply(command.ticket, error=refusal)
             return
         life.query, life.added_by, life.added = command.query, command, self._context.now
         life.awaits_spark = False

@@ -10,8 +10,8 @@ from headgate.model import HeadgateError, Level, Query, Stream
 from headgate.plan.places import Place
 from headgate.spark.machine.interfaces import Chunks, FragmentView, LayoutView, Offsets, ResumePoint
 
-# The lanes: each is a queue of tasks with threads of its own.
 HIGHEST_POOL, OTHER_POOL = "headgate-highest", "headgate-others"  # as spark/jvm/pools.xml describes them
+# The lanes: each is a queue of tasks with threads of its own.
 WORKER, BACKGROUND, COMMIT, MAINTENANCE, FILES = "worker", "background", "commit", "maintenance", "files"
 KILL = "kill"
 
@@ -44,10 +44,15 @@ class CancelRun(Task):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenStream(Task):
-    """Open a stream's log, or create it; a `fresh` one has nothing of a dropped stream of its name."""
+    """Open a stream's log, or create it; a `fresh` one has nothing of a dropped stream of its name.
+
+    Commits know that one from before was read up to the offset `reached`: if its log does not reach that far, or cannot
+    be read, the answer is the error for which the stream is refused.
+    """
 
     stream: Stream
     fresh: bool = False
+    reached: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

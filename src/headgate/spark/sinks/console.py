@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from headgate.model import Spec
+from headgate.model import Spec, times
 from headgate.spark.sinks.base import Call, FunctionSink
 from headgate.spark.sinks.registry import register
 from headgate.spark.store.json_lines import line
@@ -19,5 +19,5 @@ def open_console(spec: Spec, folder: Path, call: Call) -> FunctionSink:
 
 
 def _print(table: pa.Table) -> None:
-    for row in table.to_pylist():
+    for row in times.rows(table):
         print(line(row), flush=True)

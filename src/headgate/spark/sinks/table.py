@@ -55,12 +55,13 @@ class TableAppender:
     def __call__(self, rows: pa.Table) -> None:
         from pyspark.errors import PySparkException
 
+        from headgate.spark.compile.quick_frames import ship
         from headgate.spark.jvm.errors import spark_message
 
         spark = self.spark()
         check_table(spark, self.name, rows.schema)
         try:
-            spark.createDataFrame(rows).coalesce(1).write.mode("append").saveAsTable(self.name)
+            ship(spark, rows, max(1, rows.num_rows)).write.mode("append").saveAsTable(self.name)
         except PySparkException as error:
             hint = "see to the table, then resume the query: its results wait"
             raise HeadgateError(f"table '{self.name}' takes no rows: {spark_message(error)}", hint=hint) from None

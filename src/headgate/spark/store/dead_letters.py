@@ -37,7 +37,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from headgate.model import HeadgateError
+from headgate.model import HeadgateError, times
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import sync_folder, write_atomic, writing
 from headgate.spark.store.json_lines import from_plain, line
@@ -194,6 +194,11 @@ class DeadLetters:
         """How many letters there are of each query; under None those of the stream itself, rejected or late."""
         return self._counts.copy()
 
+    @property
+    def newest_append(self) -> int:
+        """The number of the newest append of which letters were kept: the log has it, or has lost it."""
+        return self._header.append
+
     def count(self) -> int:
         """How many letters there are."""
         return self.counts().total()
@@ -316,7 +321,7 @@ def _rejected(appended: Appended, rows: pa.Table, reason: str) -> list[Letter]:
     arrival, number = appended.arrival, appended.number
     if is_unreadable(rows):
         return [Letter(each["reason"], arrival, text=each["text"], append=number) for each in rows.to_pylist()]
-    return [Letter(reason, arrival, row=row, append=number) for row in rows.to_pylist()]
+    return [Letter(reason, arrival, row=row, append=number) for row in times.rows(rows)]
 
 
 def _counted(letters: Iterable[Letter]) -> Counter[str | None]:

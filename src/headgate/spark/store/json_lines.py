@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from headgate.model import times
 from headgate.model.json_values import plain, to_arrow
 
 
@@ -17,7 +18,7 @@ def to_lines(table: pa.Table) -> bytes:
     >>> to_lines(pa.table({"a": [1, None], "b": [0.5, float("inf")]}))
     b'{"a":1,"b":0.5}\n{"a":null,"b":"Infinity"}\n'
     """
-    return b"".join(line(row).encode() + b"\n" for row in table.to_pylist())
+    return b"".join(line(row).encode() + b"\n" for row in times.rows(table))
 
 
 def line(value: Any) -> str:

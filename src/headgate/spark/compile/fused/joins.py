@@ -58,7 +58,7 @@ from headgate.spark.compile.fused.tags import (
     tag_expression,
     with_takers,
 )
-from headgate.spark.compile.join_keys import KeyColumns, comparable, have_partner, is_collated, key_columns
+from headgate.spark.compile.join_keys import KeyColumns, comparable, have_partner, key_columns
 from headgate.spark.compile.leaf_rows import Leaf, Leaves, Logs, check_kept, read_kept
 from headgate.spark.compile.prepared_query import Failure
 from headgate.spark.compile.quick_frames import SqlColumn, collect, select
@@ -121,7 +121,6 @@ class FusedJoins:
             for template in templates
         ]
         tests = [template.above for template in templates]
-        streams = [catalog.streams[side.stream] for side in (left, right)]
         few = len(members) <= WORD
         select, names = select_outputs(outputs, plain) if few else ([], [])
         return cls(
@@ -131,7 +130,7 @@ class FusedJoins:
             (left, right),
             tuple(member.prepared.schema for member in members),
             templates[0].keys,
-            () if any(map(is_collated, streams)) else key_columns(templates[0].keys, core.left, core.right),
+            key_columns(templates[0].keys, core.left, core.right),
             tag_expression(tests, PAIR) if few and any(tests) else "",
             tuple(select),
             tuple(map(tuple, names)),

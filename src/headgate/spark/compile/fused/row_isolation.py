@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
+from headgate.model import times
 from headgate.spark.compile.failure_sites import Sites, row_as_json
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.fused.tags import TAGS, bits_by_output, bits_by_predicates
@@ -156,7 +157,7 @@ class FailureFinder:
         """What failed for a member at a site: its predicates, or its outputs in some columns."""
         rows = table.filter(_fails(table, number, names))
         notes = [f"{site} {row or '{}'}" for row in rows[ROW].to_pylist()]
-        origins = [self.origin(row) for row in rows.drop_columns([ROW]).to_pylist()]
+        origins = [self.origin(row) for row in times.rows(rows.drop_columns([ROW]))]
         closes = rows[CLOSES].cast(pa.int64()).to_pylist() if CLOSES in rows.column_names else [None] * rows.num_rows
         failures = zip(origins, self.sites.reasons(notes), notes, closes, strict=True)
         return tuple(Failure(origin, reason, self.sites.row_of(note), end) for origin, reason, note, end in failures)

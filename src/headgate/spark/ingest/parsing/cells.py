@@ -16,13 +16,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from headgate.model import times
+from headgate.model.times import FIRST_MOMENT, LAST_MOMENT
+
 Cell = Callable[[Any], Any]  # converts a value, or raises `CellError`
 
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-_MICROSECOND = datetime.timedelta(microseconds=1)
-FIRST_MOMENT = (datetime.datetime.min.replace(tzinfo=datetime.UTC) - _EPOCH) // _MICROSECOND
-LAST_MOMENT = (datetime.datetime.max.replace(tzinfo=datetime.UTC) - _EPOCH) // _MICROSECOND
 _NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+_KNOWN_YEARS = "a time between the years 1 and 9999"
 
 
 class CellError(ValueError):
@@ -154,23 +154,27 @@ def _binary(value: Any) -> bytes:
 
 def _timestamp(value: Any) -> int:
     """Microseconds; a time without a zone is UTC."""
-    if isinstance(value, str):
-        value = datetime.datetime.fromisoformat(value)
-    if isinstance(value, datetime.datetime):
-        moment = ((value if value.tzinfo else value.replace(tzinfo=datetime.UTC)) - _EPOCH) // _MICROSECOND
+    time = times.moment(value) if isinstance(value, str) else value
+    if isinstance(time, datetime.datetime):
+        moment = times.microseconds(time)
+    elif isinstance(value, str):
+        moment = time  # outside the years that Python knows
     elif _is_number(value):
         moment = round(value * 1_000_000)
     else:
         raise _wrong(value, "a time: ISO 8601 or seconds since 1970")
     if not FIRST_MOMENT <= moment <= LAST_MOMENT:
-        raise _wrong(value, "a time between the years 1 and 9999")
+        raise _wrong(value, _KNOWN_YEARS)
     return moment
 
 
 def _date(value: Any) -> datetime.date:
     if isinstance(value, datetime.datetime):
         return value.date()
-    return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)
+    found = value if isinstance(value, datetime.date) else times.day(value)
+    if isinstance(found, int):
+        raise _wrong(value, _KNOWN_YEARS)
+    return found
 
 
 class WrittenFloat(float):

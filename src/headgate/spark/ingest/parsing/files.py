@@ -12,18 +12,22 @@ import json
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
+from io import BytesIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headgate.contained_files import open_file
 from headgate.model import HeadgateError
 from headgate.spark.ingest.parsing.cells import text_cell
 from headgate.spark.ingest.parsing.records import Read, conform, raw_text, rows_of
 
 PAGE = 1024  # rows
+
+_Format = Callable[[BinaryIO, pa.Schema, int], Iterator[Read]]
 
 
 def format_of(name: str) -> str | None:
@@ -43,41 +47,47 @@ def check_suffix(name: str) -> None:
         raise HeadgateError(f"'{name}' has a format that cannot be read", hint=f"use one of {', '.join(FORMATS)}")
 
 
-def pages(path: Path, schema: pa.Schema, page: int = PAGE) -> Generator[Read, None, None]:
+def pages(path: Path, schema: pa.Schema, within: Path | None = None) -> Generator[Read, None, None]:
     """The file's rows in order; if it cannot be read to its end, the error is the last bad tuple."""
-    try:
-        yield from FORMATS[str(format_of(path.name))](path, schema, page)
-    except (OSError, EOFError, zlib.error, csv.Error, pa.ArrowException) as error:
-        yield schema.empty_table(), [(path.name, f"the file cannot be read: {str(error).splitlines()[0]}")]
+    return _pages(path.name, lambda: open_file(path, within), schema, PAGE)
 
 
-def whole(path: Path, schema: pa.Schema) -> Read:
-    """All rows of a file."""
-    all_pages = list(pages(path, schema, page=1 << 16))
+def whole(name: str, contents: bytes, schema: pa.Schema) -> Read:
+    """All rows of a file of which these are the bytes."""
+    all_pages = list(_pages(name, lambda: BytesIO(contents), schema, 1 << 16))
     tables = [rows for rows, _ in all_pages] or [schema.empty_table()]
     return pa.concat_tables(tables), [bad_tuple for _, bad in all_pages for bad_tuple in bad]
 
 
-def _parquet(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(page):
+def _pages(name: str, opened: Callable[[], BinaryIO], schema: pa.Schema, page: int) -> Generator[Read, None, None]:
+    try:
+        with opened() as file:
+            yield from FORMATS[str(format_of(name))](file, schema, page)
+    except (OSError, EOFError, zlib.error, csv.Error, pa.ArrowException) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error).splitlines()[0]
+        yield schema.empty_table(), [(name, f"the file cannot be read: {reason}")]
+
+
+def _parquet(file: BinaryIO, schema: pa.Schema, page: int) -> Iterator[Read]:
+    with pq.ParquetFile(file) as parquet:
+        for batch in parquet.iter_batches(page):
             yield conform(pa.Table.from_batches([batch]), schema)
 
 
-def _json_lines(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
-    with _text(path) as file:
-        for page_lines in _cut(_lines(file), page):
+def _json_lines(file: BinaryIO, schema: pa.Schema, page: int) -> Iterator[Read]:
+    with _text(file) as lines:
+        for page_lines in _cut(_lines(lines), page):
             yield rows_of(page_lines, schema)
 
 
-def _json(path: Path, schema: pa.Schema, page: int) -> Iterator[Read]:
+def _json(file: BinaryIO, schema: pa.Schema, page: int) -> Iterator[Read]:
     """One record per line, or one document: a list of records, or a record over several lines."""
-    with _text(path) as file:
-        first = next(_lines(file), "")
+    with _text(file) as lines:
+        first = next(_lines(lines), "")
         if _is_json(first) and not first.lstrip().startswith("["):
-            records: Iterable[str] = _lines(file, first)
+            records: Iterable[str] = _lines(lines, first)
         else:
-            text = "\n".join(_lines(file, first))
+            text = "\n".join(_lines(lines, first))
             records = _elements(text) if text.lstrip().startswith("[") else _record_or_lines(text)
         for page_records in _cut(records, page):
             yield rows_of(page_records, schema)
@@ -122,9 +132,9 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-def _csv(path: Path, schema: pa.Schema, page: int, delimiter: str = ",") -> Iterator[Read]:
-    with _text(path) as file:
-        for records in _cut(csv.DictReader(file, delimiter=delimiter), page):
+def _csv(file: BinaryIO, schema: pa.Schema, page: int, delimiter: str = ",") -> Iterator[Read]:
+    with _text(file) as lines:
+        for records in _cut(csv.DictReader(lines, delimiter=delimiter), page):
             complete = [record for record in records if _complete(record)]
             rows, bad = rows_of(complete, schema, text_cell)
             reason = "another number of fields than the header"
@@ -132,14 +142,22 @@ def _csv(path: Path, schema: pa.Schema, page: int, delimiter: str = ",") -> Iter
             yield rows, bad
 
 
-def _text(path: Path) -> TextIO:
+def _text(file: BinaryIO) -> TextIO:
     """The file's text, without a byte-order mark.
 
     Bytes that are no UTF-8 become surrogates: then only their line is bad, and not the whole file.
     """
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
-    return path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+    return TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _unpacked(read: _Format) -> _Format:
+    """The format of a file that is compressed."""
+
+    def read_unpacked(file: BinaryIO, schema: pa.Schema, page: int) -> Iterator[Read]:
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            yield from read(unpacked, schema, page)  # type: ignore[arg-type]
+
+    return read_unpacked
 
 
 def _lines(file: TextIO, *before: str) -> Iterator[str]:
@@ -160,7 +178,7 @@ def _cut(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield chunk
 
 
-_TEXT_FORMATS: dict[str, Callable[[Path, pa.Schema, int], Iterator[Read]]] = {
+_TEXT_FORMATS: dict[str, _Format] = {
     ".csv": _csv,
     ".tsv": partial(_csv, delimiter="\t"),
     ".json": _json,
@@ -169,6 +187,6 @@ _TEXT_FORMATS: dict[str, Callable[[Path, pa.Schema, int], Iterator[Read]]] = {
 }
 FORMATS = {
     **_TEXT_FORMATS,
-    **{f"{suffix}.gz": read for suffix, read in _TEXT_FORMATS.items()},
+    **{f"{suffix}.gz": _unpacked(read) for suffix, read in _TEXT_FORMATS.items()},
     ".parquet": _parquet,
 }

@@ -27,8 +27,9 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from headgate.model import HeadgateError, Stream
+from headgate.model.times import within_years
 from headgate.spark.ingest.parsing.arrow_streams import read_stream
-from headgate.spark.ingest.parsing.cells import FIRST_MOMENT, LAST_MOMENT, text_cell
+from headgate.spark.ingest.parsing.cells import text_cell
 from headgate.spark.ingest.parsing.records import Read, conform, raw_text, rows_of, schema_of
 
 BLOCKS = (4096, 128)  # lines that are read at once if a larger block cannot be; after that line by line
@@ -141,10 +142,8 @@ def _plausible(table: pa.Table) -> bool:
         empty = pc.is_null(column) if empty is None else pc.and_(empty, pc.is_null(column))
         if pa.types.is_floating(column.type) and not _usual(column.to_numpy()[pc.is_valid(column).to_numpy()]):
             return False
-        if pa.types.is_timestamp(column.type):
-            extremes = pc.min_max(column.cast(pa.int64())).as_py()
-            if extremes["min"] is not None and not FIRST_MOMENT <= extremes["min"] <= extremes["max"] <= LAST_MOMENT:
-                return False
+        if not within_years(column):
+            return False
     return not pc.any(empty, min_count=0).as_py()
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from headgate.model import Stream
+from headgate.model import Stream, times
 from headgate.spark.compile.schemas import arrow_schema
 from headgate.spark.ingest.parsing.cells import Cell, CellError, WrittenFloat, cell, shown
 from headgate.spark.store import json_lines
@@ -60,6 +63,23 @@ def conform(table: Any, schema: pa.Schema) -> Read:
     except (pa.ArrowException, _MisfitError):
         return _row_by_row(table, schema)
     return pa.Table.from_arrays(columns, schema=schema), []
+
+
+def within_years(table: pa.Table, schema: pa.Schema) -> Read:
+    """The rows of a table whose times all lie in the years 1 to 9999, and text and reason of the others.
+
+    >>> at = pa.table({"at": pa.array([0, 1 << 60], pa.timestamp("us", "UTC"))})
+    >>> rows, bad = within_years(at, at.schema)
+    >>> rows.num_rows, bad[0][0]
+    (1, '{"at":"+38504-08-17T21:30:06.846976+00:00"}')
+    """
+    outside = {place for field in schema if times.has_times(field.type) for place in _outside(table, field)}
+    if not outside:
+        return table, []
+    kept = np.ones(table.num_rows, bool)
+    kept[list(outside)] = False
+    mask = pa.array(kept)
+    return table.filter(mask), rows_of(times.rows(table.filter(pc.invert(mask))), schema)[1]
 
 
 def raw_text(record: Any) -> str:
@@ -138,6 +158,16 @@ def _family(kind: Any) -> str | None:
     return "time" if types.is_timestamp(kind) else None
 
 
+def _outside(table: pa.Table, field: pa.Field) -> list[int]:
+    """The rows with times of other years in a column of a stream; values of another type are cast first."""
+    if field.name not in table.column_names:
+        return []
+    column = table.column(field.name)
+    with suppress(pa.ArrowException):  # what does not fit is refused by the log, in its own words
+        column = column if column.type == field.type else column.cast(field.type)
+    return times.outside_years(column)
+
+
 def _row_by_row(table: Any, schema: pa.Schema) -> Read:
     indices = [table.schema.get_all_field_indices(name) for name in schema.names]
     wanted = [same_name[0] for same_name in indices if same_name]
@@ -145,9 +175,9 @@ def _row_by_row(table: Any, schema: pa.Schema) -> Read:
 
 
 def _records(table: Any) -> list[Any]:
-    """The rows as mappings; a row with a value that Python cannot hold (the year 20000) is its text in a list."""
+    """The rows as mappings; a row with a value that Python cannot hold (a nanosecond) is its text in a list."""
     try:
-        return list(table.to_pylist())
+        return times.rows(table)
     except (ValueError, OverflowError):
         if table.num_rows == 1:
             return [[str(table.slice(0, 1))]]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from headgate.spark.ingest.parsing.records import Bad
+from headgate.spark.store.log.stream_log import StreamLog
 
 MOST_ROWS = 50_000  # of one read: one thread reads all sources, and one with a long backlog must not hold up the others
 
@@ -26,6 +27,9 @@ class Batch(NamedTuple):
 
 class Reader(ABC):
     """An open source. Only one thread calls it; times are seconds since the epoch."""
+
+    def resume(self, log: StreamLog) -> None:
+        """Called before the first read with the log of the stream: it knows which batches came in earlier sessions."""
 
     @property
     @abstractmethod

@@ -1,42 +1,137 @@
-"""The source `directory`: each file of a directory is one batch, and the file's name is the batch's id.
+"""The source `directory`: each file of a directory is one batch, whose id is the file's name and a digest of its bytes.
 
 Files are read in the order of their names, new ones as they appear. A file must be complete when it gets its name:
-write it under a name that begins with a dot, then rename it. After a restart all files are read again, and the log
-leaves out the batches that it has already. Files with an unknown suffix are left alone; a warning names them.
+write it under a name that begins with a dot, then rename it. What is read again leaves the log as it is, since that
+remembers the ids: after a restart all files are read again. So
+
+* a file that takes the place of another is a new batch, unless the log has had these contents under that name;
+* a file that was changed after it had been read is left alone, since its rows would come twice, and the source's note
+  names it. After a restart that is a file which begins with what was read under its name.
+
+Files with an unknown suffix, and with `within` links that lead out of that folder, are left alone and named too. Files
+that Headgate writes for itself are refused, wherever they are: results would come twice.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
+import re
+from collections import deque
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pyarrow as pa
 
 from headgate import logs
+from headgate.contained_files import open_file
 from headgate.model import HeadgateError
+from headgate.spark.ingest.file_identity import Identity, identity
+from headgate.spark.ingest.listing import Files, State, check_pattern, state_of
 from headgate.spark.ingest.parsing.files import FORMATS, check_suffix, format_of, whole
 from headgate.spark.ingest.parsing.records import schema_of
 from headgate.spark.ingest.sources.base import MOST_ROWS, Batch, Reader
 from headgate.spark.ingest.sources.options import flag
 from headgate.spark.ingest.sources.registry import SourceRequest, register
+from headgate.spark.store.log.files import AGAIN
+from headgate.spark.store.log.stream_log import StreamLog
+from headgate.spark.store.own_files import check_source_folder
 
 POLL = 0.1  # seconds between two looks for new files
 MOST_NAMES = 5  # of files that are not read
+MOST_BYTES = 64 << 20  # of one read, as for `MOST_ROWS`
+DIGEST = 16  # bytes
+
+_SUFFIXES = ", ".join(suffix for suffix in FORMATS if not suffix.endswith(".gz"))
+UNKNOWN = f"names must end in {_SUFFIXES}, or .gz behind it"
+CHANGED = (
+    "changed after it was read; write further rows to a new file, under a name that begins with a dot, then rename it"
+)
+_ID = re.compile(rf"{AGAIN}(.+) (\d+)-([0-9a-f]{{{2 * DIGEST}}})", re.DOTALL)
 
 _logger = logs.logger("sources")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is in a file: as much as is needed to tell whether it is the same again."""
+
+    size: int
+    digest: str
+
+    @classmethod
+    def of(cls, data: bytes | memoryview) -> Contents:
+        return cls(len(data), hashlib.blake2b(data, digest_size=DIGEST).hexdigest())
+
+    def begin(self, data: bytes) -> bool:
+        """Whether these contents, and not nothing, are what longer ones begin with."""
+        return 0 < self.size < len(data) and Contents.of(memoryview(data)[: self.size]) == self
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A file that was read: which file it was, how it was then, and what was in it."""
+
+    identity: Identity
+    state: State
+    contents: Contents
+
+    def written_to(self, which: Identity) -> bool:
+        """Whether new contents were written to the same file; nothing was taken of one that was empty."""
+        return self.identity == which and self.contents.size > 0
+
+
+def batch_id(name: str, contents: Contents) -> str:
+    r"""The id of a file's batch: its name, and what is in it.
+
+    >>> batch_id("a.csv", Contents.of(b"id\n1\n"))
+    'file a.csv 5-249176030fbb3b1883a1fe4703849845'
+    """
+    return f"{AGAIN}{_spelled(name)} {contents.size}-{contents.digest}"
+
+
+def _spelled(name: str) -> str:
+    """A name as the log can store it: it may have bytes that are no text."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+@dataclass(slots=True)
+class Remembered:
+    """What a log has of the files of earlier sessions, by name."""
+
+    contents: dict[str, list[Contents]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)  # files of former versions, whose batch's id was the name alone
+
+    @classmethod
+    def of(cls, log: StreamLog) -> Remembered:
+        found = cls()
+        for batch in list(log.batches):
+            if match := _ID.fullmatch(batch):
+                found.contents.setdefault(match[1], []).append(Contents(int(match[2]), match[3]))
+            elif format_of(batch) is not None and not batch.startswith("push "):  # ids that programs give
+                found.names.add(batch)
+        return found
 
 
 class DirectoryReader(Reader):
     """Reads the files of a directory that match a pattern."""
 
-    def __init__(self, path: Path, pattern: str, schema: pa.Schema, *, end: bool = False, poll: float = POLL) -> None:
-        self._path, self._pattern, self._schema = path, pattern, schema
+    def __init__(self, files: Files, schema: pa.Schema, *, end: bool = False, poll: float = POLL) -> None:
+        self._files, self._schema = files, schema
         self._end, self._poll = end, poll
-        self._seen: set[str] = set()
-        self._unread: dict[str, None] = {}  # files whose suffix is unknown
-        self._waiting: list[str] = []
+        self._remembered = Remembered()  # of files that were not read in this session
+        self._taken: dict[str, Taken] = {}
+        self._there: dict[str, State] | None = None  # None: nobody has looked so far
+        self._waiting: deque[str] = deque()
+        self._unread: dict[str, str] = {}  # why a file is not read
+        self._away = ""  # why the folder cannot be looked at
         self._done = False
+
+    def resume(self, log: StreamLog) -> None:
+        self._remembered = Remembered.of(log)
+        log.comes_again = self._comes_again
 
     @property
     def done(self) -> bool:
@@ -44,13 +139,18 @@ class DirectoryReader(Reader):
 
     def read(self, now: float) -> list[Batch]:
         if not self._waiting:
-            self._waiting = self._new_files()
+            self._waiting.extend(self._new_files())
+        fresh = any(name not in self._unread for name in self._waiting)
         batches: list[Batch] = []
-        rows = 0
-        while self._waiting and rows < MOST_ROWS:
-            batches.append(self._batch(self._waiting.pop(0)))
-            rows += batches[-1].rows.num_rows
-        self._done = self._done or (self._end and not batches)
+        rows = size = 0
+        while self._waiting and rows < MOST_ROWS and size < MOST_BYTES:
+            batch, length = self._read(self._waiting.popleft())
+            size += length
+            if batch is not None:
+                batches.append(batch)
+                rows += batch.rows.num_rows
+        over = not (fresh or batches or self._waiting or self._away)
+        self._done = self._done or (self._end and over)
         return batches
 
     def due(self, now: float) -> float:
@@ -60,29 +160,114 @@ class DirectoryReader(Reader):
 
     @property
     def note(self) -> str:
-        if not self._unread:
-            return ""
-        names = [*islice(self._unread, MOST_NAMES), *(["…"] if len(self._unread) > MOST_NAMES else [])]
-        files = "1 file is" if len(self._unread) == 1 else f"{len(self._unread)} files are"
-        known = ", ".join(suffix for suffix in FORMATS if not suffix.endswith(".gz"))
-        return f"{files} not read: {', '.join(names)} in '{self._path}'; names must end in {known}, or .gz behind it"
+        return "; ".join([*([self._away] if self._away else []), *self._told(self._unread)])
+
+    def _told(self, unread: dict[str, str]) -> list[str]:
+        """Why some files are not read, by reason."""
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in unread.items():
+            by_reason.setdefault(reason, []).append(name)
+        return [
+            f"{'1 file is' if len(names) == 1 else f'{len(names)} files are'} not read: {_few(names)} "
+            f"in '{self._files.folder}'; {reason}"
+            for reason, names in by_reason.items()
+        ]
+
+    def _comes_again(self, batch: str) -> bool:
+        """Whether a batch may come again, so that the log must remember it: while its file is there."""
+        match = _ID.fullmatch(batch)
+        name = "" if match is None else match[1]
+        return match is not None and (self._there is None or name in self._there or "\\x" in name)
 
     def _new_files(self) -> list[str]:
-        files = (path for path in self._path.glob(self._pattern) if path.name[0] not in "._" and path.is_file())
-        names = sorted(path.relative_to(self._path).as_posix() for path in files)
-        new = [name for name in names if name not in self._seen and name not in self._unread]
-        unread = [name for name in new if format_of(name) is None]
-        if unread:
-            self._unread.update(dict.fromkeys(unread))
-            _logger.warning(
-                "files not read", files=", ".join(unread[:MOST_NAMES]), count=len(unread), folder=self._path
-            )
-        return [name for name in new if name not in self._unread]
+        """Files that are new, or not as they were, in the order of their names."""
+        try:
+            listing = self._files.listed()
+            self._away = ""
+        except OSError as error:
+            self._away = f"the folder '{self._files.folder}' cannot be looked at: {error.strerror}"
+            return []
+        there = self._there = listing.files
+        for name in [name for name in self._taken if name not in there]:
+            del self._taken[name]
+        unread = {name: reason for name, reason in self._unread.items() if name in there} | listing.unread
+        new = []
+        for name, state in there.items():
+            before = self._taken.get(name)
+            if (before is None or before.state != state) and unread.get(name) != UNKNOWN:
+                if format_of(name) is None:
+                    unread[name] = UNKNOWN
+                else:
+                    new.append(name)
+        self._leave(unread)
+        return sorted(new)
 
-    def _batch(self, name: str) -> Batch:
-        self._seen.add(name)
-        rows, bad = whole(self._path / name, self._schema)
-        return Batch(rows, name, tuple(bad))
+    def _leave(self, unread: dict[str, str]) -> None:
+        """Keep which files are not read, and warn of those that are new among them."""
+        new = {name: reason for name, reason in unread.items() if self._unread.get(name) != reason}
+        self._unread = unread
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in new.items():
+            by_reason.setdefault(reason, []).append(name)
+        for reason, names in by_reason.items():
+            _logger.warning(
+                "files not read", files=_few(names), count=len(names), folder=self._files.folder, reason=reason
+            )
+
+    def _read(self, name: str) -> tuple[Batch | None, int]:
+        """A file's batch, if it is to be appended, and how many bytes were read."""
+        before = self._taken.get(name)
+        try:
+            with open_file(self._files.folder / name, self._files.within) as file:
+                state, which = state_of(os.fstat(file.fileno())), identity(file.fileno())
+                if before is not None and before.written_to(which) and state.size != before.contents.size:
+                    self._changed(name, replace(before, state=state))  # not read: it may be long, and grow for hours
+                    return None, 0
+                data = file.read()
+        except (FileNotFoundError, NotADirectoryError):  # renamed or removed: under another name it is read
+            self._taken.pop(name, None)
+            return None, 0
+        except OSError as error:  # tried again with the next look
+            self._leave(self._unread | {name: error.strerror or str(error)})
+            return None, 0
+        taken = self._taken[name] = Taken(which, state, Contents.of(data))
+        if before is None:
+            return self._first(name, taken, data), len(data)
+        if before.contents != taken.contents and before.written_to(which):
+            self._changed(name, replace(taken, contents=before.contents))
+            return None, len(data)
+        self._unread.pop(name, None)
+        same = before.contents == taken.contents
+        return None if same else self._batch(name, taken.contents, data), len(data)
+
+    def _first(self, name: str, taken: Taken, data: bytes) -> Batch | None:
+        """The batch of a file that is read for the first time in this session."""
+        self._unread.pop(name, None)
+        spelled = _spelled(name)
+        known = self._remembered.contents.pop(spelled, [])
+        former = spelled in self._remembered.names
+        self._remembered.names.discard(spelled)
+        if taken.contents in known:
+            return None
+        if former and not known:  # it was read by a former version: from now on the log has its contents
+            return Batch(self._schema.empty_table(), batch_id(name, taken.contents))
+        for contents in known:
+            if contents.begin(data):
+                self._changed(name, replace(taken, contents=contents))
+                return None
+        return self._batch(name, taken.contents, data)
+
+    def _changed(self, name: str, taken: Taken) -> None:
+        self._taken[name] = taken
+        self._leave(self._unread | {name: CHANGED})
+
+    def _batch(self, name: str, contents: Contents, data: bytes) -> Batch:
+        rows, bad = whole(PurePath(name).name, data, self._schema)
+        return Batch(rows, batch_id(name, contents), tuple(bad))
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join([*islice(names, MOST_NAMES), *(["…"] if len(names) > MOST_NAMES else [])])
 
 
 @register("directory")
@@ -94,9 +279,14 @@ def open_directory(request: SourceRequest) -> DirectoryReader:
     path, pattern = request.directory / str(settings.word("path")), settings.word("pattern") or "*"
     if not path.is_dir():
         raise HeadgateError(f"there is no directory '{path}'", hint="make it, or correct path")
+    check_pattern(pattern)
     if Path(pattern).suffix and not set("*?[") & set(Path(pattern).suffix):
         check_suffix(pattern)
-    if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-        raise HeadgateError(f"pattern '{pattern}' leaves the directory", hint="put the directory into path")
+    check_source_folder(path)
+    files = Files(path, pattern, request.within)
+    try:
+        files.listed()
+    except OSError as error:
+        raise HeadgateError(f"'{path}' cannot be looked at: {error.strerror}", hint="correct path") from None
     poll = settings.duration("poll", above=0.0)
-    return DirectoryReader(path, pattern, schema_of(request.stream), end=flag(settings, "end"), poll=poll or POLL)
+    return DirectoryReader(files, schema_of(request.stream), end=flag(settings, "end"), poll=poll or POLL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from headgate.contained_files import open_file
 from headgate.model import HeadgateError
 from headgate.workload.settings import Settings
 
@@ -16,8 +17,13 @@ def flag(settings: Settings, key: str) -> bool:
     return word == "true"
 
 
-def existing(path: Path) -> Path:
-    """The path, if there is a file; an error otherwise."""
-    if not path.is_file():
-        raise HeadgateError(f"there is no file '{path}'", hint="correct the path; it begins where the workload lies")
+def existing(path: Path, within: Path | None = None) -> Path:
+    """The path, if there is a file, and in the folder `within` if one is given; an error otherwise."""
+    try:
+        open_file(path, within).close()
+    except OSError as error:
+        hint = "correct the path; it begins where the workload lies"
+        missing = isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError)
+        message = f"there is no file '{path}'" if missing else f"'{path}' cannot be read: {error.strerror}"
+        raise HeadgateError(message, hint=hint) from None
     return path

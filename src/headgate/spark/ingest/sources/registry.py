@@ -30,6 +30,7 @@ class SourceRequest:
     directory: Path  # where relative paths begin
     seed: int = 1  # of all that is drawn at random
     began: float = 0.0  # when the arrivals of a synthetic source begin, in seconds since the epoch
+    within: Path | None = None  # the folder in which all that is read must lie, links followed; None: anywhere
 
 
 Opener = Callable[[SourceRequest], Reader]
@@ -51,15 +52,19 @@ def register(*names: str) -> Callable[[RegisteredOpener], RegisteredOpener]:
     return enter
 
 
-def open_source(text: str, stream: Stream, directory: Path, seed: int = 1, began: float = 0.0) -> Reader:
+def open_source(
+    text: str, stream: Stream, directory: Path, seed: int = 1, began: float = 0.0, within: Path | None = None
+) -> Reader:
     """Open the source that a string describes; relative paths begin at `directory`, arrivals at `began`.
+
+    With `within` it reads only files in that folder.
 
     Synthetic sources are named by their arrivals, "poisson, rate=500", and have the settings rows, file, repeat, batch,
     tick and one for each column; further "directory, path=…, pattern=*.jsonl, end=true" and "socket, port=9999".
     """
     try:
         settings = Settings(text)
-        return _opener(settings.name)(SourceRequest(settings, stream, directory, seed, began))
+        return _opener(settings.name)(SourceRequest(settings, stream, directory, seed, began, within))
     except HeadgateError as error:
         raise error.at(f"source of '{stream.name}'") from None
 

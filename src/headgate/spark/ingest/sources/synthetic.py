@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from headgate.model import HeadgateError, Stream
+from headgate.model import HeadgateError
 from headgate.sim.arrivals import arrivals
 from headgate.spark.ingest.parsing.files import check_suffix, pages
 from headgate.spark.ingest.parsing.records import Read, schema_of
@@ -38,11 +37,11 @@ def open_feeder(request: SourceRequest) -> Feeder:
     settings.only([*kind.settings, *own, *(() if from_file else schema.names)])
     if "repeat" in settings and "file" not in settings:
         raise HeadgateError("repeat is for the rows of a file", hint="write file=rows.csv, or leave out repeat")
-    process = arrivals(_only(settings, kind.settings), request.directory)
+    process = arrivals(_only(settings, kind.settings), request.directory, request.within)
     times, values = (np.random.default_rng([request.seed, part]) for part in (0, 1))
     tick, rows = settings.duration("tick"), settings.whole("rows", low=0)
     if from_file:
-        supply, stamp = _rows_of_file(settings, request.stream, request.directory)
+        supply, stamp = _rows_of_file(request)
     else:
         # A column with the name of another setting cannot be set.
         columns = tuple(name for name in schema.names if name not in (*kind.settings, *own))
@@ -68,17 +67,18 @@ def _random_rows(settings: Settings, schema: pa.Schema, random: np.random.Genera
     return PagedRows(generated(schema, settings, random), schema), Stamp(tuple(timed), always=True)
 
 
-def _rows_of_file(settings: Settings, stream: Stream, directory: Path) -> tuple[PagedRows, Stamp]:
+def _rows_of_file(request: SourceRequest) -> tuple[PagedRows, Stamp]:
     """Rows of a file; where the event time is null it becomes the moment of arrival.
 
     With `repeat` every row gets the moment of arrival, or all rows would be late from the second time on.
     """
+    settings, stream = request.settings, request.stream
     schema, repeat = schema_of(stream), flag(settings, "repeat")
-    path = existing(directory / str(settings.word("file")))
+    path = existing(request.directory / str(settings.word("file")), request.within)
     check_suffix(path.name)
 
     def read_again() -> Generator[Read, None, None]:
-        return pages(path, schema)
+        return pages(path, schema, request.within)
 
     stamp = Stamp((stream.event_time,) if stream.event_time else (), always=repeat)
     return PagedRows(repeated(read_again) if repeat else read_again(), schema), stamp

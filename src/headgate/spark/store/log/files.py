@@ -20,7 +20,7 @@ from __future__ import annotations
 import base64
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from headgate.spark.store.log.late_rows import Rejected, highest
 from headgate.spark.store.log.segments import LogSegment
 
 REMEMBERED = 1000  # batch ids of dropped log segments
+AGAIN = "file "  # begins ids of batches that come again after each restart, so that they are remembered beyond that
 
 
 Times = Mapping[str, int]  # event times by column, in microseconds
@@ -54,11 +55,15 @@ class Dropped:
     start: int = 0  # the first offset that is still there
     high: int | None = None  # the largest event time: it still counts for the frontier
     finish: int | None = None  # the offset of the stream's end
-    batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # the newest ones, so that none comes twice
+    batches: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # those that must not come twice
     latest: tuple[tuple[int, Times], ...] = ()  # (end, latest event times) of segments that no later segment covers
 
-    def after(self, gone: Sequence[LogSegment], times: Sequence[Times]) -> Dropped:
+    def after(
+        self, gone: Sequence[LogSegment], times: Sequence[Times], again: Callable[[str], bool] = lambda batch: False
+    ) -> Dropped:
         """The same with more log segments removed; `times` are the latest event times of each.
+
+        `again` tells of the id of a batch whether it may come again although many others have come since.
 
         >>> first, second = LogSegment(1, 1, first=0, end=5, rows=5), LogSegment(2, 2, first=5, end=9, rows=4)
         >>> both = Dropped().after([first, second], [{"ts": 30}, {"ts": 20}])
@@ -76,8 +81,10 @@ class Dropped:
             high = highest(high, segment.high)
             finish = segment.finish if finish is None else finish
             batches.update(segment.batches)
-        kept = dict(list(batches.items())[-REMEMBERED:])
-        return Dropped(gone[-1].last_number + 1, gone[-1].end, high, finish, kept, tuple(latest))
+        for batch in list(batches)[:-REMEMBERED]:
+            if not again(batch):
+                del batches[batch]
+        return Dropped(gone[-1].last_number + 1, gone[-1].end, high, finish, batches, tuple(latest))
 
     def misses(self, first: int, lows: Mapping[str, EventTime]) -> bool:
         """Whether rows from an offset on were removed that may have at least these event times.
@@ -109,6 +116,13 @@ def create(folder: Path, stream: Stream, schema: pa.Schema) -> None:
     new_tail(folder, 1).close()
     arrow = base64.b64encode(schema.serialize()).decode("ascii")
     write_json(folder / "stream.json", {**identity_of(stream, schema), "arrow": arrow, "ahead": _finite(stream.ahead)})
+
+
+def check_empty(folder: Path) -> None:
+    """Refuse to make a log where there is one: a folder with rows has lost its `stream.json`."""
+    tails = [path for path in folder.glob("*.tail") if path.name != _tail_path(folder, 1).name or path.stat().st_size]
+    if tails or (folder / "dropped.json").exists() or any(folder.glob("*.parquet")):
+        raise HeadgateError("it is missing", where=str(folder / "stream.json"), hint="restore it from a copy")
 
 
 def stored(folder: Path) -> tuple[Stream, pa.Schema]:
@@ -226,7 +240,7 @@ def _tail(folder: Path, in_order: list[LogSegment], following: int) -> tuple[Fra
     path = _tail_path(folder, following)
     if not path.exists():
         if not older:
-            raise HeadgateError("the newest part of the log is missing", where=str(path), hint="restore it from a copy")
+            raise _missing(folder, following)
         new_tail(folder, following).close()
     for leftover in older:
         disk.unlink(leftover)
@@ -236,6 +250,16 @@ def _tail(folder: Path, in_order: list[LogSegment], following: int) -> tuple[Fra
         newest = segments.decode(file.read(location), file, location)
         in_order.append(newest[0])
     return file, newest
+
+
+def _missing(folder: Path, following: int) -> HeadgateError:
+    """The error for a tail that is not there; if there is a later one, a sealed file before that is missing."""
+    later = sorted(int(path.stem) for path in folder.glob("*.tail"))
+    if not later:
+        what, where = "the newest part of the log is missing", _tail_path(folder, following)
+        return HeadgateError(what, where=str(where), hint="restore it from a copy")
+    what = f"the log has a hole: the sealed file with the appends {following} to {later[0] - 1} is missing"
+    return HeadgateError(what, where=str(folder), hint="restore it from a copy")
 
 
 def _check_holes(folder: Path, dropped: Dropped, in_order: Sequence[LogSegment]) -> None:

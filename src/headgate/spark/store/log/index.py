@@ -94,7 +94,7 @@ class SegmentIndex:
         """All rows of a log segment, with `_offset`, `_arrival` and `_late`."""
         table = self.cache.get(_key(segment))
         if table is None:
-            table = segments.load(segment)
+            table = self._described(segments.load(segment))
             self.cache.put(_key(segment), table)
         return table
 
@@ -146,6 +146,13 @@ class SegmentIndex:
         """Tables of this log one after another; also without any row they have the hidden columns."""
         with_rows = [table for table in tables if table.num_rows]
         return pa.concat_tables(with_rows) if with_rows else segments.stamped(self.schema.empty_table(), 0, 0.0)
+
+    def _described(self, table: pa.Table) -> pa.Table:
+        """Rows with what the schema says of columns beside their types: earlier versions did not write that."""
+        if not any(column.metadata for column in self.schema):
+            return table
+        fields = {**{column.name: column for column in table.schema}, **{column.name: column for column in self.schema}}
+        return table.cast(pa.schema([fields[name] for name in table.column_names]))
 
     def _forget(self, gone: Sequence[LogSegment]) -> None:
         for segment in gone:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.model import EventTime, HeadgateError, Stream
+from headgate.model.times import FIRST_MOMENT, LAST_MOMENT
 
 NO_EVENT_TIME = "no event time"
 AFTER_THE_END = "late: the stream has ended"
@@ -43,7 +44,6 @@ class Divided(NamedTuple):
 
 
 OUT_OF_RANGE = "its event time is not between the years 1 and 9999"
-_FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 
 def check_watermark(stream: Stream) -> None:
@@ -119,9 +119,9 @@ def divide(rows: pa.Table, stream: Stream, frontier: EventTime | None, arrival: 
         valid = pc.is_valid(times)
         rejected = ((rows.filter(pc.invert(valid)), NO_EVENT_TIME),)
         rows, times = rows.filter(valid), times.filter(valid)
-    outside = pc.or_(_at_least(times, _LAST + 1), pc.invert(_at_least(times, _FIRST)))
+    outside = pc.or_(_at_least(times, LAST_MOMENT + 1), pc.invert(_at_least(times, FIRST_MOMENT)))
     if _any(outside):
-        rejected += ((_in_numbers(rows.filter(outside), stream.event_time), OUT_OF_RANGE),)
+        rejected += ((rows.filter(outside), OUT_OF_RANGE),)
         inside = pc.invert(outside)
         rows, times = rows.filter(inside), times.filter(inside)
     bound = (arrival + stream.ahead) * 1e6
@@ -132,11 +132,6 @@ def divide(rows: pa.Table, stream: Stream, frontier: EventTime | None, arrival: 
         rows, times = rows.filter(near), times.filter(near)
     late = pc.invert(_at_least(times, -math.inf if frontier is None else frontier))
     return Divided(rows, late if _any(late) else None, rejected)
-
-
-def _in_numbers(rows: pa.Table, column: str) -> pa.Table:
-    """The rows with event times as microseconds, since dates outside these years cannot be written."""
-    return rows.set_column(rows.schema.get_field_index(column), column, microseconds(rows[column]))
 
 
 def unreadable(bad: Sequence[tuple[str, str]]) -> Rejected:

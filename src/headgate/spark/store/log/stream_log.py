@@ -23,14 +23,14 @@ import math
 import re
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.model import EventTime, HeadgateError, Stream
+from headgate.model import ConflictError, EventTime, HeadgateError, Stream
 from headgate.spark.store import disk
 from headgate.spark.store.kill_points import at
 from headgate.spark.store.log import files as log_files
@@ -53,6 +53,7 @@ MEMORY_BUDGET = 64 << 20  # bytes of the cache of one log
 SEAL_ROWS = 100_000  # in the tail, before it is sealed
 SEAL_BYTES = 64 << 20  # likewise, as rows may be large, or all of them rejected
 SEAL_APPENDS = 1_000  # likewise, as each append takes some kilobytes of memory until it is sealed
+RESTORE = "restore the file from a copy and open the directory again; or stop the queries of the stream and drop it"
 LATELY = 10.0  # seconds over which the rate of arrivals is told
 
 Late = tuple[tuple[int, str], ...]  # (offset, reason)
@@ -92,6 +93,8 @@ class StreamLog:
         self._tail_rows = sum(segment.rows for segment in files.segments if not segment.sealed)
         self._lately: deque[tuple[float, int]] = deque()  # (arrival, rows) of the appends of the last seconds
         self.newest = self._appended(*files.newest) if files.newest else None
+        # Whether a batch may come again after a restart, by its id; a source that is open knows better.
+        self.comes_again: Callable[[str], bool] = lambda batch: batch.startswith(log_files.AGAIN)
 
     @classmethod
     def open(
@@ -113,6 +116,7 @@ class StreamLog:
         if (folder / "stream.json").exists():
             log_files.check_identity(folder, stream, schema)
         else:
+            log_files.check_empty(folder)
             log_files.create(folder, stream, schema)
         return cls(folder, stream, schema, memory_budget, seal_rows)
 
@@ -138,6 +142,11 @@ class StreamLog:
     def finished_at(self) -> int | None:
         """The offset of the stream's end, if it has ended."""
         return self._index.finish
+
+    @property
+    def appends(self) -> int:
+        """How many appends it has taken since it was made."""
+        return self._index.number - 1
 
     @property
     def batches(self) -> Mapping[str, tuple[int, int]]:
@@ -239,12 +248,13 @@ class StreamLog:
         return any(segment.sealed for segment in self._index.segments[:1])
 
     def require(self, offset: int) -> None:
-        """Raise an error if a query has read further than the log goes: then acknowledged rows are missing."""
+        """Raise an error if the log ends before an offset that was committed: then acknowledged rows are missing."""
         if offset > self.end:
-            raise HeadgateError(
-                f"the log of stream '{self.stream.name}' ends at offset {self.end}, but a query stands at {offset}",
+            raise ConflictError(
+                f"the log of stream '{self.stream.name}' ends at offset {self.end}, but it was read up to {offset}: "
+                f"{offset - self.end:,} acknowledged rows are missing",
                 where=str(self._tail.path),
-                hint="restore the folder from a copy",
+                hint=RESTORE,
             )
 
     def seal(self) -> None:
@@ -283,7 +293,7 @@ class StreamLog:
 
     def _drop(self, gone: list[LogSegment]) -> None:
         at("log.drop.before")
-        dropped = self._index.dropped.after(gone, list(map(self._latest, gone)))
+        dropped = self._index.dropped.after(gone, list(map(self._latest, gone)), self.comes_again)
         log_files.save_dropped(self.folder, dropped)
         at("log.drop.recorded")
         self._index.drop(gone, dropped)
