@@ -95,12 +95,63 @@ def test_all_at_once_in_the_order_of_the_file(headgate: Headgate, here: Path) ->
     for what in ("a policy", "a type", "a sink", "a kind"):
         text = text.replace(*FOUND[what][:2])
     (here / "w.toml").write_text(text)
-    told = json.loads(headgate("check", "w.toml", "--engine", "--json").stdout)["problems"]
+    told = problems(headgate)
     assert [int(line.split(":")[1]) for line in told] == [4, 11, 21, 26]
     assert headgate("check", "w.toml").stderr.count("\n") == 1  # the simulator needs only the policy
     first, second = headgate("run", "w.toml").stderr.splitlines()
     assert first == "headgate: 4 things are wrong; headgate check w.toml --engine tells all"
     assert second == f"headgate: {told[0]}"
+
+
+def problems(headgate: Headgate, *options: str) -> list[str]:
+    told = json.loads(headgate("check", "w.toml", "--json", *(options or ("--engine",))).stdout)["problems"]
+    return [str(problem) for problem in told]
+
+
+def test_what_cannot_be_read_does_not_hide_what_comes_after_it(headgate: Headgate, here: Path) -> None:
+    further = """
+[[query]]
+name = "wrong"
+count = 3
+sql = "SELECT idd FROM readings"
+
+[[query]]
+name = "hot1"
+sql = "SELECT id FROM reedings"
+
+[[query]]
+name = "lost"
+class = "no"
+sql = "SELECT id FROM rooms"
+sink = "parkett"
+
+[[query]]
+name = "fine"
+sql = "SELECT tags FROM rooms"
+"""
+    text = (
+        GOOD.replace('event_time = "ts"', 'event_time = "tz"').replace('"jsonl"', '"jsonn"').replace('"hnr"', '"hnrr"')
+    )
+    (here / "w.toml").write_text(text + further)
+    told = problems(headgate)
+    assert [int(line.split(":")[1]) for line in told] == [5, 21, 26, 31, 34, 39]
+    assert [line.partition(": ")[2].partition(":")[0] for line in told] == [
+        "stream 'readings', event_time",
+        "query 'hot1', sink",
+        "change[0], policy",
+        "query 'wrong1', sql",
+        "query 'hot1', name",
+        "query 'lost', class",
+    ]
+    assert len(problems(headgate, "--policy", "hnr")) == 5  # without --engine no sink is looked at
+
+
+def test_all_that_is_not_of_the_form(headgate: Headgate, here: Path) -> None:
+    text = GOOD.replace("count = 2", 'count = "two"').replace("lag = ", "lagg = ").replace('at = "1 s"', "at = 1")
+    (here / "w.toml").write_text(text.replace('name = "only"', 'nam = "only"'))
+    told = problems(headgate)
+    assert [int(line.split(":")[1]) for line in told] == [14, 15, 19, 22, 25]
+    assert not any("missing" in line for line in told)  # a misspelt key is not missing, too
 
 
 def test_ports(headgate: Headgate, here: Path, taken: int) -> None:

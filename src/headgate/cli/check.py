@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from headgate.cli import options
 from headgate.cli.console import examples, note, show_json
 from headgate.model import HeadgateError
-
-if TYPE_CHECKING:
-    from headgate.workload import Workload
 
 EXAMPLES = examples("check FILE", "check FILE --engine", "check FILE --engine --policy slope-slack")
 
@@ -29,11 +26,7 @@ def check(
     Runs nothing and starts no Spark. With --engine folders must be there and ports free, as at the start of a run.
     """
     given = options.check_policies(policy or ())
-    try:
-        workload = options.load(file)
-        problems = _problems(workload, file, given, engine)
-    except HeadgateError as error:  # the first that keeps the file from being read
-        problems = [error]
+    problems = _problems(file, given, engine)
     if as_json:
         show_json({"file": str(file), "problems": [str(problem) for problem in problems]})
     else:
@@ -45,16 +38,26 @@ def check(
         typer.echo(f"{file}: nothing wrong was found")
 
 
-def _problems(workload: Workload, file: Path, policies: list[str], engine: bool) -> list[HeadgateError]:
+def _problems(file: Path, policies: list[str], engine: bool) -> list[HeadgateError]:
+    """All that is wrong; of a part that cannot be read only why, and nothing else if the file is not of its form."""
     from headgate.sim.policy_fit import policy_problems, target_problems
-    from headgate.workload.workload_locations import WorkloadLocations
+    from headgate.workload.problems import Problems
+    from headgate.workload.reader import read_workload
+    from headgate.workload.workload_locations import WorkloadLocations, by_line
 
+    problems = Problems(keep=True)
+    try:
+        workload = read_workload(file, problems)
+    except HeadgateError as error:
+        problems.note(error)
+        return by_line(problems.found)
     places = WorkloadLocations.of_file(file)
-    problems: list[HeadgateError] = []
     if engine:
         from headgate.spark.workload_checks import engine_problems
 
-        problems += engine_problems(workload, places)
+        further = engine_problems(workload, places)
     else:
-        problems += target_problems(workload, places)
-    return places.by_line([*problems, *policy_problems(workload, places, policies)])
+        further = target_problems(workload, places)
+    for problem in [*further, *policy_problems(workload, places, policies)]:
+        problems.note(problem)
+    return by_line(problems.found)

@@ -59,10 +59,11 @@ def results(
 
 
 def _read(directory: Path, query: str) -> pa.Table:
-    from headgate.spark.sinks.committed_results import known_queries, read_committed
+    from headgate.spark.sinks.committed_results import check_in_files, known_queries, read_committed, read_log
 
     queries = known_queries(directory)
     if query not in queries:
+        check_in_files(query, read_log(directory / "commits"))
         hint = f"known: {', '.join(queries)}" if queries else "no query has written files here"
         raise HeadgateError(f"unknown query '{query}'", where=str(directory), hint=hint)
     return read_committed(directory, query)

@@ -198,7 +198,7 @@ def _check(workload: Workload, file: Path, policy: str | None, place: Path, work
     from headgate.spark.machine.policy_changes import SHORTEST_JOB
     from headgate.spark.workload_changes import stored_state
     from headgate.spark.workload_checks import engine_problems
-    from headgate.workload.workload_locations import WorkloadLocations
+    from headgate.workload.workload_locations import WorkloadLocations, by_line
 
     places = WorkloadLocations.of_file(file)
     problems = engine_problems(workload, places, directory=place)
@@ -206,7 +206,7 @@ def _check(workload: Workload, file: Path, policy: str | None, place: Path, work
     problems += policy_problems(workload, places, [chosen])
     if len(problems) > 1:
         note(f"headgate: {len(problems)} things are wrong; headgate check {shlex.quote(str(file))} --engine tells all")
-    for error in places.by_line(problems):
+    for error in by_line(problems):
         raise error
     check_isolation(create(chosen), classes_of(workload), workers, SHORTEST_JOB, "worker")
 

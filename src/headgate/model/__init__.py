@@ -22,7 +22,7 @@ from headgate.model.operator import (
     walk,
 )
 from headgate.model.qos import GRACE, QoS
-from headgate.model.query import Query, QueryClass, effective_target
+from headgate.model.query import DEFAULT_CLASS, Query, QueryClass, effective_target
 from headgate.model.schedule import (
     IDLE,
     ONE_TUPLE,
@@ -56,6 +56,7 @@ from headgate.model.target import Target
 from headgate.model.window import Window
 
 __all__ = [
+    "DEFAULT_CLASS",
     "GRACE",
     "IDLE",
     "ONE_TUPLE",

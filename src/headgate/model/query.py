@@ -20,6 +20,9 @@ class QueryClass:
     target: Target | None = None  # likewise
 
 
+DEFAULT_CLASS = QueryClass("default")  # of queries that name none
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A query: a plan over streams, a class, optionally a QoS graph.

@@ -14,7 +14,7 @@ from headgate.policies.registry import create
 from headgate.sim.load import scaled
 from headgate.stats import Measured, Stats
 from headgate.workload import Workload
-from headgate.workload.workload_locations import WorkloadLocations
+from headgate.workload.workload_locations import WorkloadLocations, by_line
 
 
 def check_policy(policy: str, workload: Workload, begins: float = 0.0, ends: float = inf) -> None:
@@ -69,7 +69,7 @@ def _unreachable(
                 check_reachable(target, ideal_times[query.name], f"a tuple of query '{query.name}'")
         except HeadgateError as error:
             problems.setdefault(places.written_at(*place) or query.name, error)
-    return places.by_line(problems.values())
+    return by_line(problems.values())
 
 
 def ideal_times(workload: Workload) -> dict[str, float]:
@@ -114,4 +114,4 @@ def policy_problems(workload: Workload, places: WorkloadLocations, policies: Ite
                 check_policy(str(workload.changes[number].policy), workload, begins, ends)
         except HeadgateError as error:
             problems.append(error)
-    return places.by_line(problems)
+    return by_line(problems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 
-from headgate.model import Operator, Query, QueryClass, check_known
+from headgate.model import DEFAULT_CLASS, Operator, Query, QueryClass, check_known
 from headgate.model.names import namespace
 from headgate.model.values import located, text
 from headgate.spark import arguments
@@ -28,7 +28,7 @@ def new_query(
     target: str | float | None = None,
     classes: Mapping[str, QueryClass] | None = None,
 ) -> Query:
-    """The query that somebody wants to start; its class is "" if none is said. `classes` are those that are known."""
+    """The query that somebody wants to start; its class is "" for the default one. `classes` are those known."""
     arguments.name(name, "query")
     first, last = arguments.start_and_end(start, end)
     one_time = arguments.flag(once, "once")
@@ -36,6 +36,8 @@ def new_query(
         text(since, "now")
     with located("sink"):
         text(sink, "parquet")
+    if query_class == DEFAULT_CLASS.name:  # made for the first query that is in it
+        query_class = None
     known = engine.overview().classes if classes is None and query_class is not None else classes or {}
     return Query(
         name=name,

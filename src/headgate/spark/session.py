@@ -42,7 +42,6 @@ from headgate.spark.stream_sources import StreamSources
 
 __all__ = ["Handle", "Session"]
 
-DEFAULT_CLASS = "default"
 SPARK_LOG = "spark.log"
 
 
@@ -375,8 +374,8 @@ class Session:
         )
         if callback is not None:
             query = replace(query, sink="callback")
-        if query_class is None:  # last, since it may create the class
-            query = replace(query, query_class=self._default_class())
+        if not query.query_class:  # last, since it may create the class
+            query = replace(query, query_class=self.engine.default_class())
         return self.add_query(query, callback=callback)
 
     @gated
@@ -410,7 +409,7 @@ class Session:
         classes = self.engine.overview().classes
         new = [self._one_of_many(each, classes) for each in queries]
         if any(not each.query.query_class for each in new):  # last, since it may create the class
-            usual = self._default_class()
+            usual = self.engine.default_class()
             new = [each if each.query.query_class else each.of_class(usual) for each in new]
         self.engine.add_queries(new)
         views = {view.query.name: view for view in self.engine.overview().queries}
@@ -730,9 +729,3 @@ class Session:
 
     def _class(self, name: str) -> str:
         return check_known("class", name, self.engine.overview().classes)
-
-    def _default_class(self) -> str:
-        """The class of queries without one, created when it is first needed."""
-        if DEFAULT_CLASS not in self.engine.overview().classes:
-            self.engine.add_class(QueryClass(DEFAULT_CLASS))
-        return DEFAULT_CLASS

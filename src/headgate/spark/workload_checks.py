@@ -18,7 +18,7 @@ from headgate.spark.store.directory import DataDirectory
 from headgate.spark.store.log import files
 from headgate.spark.store.log.stream_log import StreamLog
 from headgate.workload import Workload
-from headgate.workload.workload_locations import WorkloadLocations
+from headgate.workload.workload_locations import WorkloadLocations, by_line
 
 NO_PLACES = WorkloadLocations()
 
@@ -42,7 +42,7 @@ def engine_problems(
             check_reachable(query_class.target, SHORTEST_JOB, "a Spark job")
     for query in workload.queries:
         checks.query(query)
-    return places.by_line(checks.problems)
+    return by_line(checks.problems)
 
 
 class _Checks:

@@ -9,23 +9,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headgate.model import HeadgateError, QueryClass, Stream, Table, check_relation, folded, relation, unknown
+from headgate.model import (
+    DEFAULT_CLASS,
+    HeadgateError,
+    Query,
+    QueryClass,
+    Stream,
+    Table,
+    check_relation,
+    folded,
+    relation,
+    unknown,
+)
 from headgate.workload.arrivals import over, read_arrivals, usual_ahead
 from headgate.workload.changes import read_change
 from headgate.workload.costs import read_costs
 from headgate.workload.draws import numbered
 from headgate.workload.file_locations import FileLocations
+from headgate.workload.problems import Problems, in_one_line
 from headgate.workload.queries import Queries
 from headgate.workload.schema import File, StreamSection, WorkloadSection
 from headgate.workload.validation_errors import validated
 from headgate.workload.workload import SOURCE_ORDERS, Workload
 
-DEFAULT_CLASS = QueryClass("default")
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
-def read_workload(path: str | Path) -> Workload:
-    """The workload that a file describes."""
+def read_workload(path: str | Path, problems: Problems | None = None) -> Workload:
+    """The workload that a file describes; with `problems` that are kept, as much of it as can be read."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -33,10 +44,10 @@ def read_workload(path: str | Path) -> Workload:
         raise HeadgateError(reason, where=str(path), hint="name a workload file (.toml)") from None
     except UnicodeDecodeError:
         raise HeadgateError("is not UTF-8 text", where=str(path), hint="save it as UTF-8") from None
-    return parse_workload(text, file=str(path))
+    return parse_workload(text, str(path), problems)
 
 
-def parse_workload(text: str, file: str = "workload.toml") -> Workload:
+def parse_workload(text: str, file: str = "workload.toml", problems: Problems | None = None) -> Workload:
     r"""The workload that a text describes; `file` is its name in errors and where relative paths start.
 
     >>> workload = parse_workload('''
@@ -52,11 +63,12 @@ def parse_workload(text: str, file: str = "workload.toml") -> Workload:
     try:
         data = _toml(text, file)
         locations = FileLocations.of(text, file, data)
-        return _workload(validated(data, locations), locations)
+        problems = problems or Problems()
+        return _workload(validated(data, locations, problems), locations, problems)
     except RecursionError:
         raise HeadgateError("is nested too deeply", where=file, hint="write shorter chains and lists") from None
     except HeadgateError as error:
-        raise _in_one_line(error) from None
+        raise in_one_line(error) from None
 
 
 def _toml(text: str, file: str) -> dict[str, Any]:
@@ -74,25 +86,34 @@ def _toml(text: str, file: str) -> dict[str, Any]:
         ) from None
 
 
-def _workload(file: File, locations: FileLocations) -> Workload:
+def _workload(file: File, locations: FileLocations, problems: Problems) -> Workload:
     taken: dict[str, str] = {}  # what SQL may read
-    streams, tables = _streams(file, locations, taken), _tables(file, locations, taken)
-    classes = _classes(file, locations)
+    streams = _streams(file, locations, taken, problems)
+    tables = _tables(file, locations, taken, problems)
+    classes = _classes(file, locations, problems)
     costs = read_costs(file.costs, locations)
     if not file.query:
         raise HeadgateError("has no query", where=locations.file, hint="add a [[query]] table")
     queries = Queries(locations, streams, tables, classes, costs, file.workload.seed)
-    read_queries = tuple(query for index, section in enumerate(file.query) for query in queries.read(section, index))
+    read_queries: list[Query] = []
+    for index, section in enumerate(file.query):
+        with problems.noted():
+            read_queries += queries.read(section, index)
     changes = []
     for index, change in enumerate(file.change):
-        changes.append(read_change(change, index, queries))
-    head, path = file.workload, Path(locations.file)
+        if problems.found and (change.query is not None or change.operator is not None):
+            continue  # what it names may be what could not be read
+        with problems.noted():
+            changes.append(read_change(change, index, queries))
+    head, path, duration = file.workload, Path(locations.file), float("inf")
+    with problems.noted():
+        duration = _duration(head, streams, locations)
     return Workload(
         name=head.name or path.stem,
-        duration=_duration(head, streams, locations),
+        duration=duration,
         streams=tuple(streams.values()),
         classes=tuple(classes.values()),
-        queries=read_queries,
+        queries=tuple(read_queries),
         tables=tuple(tables.values()),
         changes=tuple(changes),
         seed=head.seed,
@@ -115,13 +136,13 @@ def _workload(file: File, locations: FileLocations) -> Workload:
     )
 
 
-def _streams(file: File, locations: FileLocations, taken: dict[str, str]) -> dict[str, Stream]:
+def _streams(file: File, locations: FileLocations, taken: dict[str, str], problems: Problems) -> dict[str, Stream]:
     if not file.stream:
         raise HeadgateError("has no stream", where=locations.file, hint="add a [[stream]] table")
     streams: dict[str, Stream] = {}
     for index, section in enumerate(file.stream):
-        stream = _stream(section, index, locations)
-        with locations.at("stream", index, "name"):
+        stream = _stream(section, index, locations, problems)
+        with problems.noted(), locations.at("stream", index, "name"):
             for name in numbered(section.name, section.count):
                 _only_one("stream", name, streams)
                 check_relation("stream", name, taken)
@@ -130,20 +151,20 @@ def _streams(file: File, locations: FileLocations, taken: dict[str, str]) -> dic
     return streams
 
 
-def _stream(section: StreamSection, index: int, locations: FileLocations) -> Stream:
-    with locations.at("stream", index, "arrivals"):
+def _stream(section: StreamSection, index: int, locations: FileLocations, problems: Problems) -> Stream:
+    with problems.noted(), locations.at("stream", index, "arrivals"):
         if section.arrivals is not None:
             read_arrivals(section.arrivals)
         elif section.source is None:
             raise HeadgateError("nothing arrives", hint='write for example arrivals = "poisson, rate=100"')
-    with locations.at("stream", index, "event_time"):
+    with problems.noted(), locations.at("stream", index, "event_time"):
         columns = [column for column, _ in section.schema_]
         if section.event_time is not None and columns and section.event_time not in columns:
             raise unknown("column", section.event_time, columns)
-    with locations.at("stream", index, "watermark"):
+    with problems.noted(), locations.at("stream", index, "watermark"):
         if section.watermark is not None and section.event_time is None:
             raise HeadgateError("a watermark needs an event time", hint='write event_time = "…", a column')
-    with locations.at("stream", index, "ahead"):
+    with problems.noted(), locations.at("stream", index, "ahead"):
         if section.ahead is not None and section.event_time is None:
             raise HeadgateError("a bound on event times needs one", hint='write event_time = "…", a column')
     return Stream(
@@ -160,10 +181,10 @@ def _stream(section: StreamSection, index: int, locations: FileLocations) -> Str
     )
 
 
-def _tables(file: File, locations: FileLocations, taken: dict[str, str]) -> dict[str, Table]:
+def _tables(file: File, locations: FileLocations, taken: dict[str, str], problems: Problems) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     for index, section in enumerate(file.table):
-        with locations.at("table", index, "name"):
+        with problems.noted(), locations.at("table", index, "name"):
             _only_one("table", section.name, tables)
             check_relation("table", section.name, taken)
         taken[folded(section.name)] = relation("table", section.name)
@@ -171,10 +192,10 @@ def _tables(file: File, locations: FileLocations, taken: dict[str, str]) -> dict
     return tables
 
 
-def _classes(file: File, locations: FileLocations) -> dict[str, QueryClass]:
+def _classes(file: File, locations: FileLocations, problems: Problems) -> dict[str, QueryClass]:
     classes: dict[str, QueryClass] = {}
     for index, section in enumerate(file.class_):
-        with locations.at("class", index, "name"):
+        with problems.noted(), locations.at("class", index, "name"):
             _only_one("class", section.name, classes)
         classes[section.name] = QueryClass(section.name, section.priority, section.lag, section.wanted)
     return classes or {DEFAULT_CLASS.name: DEFAULT_CLASS}
@@ -206,10 +227,3 @@ def _sources(head: WorkloadSection, locations: FileLocations) -> str:
         where = locations.where("workload", "sources")
         raise HeadgateError(f"'{head.sources}' is an order {lacking}", where=where, hint=hint)
     return head.sources
-
-
-def _in_one_line(error: HeadgateError) -> HeadgateError:
-    if len(str(error).splitlines()) <= 1:
-        return error
-    message, where, hint = (" ".join(part.split()) for part in (error.message, error.where, error.hint))
-    return HeadgateError(message, where=where, hint=hint)

@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 from headgate.model import HeadgateError, unknown
 from headgate.model.values import as_text
 from headgate.workload.file_locations import FileLocations
+from headgate.workload.problems import Problems
 from headgate.workload.schema import File, keys_of
 
 _WANTED = {
@@ -31,13 +32,17 @@ _BOUNDS = {
 _EXAMPLES = {"name": 'name = "…"', "at": 'at = "5 s"'}
 
 
-def validated(data: dict[str, Any], locations: FileLocations) -> File:
-    """The file's content, or one error: unknown keys first, since a misspelt key is also a missing one."""
+def validated(data: dict[str, Any], locations: FileLocations, problems: Problems) -> File:
+    """The file's content, or an error: unknown keys first, since a misspelt key is also a missing one."""
     try:
         return File.model_validate(data)
     except ValidationError as invalid:
         details = invalid.errors(include_url=False)
         details.sort(key=lambda detail: (detail["type"] != "extra_forbidden", locations.line(detail["loc"])))
+        misspelt = {detail["loc"][:-1] for detail in details if detail["type"] == "extra_forbidden"}
+        for detail in details if problems.keep else ():
+            if detail["type"] != "missing" or detail["loc"][:-1] not in misspelt:
+                problems.note(_complaint(detail, locations))
         raise _complaint(details[0], locations) from None
 
 

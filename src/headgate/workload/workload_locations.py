@@ -34,7 +34,7 @@ class WorkloadLocations:
         indexes = {
             (table, name): index
             for table in ("stream", "table", "class", "query")
-            for index, section in enumerate(data.get(table, []))
+            for index, section in reversed(list(enumerate(data.get(table, []))))  # the first of a name counts
             for name in numbered(section["name"], section.get("count"))
         }
         return cls(FileLocations.of(text, str(path), data), indexes)
@@ -43,10 +43,6 @@ class WorkloadLocations:
         """Which table of the file a part is from, and which of its keys is meant; empty without a file."""
         index = name if isinstance(name, int) else self.indexes.get((table, name))
         return "" if self.locations is None or index is None else f"{table}[{index}]{'.'.join(keys)}"
-
-    def by_line(self, errors: Iterable[HeadgateError]) -> list[HeadgateError]:
-        """Errors in the order of the file."""
-        return sorted(errors, key=lambda error: int(match[1]) if (match := _LINE.search(error.where)) else 0)
 
     @contextmanager
     def at(self, table: str, name: str | int, *keys: str) -> Iterator[None]:
@@ -57,3 +53,8 @@ class WorkloadLocations:
             return
         with self.locations.at(table, index, *keys, name="" if isinstance(name, int) else name):
             yield
+
+
+def by_line(errors: Iterable[HeadgateError]) -> list[HeadgateError]:
+    """Errors in the order of the file."""
+    return sorted(errors, key=lambda error: int(match[1]) if (match := _LINE.search(error.where)) else 0)

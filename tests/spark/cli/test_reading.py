@@ -78,7 +78,11 @@ def test_results_that_are_not_in_files_yet(headgate: Headgate, directory: Path) 
     assert headgate("results", directory, "soon").stderr == "no results yet\n"
     refused = headgate("results", directory, "shown")
     assert refused.exit_code == 2
-    assert "unknown query 'shown'; known: a/b, early, quiet, soon" in refused.stderr
+    told = "query 'shown' gives its results to its sink 'console': they are not kept here; follow it, or start it with"
+    assert told in refused.stderr
+    missing = headgate("results", directory, "showm")
+    assert missing.exit_code == 2
+    assert "unknown query 'showm'; known: a/b, early, quiet, soon" in missing.stderr
 
 
 def test_dead_letters_by_reason(headgate: Headgate, directory: Path) -> None:

@@ -184,3 +184,15 @@ def test_bad_limits_are_refused(session: Session, lag: str) -> None:
     with pytest.raises(HeadgateError):
         session.query("q", COPY, lag=lag)
     assert not session.status().queries
+
+
+def test_the_default_class_can_be_named_before_it_is_there(session: Session) -> None:
+    with pytest.raises(HeadgateError, match="unknown column 'idd'"):
+        session.query("wrong", "SELECT idd FROM a", query_class="default")
+    assert "default" not in session.engine.overview().classes
+    moved = session.query("moved", COPY, query_class="low")
+    moved.move("default")
+    assert moved.status.query_class == "default"
+    assert session.query("named", COPY, query_class="default").status.query_class == "default"
+    session.add_queries([{"name": "one", "sql": COPY, "query_class": "default"}])
+    assert session["one"].status.query_class == "default"

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pytest
 from tests.spark.store.steps import Died, Steps, aside, plainly, table, watched
 
-from headgate.model import HeadgateError
+from headgate.model import ConflictError, HeadgateError
 from headgate.spark.sinks import committed_results
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.base import deliver
 from headgate.spark.sinks.committed_results import count_committed, known_queries, read_committed
 from headgate.spark.sinks.files import FileSink
+from headgate.spark.sinks.registry import open_sink
 from headgate.spark.sinks.result_files import ResultFile, listed, load, read
 from headgate.spark.store.commits import records
 from headgate.spark.store.commits.commit_log import CommitLog
@@ -264,6 +265,17 @@ def test_results_of_a_former_query_stay_and_other_sinks_have_none(directory: Dat
     log.append(Commit(queries={"quiet": {"sink": "jsonl"}, "silent": {"sink": "blackhole"}}))
     assert known_queries(directory.path) == ["q", "quiet"]
     assert count_committed(directory.path) == {"q": 2, "quiet": 0}
+    log.append(
+        Commit(queries={"alerts": {"sink": "table, name=db.alerts"}}, outputs={"alerts": Output.inline(table(5))})
+    )
+    open_sink("table, name=db.alerts", directory.result("alerts"), Mock()).roll_forward(1, table(5))
+    assert known_queries(directory.path) == ["q", "quiet"]  # its folder has only what it has taken
+    for query, told in (
+        ("alerts", r"'table, name=db\.alerts': .*spark\.table\('db\.alerts'\)"),
+        ("silent", "blackhole"),
+    ):
+        with pytest.raises(ConflictError, match=f"query '{query}' gives its results to its sink .*{told}"):
+            read_committed(directory.path, query)
 
 
 def test_results_of_other_queries_are_not_decoded(directory: DataDirectory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,8 @@ def test_results_are_appended_to_a_table(opened: Open, database: str) -> None:
     assert session.engine.drain(PATIENCE)
     assert stored(session, f"{database}.alerts") == list(range(5))
     assert session.spark.table(f"{database}.alerts").columns == ["id", "v"]
+    with pytest.raises(HeadgateError, match=r"read the table with Spark: spark\.table\('sinks\.alerts'\)"):
+        session["q"].read()
     session.close()
     again = opened()
     declare(again, ("a",))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.model import HeadgateError, QueryClass, unknown
+from headgate.model import DEFAULT_CLASS, HeadgateError, QueryClass, unknown
 from headgate.model.names import SEPARATOR
 from headgate.server.hosting import EngineHost
 from headgate.server.problems import NotFoundError
@@ -29,7 +29,10 @@ class Classes:
 
     def all(self) -> dict[str, QueryClass]:
         classes: Mapping[str, QueryClass] = self.host.snapshot().overview.classes
-        return {name: made for name, made in classes.items() if self.allowed is None or name in self.allowed}
+        return {name: made for name, made in classes.items() if self._allows(name)}
+
+    def _allows(self, name: str) -> bool:
+        return self.allowed is None or name in self.allowed
 
     def get(self, name: str) -> QueryClass:
         classes = self.all()
@@ -39,9 +42,9 @@ class Classes:
         return classes[name]
 
     def check(self, name: str) -> None:
-        """Refuse a class that is not there, or not for this tenant."""
+        """Refuse a class that is not there, or not for this tenant; the default one is made when it is needed."""
         classes = self.all()
-        if name not in classes:
+        if name not in classes and not (name == DEFAULT_CLASS.name and self._allows(name)):
             raise unknown("class", name, classes)
 
     def create(self, name: str, priority: float, lag: str | None, target: str | float | None) -> QueryClass:

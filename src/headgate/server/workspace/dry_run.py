@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headgate.model import HeadgateError, Query, QueryClass
+from headgate.model import DEFAULT_CLASS, HeadgateError, Query, QueryClass
 from headgate.plan.fusion_template import template
 from headgate.server.replays import Replays
 from headgate.server.workspace.classes import Classes
@@ -14,7 +14,7 @@ from headgate.server.workspace.names import Names
 from headgate.server.workspace.plans import declared_tree
 from headgate.server.workspace.queries import NewQuery, columns_json
 from headgate.spark.new_query import new_query
-from headgate.spark.session import DEFAULT_CLASS, Session
+from headgate.spark.session import Session
 from headgate.what_if.similar import most_similar
 
 LIMIT = 15.0  # seconds that the replay may take
@@ -56,7 +56,7 @@ class DryRun:
         if new.query_class is not None:
             self.classes.check(new.query_class)
         query = new_query(self.session.engine, self.names.new(new.name, "query"), new.sql, **new.settings())
-        return query if query.query_class else replace(query, query_class=DEFAULT_CLASS)
+        return query if query.query_class else replace(query, query_class=DEFAULT_CLASS.name)
 
     def _cost(self, query: Query, group: Iterable[Query], present: Iterable[Query]) -> dict[str, Any] | str:
         """Seconds of a run by those measured of the group, or of the query most like it; "unknown" before any."""

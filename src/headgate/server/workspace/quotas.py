@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from headgate.model import HeadgateError, Spec
+from headgate.model import DEFAULT_CLASS, HeadgateError, Spec
 from headgate.model.names import namespace
 from headgate.server.access.tenants import TenantLimits
 from headgate.server.problems import ForbiddenError, TooLargeError, TooManyError
 from headgate.server.workspace.names import Names
 from headgate.spark.machine.views import QueryView
-from headgate.spark.session import DEFAULT_CLASS, Session
+from headgate.spark.session import Session
 from headgate.spark.sinks.memory import ROWS
 from headgate.spark.sinks.result_files import ResultFile, listed, rows_in
 
@@ -186,7 +186,7 @@ def _pause(session: Session, query: str, limits: TenantLimits) -> bool:
 
 
 def _check_class(query_class: str | None, limits: TenantLimits) -> None:
-    if query_class is None and limits.allowed is not None and DEFAULT_CLASS not in limits.allowed:
+    if query_class is None and limits.allowed is not None and DEFAULT_CLASS.name not in limits.allowed:
         known = ", ".join(sorted(limits.allowed)) or "none"
         raise HeadgateError("the query names no class", hint=f"name one that the tenant may use: {known}")
 

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.history.ring import HistoryRing
 from headgate.model import (
+    DEFAULT_CLASS,
     BusyError,
     HeadgateError,
     Operator,
@@ -283,6 +284,12 @@ class Engine:
         check_class(checked)
         self._owner.ask(m.DeclareClass, checked)
 
+    def default_class(self) -> str:
+        """The class of queries that name none, made when it is first needed."""
+        if DEFAULT_CLASS.name not in self.overview().classes:
+            self.add_class(DEFAULT_CLASS)
+        return DEFAULT_CLASS.name
+
     def add_query(
         self, query: Query, *, call: Call | None = None, start: float | None = None, end: float | None = None
     ) -> QueryView:
@@ -421,6 +428,9 @@ class Engine:
         self._owner.ask(m.SetPolicy, policy, None if fuse is None else fuse.value)
 
     def set_class(self, query: str, query_class: str) -> None:
+        """Put a query into another class."""
+        if query_class == DEFAULT_CLASS.name:
+            self.default_class()
         self._owner.ask(m.Move, query, query_class)
 
     # -- data in -----------------------------------------------------------------------------------------------

@@ -40,7 +40,8 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from headgate.model import HeadgateError
+from headgate.model import ConflictError, HeadgateError
+from headgate.spark.sinks import table as table_sink
 from headgate.spark.sinks.registry import is_file
 from headgate.spark.sinks.result_files import ResultFile, joined, listed, load, rows_in, stored_schema, unchanged
 from headgate.spark.store.atomic_files import safe_name
@@ -67,6 +68,11 @@ class Logged:
     sinks: dict[str, str] = field(default_factory=dict)  # of the queries that exist
     outputs: dict[str, dict[int, Output]] = field(default_factory=lambda: defaultdict(dict))  # by query and commit
 
+    @property
+    def elsewhere(self) -> dict[str, str]:
+        """The sinks of queries whose results are not kept in files."""
+        return {query: sink for query, sink in self.sinks.items() if not _in_files(sink)}
+
     def add(self, number: int, commit: Commit, before: CommittedState) -> None:
         """Note the results of a commit; the sink of a query is the one it had at that commit."""
         for query, output in commit.outputs.items():
@@ -83,11 +89,26 @@ def read_committed(directory_path: Path, query: str, schema: pa.Schema | None = 
 
     def attempt() -> pa.Table:
         logged = read_log(directory_path / "commits", query)
+        check_in_files(query, logged)
         columns = stored_schema(folder) or schema
         tables = [table_of(portion, columns) for portion in portions(directory_path, query, logged)[0]]
         return joined(folder, tables, columns)
 
     return tried(attempt, folder)
+
+
+def check_in_files(query: str, logged: Logged) -> None:
+    """Refuse a query whose results are not kept in files: they are where its sink has put them."""
+    sink = logged.elsewhere.get(query)
+    if sink is None:
+        return
+    table = table_sink.table_of(sink)
+    raise ConflictError(
+        f"query '{query}' gives its results to its sink '{sink}': they are not kept here",
+        hint="follow it, or start it with the sink parquet or jsonl"
+        if table is None
+        else f"read the table with Spark: spark.table('{table}')",
+    )
 
 
 def known_queries(directory_path: Path) -> list[str]:
@@ -102,8 +123,8 @@ def count_committed(directory_path: Path) -> dict[str, int]:
 
 
 def _queries(directory_path: Path, logged: Logged) -> list[str]:
-    folders = (directory_path / "results").iterdir()
-    return sorted(logged.queries | {unquote(folder.name) for folder in folders if folder.is_dir()})
+    folders = {unquote(folder.name) for folder in (directory_path / "results").iterdir() if folder.is_dir()}
+    return sorted(logged.queries | (folders - logged.elsewhere.keys()))
 
 
 def _count(directory_path: Path, query: str, logged: Logged) -> int:

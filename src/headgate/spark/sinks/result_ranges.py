@@ -25,9 +25,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.model import ConflictError, HeadgateError, unknown
-from headgate.spark.sinks.committed_results import Logged, Portion, portions, read_log, table_of, tried
-from headgate.spark.sinks.registry import is_file
+from headgate.model import HeadgateError, unknown
+from headgate.spark.sinks.committed_results import Logged, Portion, check_in_files, portions, read_log, table_of, tried
 from headgate.spark.sinks.result_files import joined, rows_in, stored_schema
 from headgate.spark.store.atomic_files import safe_name
 from headgate.spark.store.commits.records import Output
@@ -95,13 +94,9 @@ def _found(directory: Path, query: str, durable: int | None) -> tuple[Sequence[P
 
 def check_readable(directory: Path, query: str, logged: Logged) -> None:
     """Refuse a query that nobody knows, or whose results are not kept in files."""
-    if query in logged.sinks:
-        if not is_file(sink := logged.sinks[query]):
-            raise ConflictError(
-                f"query '{query}' gives its results to its sink '{sink}': they cannot be read by row number",
-                hint="follow it, or start it with the sink parquet or jsonl",
-            )
-    elif not (directory / "results" / safe_name(query)).is_dir() and query not in logged.outputs:
+    check_in_files(query, logged)
+    known = query in logged.sinks or query in logged.outputs
+    if not known and not (directory / "results" / safe_name(query)).is_dir():
         raise unknown("query", query, logged.sinks)
 
 
