@@ -40,7 +40,7 @@ def told(headgate: Headgate, file: Path, *options: str) -> dict[str, Any]:
 def test_json_of_sql(headgate: Headgate, sensors: Path) -> None:
     written = told(headgate, FIXTURES / "sql.toml", "--stage", "sql")["queries"][0]
     assert written["name"] == "hot"
-    assert " ".join(written["sql"].split()) == "SELECT sensor, value FROM readings WHERE value > 40"
+    assert " ".join(written["sql"].split()) == "select sensor, value from readings where value > 40"
     assert told(headgate, sensors, "--stage", "sql")["queries"][0]["sql"] is None
 
 

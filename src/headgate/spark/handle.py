@@ -22,7 +22,7 @@ from headgate.spark.sinks.committed_results import read_committed
 from headgate.spark.sinks.followers import BUFFER
 from headgate.spark.sinks.registry import is_file
 from headgate.spark.status import StatusLine, query_status
-from headgate.spark.store.atomic_files import disk_error
+from headgate.spark.store.atomic_files import unreadable
 
 if TYPE_CHECKING:
     from headgate.spark.session import Session
@@ -133,7 +133,7 @@ class Handle:
         try:
             return read_committed(session.engine.directory.path, self.name, self.schema)
         except OSError as error:
-            raise disk_error(error) from error
+            raise unreadable(error.filename or session.directory, error) from error
 
     def show(self, rows: int = 20) -> None:
         """Print the first results of a query that writes files.

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from tests.spark.store.builders import SCHEMA, STREAM, ids, rows
 
 from headgate.spark.sinks.files import FileSink
+from headgate.spark.sinks.result_files import read
 from headgate.spark.store import disk
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, Output
@@ -167,7 +168,7 @@ class Sink:
 
     def check(self) -> None:
         self.open()
-        found = Counter(self.read())
+        found = Counter(self.read(self.safe))
         assert all(found[each] == 1 for each in range(2 * self.safe)), found
         assert set(found.values()) <= {1}, found
         assert max(found, default=-1) < 2 * len(self.committed), found
@@ -175,8 +176,8 @@ class Sink:
         assert sorted(self.read()) == list(range(2 * len(self.committed)))
         self.sync()
 
-    def read(self) -> list[int]:
-        table = self.sink.read()
+    def read(self, logged: int | None = None) -> list[int]:
+        table = read(self.folder, logged)
         return ids(table) if table.num_columns else []
 
     def next(self) -> pa.Table:

@@ -57,7 +57,7 @@ TUPLES = {
     "sliding": Case(windows("max(100 / k) + min(10 / k)", by=SLIDING), "k = 0"),
     "filtered aggregate": Case(windows("sum(100 / k) FILTER (WHERE k <> 0) AS m, count(*)")),
     "filtered among failing ones": Case(
-        windows("sum(100 / k) FILTER (WHERE k <> 0) AS m, max(50 / k) FILTER (WHERE k > 0) AS l, max(int(s))"),
+        windows("sum(100 / k) FILTER (WHERE k <> 0) AS m, max(50 / k) FILTER (WHERE k > 0) AS l, max(CAST(s AS int))"),
         "s = 'x'",
     ),
     "failing filter of an aggregate": Case(windows("count(*) FILTER (WHERE 100 / k > 3)"), "k = 0"),

@@ -47,13 +47,13 @@ PLAIN = {
 
 
 @pytest.fixture
-def theirs(spark: SparkSession) -> Iterator[SparkSession]:
+def theirs(spark: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
     """The program's session, which is also the default one of Java: threads without another one use its settings."""
     sessions = spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
     session = spark.newSession()
     for key, value in HOSTILE.items():
         session.conf.set(key, value)
-    session.sql("CREATE DATABASE theirs")
+    session.sql(f"CREATE DATABASE theirs LOCATION '{tmp_path / 'theirs'}'")
     session.sql("USE theirs")
     session.sql("SELECT 'r1' AS room, 'east' AS wing").createOrReplaceTempView("rooms")
     sessions.setDefaultSession(session._jsparkSession)

@@ -96,7 +96,7 @@ def test_a_cut_that_fails_leaves_no_fragment_logs(tmp_path: Path) -> None:
     query.run()
 
     class Failing:
-        def run(self, *given: object) -> None:
+        def run(self, *given: object, **named: object) -> None:
             raise RuntimeError("no memory")
 
     with pytest.raises(RuntimeError, match="no memory"):

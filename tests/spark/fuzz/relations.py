@@ -22,7 +22,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from sqlglot.tokens import Tokenizer
 from tests.spark.compile.logs import counted
 from tests.spark.fuzz.lives import Failure
 from tests.spark.fuzz.oracle import SETTINGS, Rows
@@ -32,6 +31,7 @@ from tests.spark.fuzz.typed import COLUMNS, Expressions, Registry, registry, spe
 
 import headgate
 from headgate.model import HeadgateError
+from headgate.plan.sql.parse import SPARK
 
 PATIENCE = 120.0  # seconds until a session counts as stuck
 WAYS = {"alone": ("fcfs", "off"), "grouped": ("fcfs", "all"), "pieces": ("fifo", "off")}  # policy and fusion
@@ -107,7 +107,7 @@ def _plain(random: Random, draw: Expressions, name: str) -> Iterator[Question]:
     if random.random() < 0.6:
         sql += f" WHERE {draw.condition()}"
     yield Question(name, sql)
-    yield Question(f"{name}o", spelled_otherwise(random, sql, Tokenizer(dialect="spark").tokenize(sql)))
+    yield Question(f"{name}o", spelled_otherwise(random, sql, SPARK.tokenize(sql)))
 
 
 def _joined(random: Random, draw: Expressions, name: str) -> Question:

@@ -171,9 +171,17 @@ class Expressions:
         other = kind if random.random() < 0.5 else self.other(kind)
         if random.random() < 0.35:
             test = random.choice(TESTS)
-            kinds = [kind, *[other] * (test.count("{}") - 1)]
-            return test.format(*(self._operand(each, 1) for each in kinds))
-        return f"{self._operand(kind, 1)} {random.choice(BETWEEN)} {self._operand(other, 1)}"
+            return test.format(*self._operands(kind, *[other] * (test.count("{}") - 1)))
+        left, right = self._operands(kind, other)
+        return f"{left} {random.choice(BETWEEN)} {right}"
+
+    def _operands(self, *kinds: str) -> list[str]:
+        """Different ones: of `a < a` Spark knows before it runs that it is false, and then asks no other condition."""
+        texts: list[str] = []
+        for kind in kinds:
+            tries = (self._operand(kind, 1) for _ in range(20))
+            texts.append(next((text for text in tries if text not in texts), "NULL"))
+        return texts
 
     def aggregate(self, depth: int = 1) -> str:
         """An aggregate whose value does not depend on the order of rows."""

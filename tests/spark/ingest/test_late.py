@@ -68,12 +68,13 @@ def test_a_directory_of_format_1_goes_on(opened: Open, tmp_path: Path) -> None:
     session = opened(directory=format_1.unpacked(tmp_path))
     rows, counts = declared(session)
     assert session.replay("s").taken == len(format_1.LATE)
+    log = session.engine.logs["s"]
+    times = log.read_window(0, log.end, 0, 1 << 60).select(["ts"])
     session.finish("s")
     assert session.drain(PATIENCE)
     kept = [number for number in (*format_1.IN_TIME, *format_1.LATE) if number % 3]  # v is id % 3
     assert Counter(rows.read()["id"].to_pylist()) == Counter(kept)
-    log = session.engine.logs["s"]
-    session.spark.createDataFrame(log.read_window(0, log.end, 0, 1 << 60).select(["ts"])).createOrReplaceTempView("s")
+    session.spark.createDataFrame(times).createOrReplaceTempView("s")
     wanted = session.spark.sql(COUNTS).toArrow()
     assert Counter(map(tuple, map(dict.values, counts.read().to_pylist()))) == Counter(
         map(tuple, map(dict.values, wanted.to_pylist()))

@@ -43,7 +43,15 @@ import pyarrow as pa
 from headgate.model import ConflictError, HeadgateError
 from headgate.spark.sinks import table as table_sink
 from headgate.spark.sinks.registry import is_file
-from headgate.spark.sinks.result_files import ResultFile, joined, listed, load, rows_in, stored_schema, unchanged
+from headgate.spark.sinks.result_files import (
+    ResultFile,
+    checked,
+    joined,
+    load,
+    rows_in,
+    stored_schema,
+    unchanged,
+)
 from headgate.spark.store.atomic_files import safe_name
 from headgate.spark.store.commits.records import Commit, CommittedState, Output, decode, decode_state
 from headgate.spark.store.frame_file import read_frames
@@ -64,6 +72,7 @@ class Logged:
     """What the commit log has of queries whose results go to files."""
 
     newest: int | None = None  # commit; None if there is no commit log
+    begins: int | None = None  # likewise: the log has every commit after this one
     queries: set[str] = field(default_factory=set)  # those that exist, and removed ones with results in the log
     sinks: dict[str, str] = field(default_factory=dict)  # of the queries that exist
     outputs: dict[str, dict[int, Output]] = field(default_factory=lambda: defaultdict(dict))  # by query and commit
@@ -139,19 +148,17 @@ def _count(directory_path: Path, query: str, logged: Logged) -> int:
 
 def tried(attempt: Callable[[], T], folder: Path) -> T:
     """Repeat an attempt until no file has been moved or merged away meanwhile."""
-    missing: str | None = None
+    gone: str | None = None
     for _ in range(ATTEMPTS):
         with ExitStack() as stack:
             try:
-                if missing is not None and folder.is_dir():
+                if gone is not None and folder.is_dir():
                     stack.enter_context(unchanged(folder))
                 return attempt()
             except FileNotFoundError as error:
-                missing = str(error.filename or error)
+                gone = str(error.filename or error)
     raise HeadgateError(
-        f"a file of results is missing: {missing}",
-        where=str(folder),
-        hint="try again, or restore the data directory from a copy",
+        "a file of results is missing", where=gone or str(folder), hint="restore the data directory from a copy"
     )
 
 
@@ -182,7 +189,7 @@ def _read_log(folder: Path, query: str | None, durable: int | None) -> Logged:
         hint = "restore it from a copy"
         raise HeadgateError("the first record is missing", where=str(generations[-1]), hint=hint)
     state = decode_state(first)
-    logged.newest = state.number
+    logged.newest = logged.begins = state.number
     for payload in frames:
         number, commit = decode(payload, None if query is None else {query})
         if durable is not None and number > durable:
@@ -203,7 +210,7 @@ def _without_data(commit: Commit) -> Commit:
 def portions(directory_path: Path, query: str, logged: Logged) -> tuple[list[Portion], int]:
     """Where a query's results are, in the order of the commits, and the last commit that a file among them has."""
     folder = directory_path / "results" / safe_name(query)
-    in_folder = listed(folder) if folder.is_dir() else []
+    in_folder = checked(folder, logged.begins) if folder.is_dir() else []
     files = [file for file in in_folder if logged.newest is None or file.first <= logged.newest]
     located: list[Located] = [(file.first, file.index, file.path) for file in files]
     for number, output in logged.outputs.get(query, {}).items():

@@ -20,6 +20,7 @@ from __future__ import annotations
 import threading
 from bisect import insort
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,17 +34,21 @@ from headgate.spark.sinks.result_files import (
     SCHEMA,
     ResultFile,
     all_files,
+    check_bytes,
     dump,
     joined,
     load,
+    named,
     read,
     replacing,
     uncovered,
 )
+from headgate.spark.sinks.result_index import ResultIndex, Written
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import remove_temporary, sync_folder, write_atomic, writing
 from headgate.spark.store.kill_points import at
 
+UNKNOWN = ".unknown"  # ends the names of merged files that are not in the index
 FAN = 16  # number of small files that are merged into one
 TIERS = (16 << 10, 256 << 10, 2 << 20)  # bytes below which a file counts as small, tried one after the other
 
@@ -60,7 +65,9 @@ class FileSink:
         self._closed = False
         disk.make_folder(folder)
         remove_temporary(folder)
+        self._index = ResultIndex(folder)
         self._files: list[ResultFile] = []  # those that count, rising
+        self._settle()
         self._finish_merges()
 
     def roll_forward(self, number: int, table: pa.Table) -> None:
@@ -89,6 +96,8 @@ class FileSink:
                 target = self._path(number, index)
                 if not target.exists():
                     self._move(source, target)
+                if target.name not in self._index.files:
+                    self._index.add(Written.of(target))
                     insort(self._files, ResultFile(number, number, False, target))
                 at("sink.adopt.some")
             if self.kind != "parquet":  # they are copies, and the caller removes the originals next
@@ -97,6 +106,7 @@ class FileSink:
     def sync(self) -> None:
         """Force the names of the files to disk: the commit log may forget these results afterwards."""
         with writing(self.folder):
+            self._index.sync()
             sync_folder(self.folder)
             sync_folder(self.folder.parent)
 
@@ -119,7 +129,10 @@ class FileSink:
         at("sink.compact.before")
         target = self._merged_path(chosen[0].first, chosen[-1].last)
         merged = ResultFile(chosen[0].first, chosen[-1].last, True, target.with_name(target.name + NEW))
-        write_atomic(merged.path, self._merge(chosen), point="sink.compact", durable_name=False)
+        data = self._merge(chosen)
+        write_atomic(merged.path, data, point="sink.compact", durable_name=False)
+        with self._lock:
+            self._index.add(Written.of(target, data))
         at("sink.compact.written")
         self._finish_merges()
 
@@ -129,7 +142,7 @@ class FileSink:
         It lists the folder because an attempt that failed, or that a crash interrupted, may have left a merged file.
         """
         with self._lock:
-            in_folder = all_files(self.folder)
+            in_folder = self._ours()
             self._files = uncovered(in_folder)
             covered = sorted(set(in_folder) - set(self._files))
             merged = [file for file in self._files if file.path != file.target]
@@ -141,11 +154,13 @@ class FileSink:
                     self._replace(covered, merged)
                 finally:
                     with self._lock:  # also if the attempt failed half way
-                        self._files = uncovered(all_files(self.folder))
+                        self._files = uncovered(self._ours())
+                        self._index.forget(file.name for file in covered if not file.path.exists())
             at("sink.compact.after")
         return True
 
     def _replace(self, covered: Sequence[ResultFile], merged: Sequence[ResultFile]) -> None:
+        self._index.sync()
         sync_folder(self.folder)  # or a power cut could lose the merged file's name after the others were removed
         for file in covered:
             disk.unlink(file.path)
@@ -166,13 +181,39 @@ class FileSink:
     def _write(self, first: int, last: int, table: pa.Table) -> None:
         merged = first != last
         path = self._merged_path(first, last) if merged else self._path(first, 0)
+        data = dump(table, self.kind)
         at("sink.forward.before")
-        write_atomic(path, dump(table, self.kind), point="sink.forward", durable_name=False)
+        write_atomic(path, data, point="sink.forward", durable_name=False)
+        self._index.add(Written.of(path, data))
         at("sink.forward.after")
         insort(self._files, ResultFile(first, last, merged, path))
 
     def _has(self, number: int) -> bool:
-        return self._in_merged(number) or self._path(number, 0).exists()
+        """Whether a commit's results are in a file; one that is not in the index, after a crash, is written anew."""
+        path = self._path(number, 0)
+        return self._in_merged(number) or (path.name in self._index.files and path.exists())
+
+    def _ours(self) -> list[ResultFile]:
+        """The files in the folder that were written here."""
+        return [file for file in all_files(self.folder) if file.name in self._index.files]
+
+    def _settle(self) -> None:
+        """Make folder and index agree after a crash, or after an earlier version, which kept no index."""
+        files = all_files(self.folder)
+        if files and not self._index.path.exists():
+            self._index.add(*(replace(Written.of(file.path), name=file.name) for file in files))
+        ours = [file for file in files if file.name in self._index.files]
+        newest = max((file.last for file in ours), default=0)
+        for file in files:
+            # Written just before a crash: what was merged is in other files, or in the commit log.
+            if file not in ours and file.merged and (file.path != file.target or file.first > newest):
+                disk.replace(file.path, file.path.with_name(file.path.name + UNKNOWN))
+        gone = self._index.files.keys() - {file.name for file in ours}
+        # Merged files whose names were lost in a power cut: what they were to replace is there.
+        lost = [file.name for file in named(self.folder, gone) if any(file.covers(other) for other in ours)]
+        if lost:
+            self._index.forget(lost)
+            self._index.rewrite()
 
     def _in_merged(self, number: int) -> bool:
         """Whether a merged file has a commit; the newest files are tried first, as mostly new commits are asked for."""
@@ -230,6 +271,8 @@ class FileSink:
         return chosen
 
     def _merge(self, chosen: Sequence[ResultFile]) -> object:
+        for file in chosen:
+            check_bytes(file.path, self._index.files[file.name])
         if self.kind == "jsonl":
             return b"".join(file.path.read_bytes() for file in chosen)
         return dump(joined(self.folder, [load(file.path, None) for file in chosen], None), self.kind)

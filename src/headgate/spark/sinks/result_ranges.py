@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from headgate.model import HeadgateError, unknown
 from headgate.spark.sinks.committed_results import Logged, Portion, check_in_files, portions, read_log, table_of, tried
-from headgate.spark.sinks.result_files import joined, rows_in, stored_schema
+from headgate.spark.sinks.result_files import joined, reading, rows_in, stored_schema
 from headgate.spark.store.atomic_files import safe_name
 from headgate.spark.store.commits.records import Output
 from headgate.spark.store.json_lines import from_lines
@@ -120,12 +120,12 @@ def _cut(portion: Portion, schema: pa.Schema | None, begin: int, end: int) -> pa
         return _row_groups(portion, begin, end)
     if schema is None:  # the types are those that all lines show together
         return table_of(portion, None).slice(begin, end - begin)
-    with open(portion, "rb") as file:
+    with reading(portion), open(portion, "rb") as file:
         return from_lines(islice(file, begin, end), schema)
 
 
 def _row_groups(path: Path, begin: int, end: int) -> pa.Table:
-    with pq.ParquetFile(path) as file:
+    with reading(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         chosen, skipped, position = [], 0, 0
         for number in range(file.num_row_groups):
             rows = file.metadata.row_group(number).num_rows

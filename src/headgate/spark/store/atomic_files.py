@@ -124,6 +124,12 @@ def damaged(path: Path, what: str = "the file") -> HeadgateError:
     )
 
 
+def unreadable(path: str | Path, why: object) -> HeadgateError:
+    """The error for a file that is there, or should be, and cannot be read."""
+    reason = (why.strerror if isinstance(why, OSError) else None) or (str(why).splitlines() or [type(why).__name__])[0]
+    return HeadgateError(f"the file cannot be read: {reason}", where=str(path), hint="restore it from a copy")
+
+
 def safe_name(name: str) -> str:
     """A file name for a stream's or query's name.
 

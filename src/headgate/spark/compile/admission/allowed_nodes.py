@@ -107,7 +107,7 @@ def _check_cast(node: Node) -> None:
     cast, value = node.fields["type"], node.children[0]
     if node.fields["written"] == "false" and value.fields["type"] == "string" and value.name != _LITERAL:
         hint = f"write the cast: CAST(x AS {cast.upper()}), or TRY_CAST for null where the text is none"
-        raise HeadgateError(f"an aggregate takes a {cast} here, found a text", hint=hint)
+        raise HeadgateError(f"an aggregate takes the type {cast} here, found a text", hint=hint)
 
 
 def _not_listed(name: str) -> HeadgateError:

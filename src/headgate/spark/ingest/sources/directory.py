@@ -192,7 +192,7 @@ class DirectoryReader(Reader):
             del self._taken[name]
         unread = {name: reason for name, reason in self._unread.items() if name in there} | listing.unread
         new = []
-        for name, state in there.items():
+        for name, state in sorted(there.items()):
             before = self._taken.get(name)
             if (before is None or before.state != state) and unread.get(name) != UNKNOWN:
                 if format_of(name) is None:
@@ -200,7 +200,7 @@ class DirectoryReader(Reader):
                 else:
                     new.append(name)
         self._leave(unread)
-        return sorted(new)
+        return new
 
     def _leave(self, unread: dict[str, str]) -> None:
         """Keep which files are not read, and warn of those that are new among them."""
