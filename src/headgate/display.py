@@ -46,6 +46,16 @@ def first_rows(table: pa.Table, count: int) -> tuple[list[str], list[list[object
     return first.column_names, [list(row) for row in zip(*columns, strict=True)]
 
 
+def pandas_frame(table: pa.Table) -> Any:
+    """A table as a DataFrame of pandas; columns with times that Python cannot hold have texts in their place."""
+    far = [number for number, column in enumerate(table.columns) if not times.python_holds(column)]
+    near = table.drop_columns([table.column_names[number] for number in far]) if far else table
+    frame = near.to_pandas()
+    for number in far:
+        frame.insert(number, table.column_names[number], times.values(table.column(number)))
+    return frame
+
+
 def _html_row(tag: str, values: Sequence[Any]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(_shown(value))}</{tag}>" for value in values) + "</tr>"
 

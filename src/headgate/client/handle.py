@@ -16,7 +16,7 @@ from headgate.client.connection import Connection, path_of
 from headgate.client.following import Event, Following
 from headgate.client.records import Record, StatusLine
 from headgate.client.results import Results
-from headgate.display import first_rows, text_table
+from headgate.display import first_rows, pandas_frame, text_table
 from headgate.model import HeadgateError
 from headgate.model.json_values import to_arrow
 from headgate.model.values import located, text, whole
@@ -125,7 +125,7 @@ class Handle:
         `HeadgateError` if pandas is not installed: `pip install pandas`.
         """
         _need("pandas")
-        return self.read().to_pandas()
+        return pandas_frame(self.read())
 
     def to_polars(self) -> Any:
         """All committed results as a DataFrame of polars.

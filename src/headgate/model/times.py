@@ -79,7 +79,10 @@ def clock(text: str) -> datetime.time | int:
     (datetime.time(12, 0, 0, 500000), 1000000001)
     """
     found = datetime.time.fromisoformat(text)
-    nanoseconds = int(text.partition(".")[2].ljust(9, "0") or 0)
+    decimals = text.partition(".")[2]
+    if len(decimals) > 9:
+        raise ValueError(f"{text!r} has more than nanoseconds")
+    nanoseconds = int(decimals.ljust(9, "0"))
     if nanoseconds % 1_000 == 0:
         return found
     return ((found.hour * 60 + found.minute) * 60 + found.second) * 1_000_000_000 + nanoseconds
@@ -133,13 +136,22 @@ def outside_years(column: Column) -> list[int]:
     return [*outside_years(column.slice(0, half)), *(half + place for place in outside_years(column.slice(half)))]
 
 
+def python_holds(column: Column) -> bool:
+    """Whether Python has an object for every value of a column, as far as these are times.
+
+    >>> python_holds(pa.array([0], pa.date32())), python_holds(pa.array([30_000_000], pa.date32()))
+    (True, False)
+    """
+    return all(map(_python_holds, _leaves(column)))
+
+
 def values(column: Column) -> list[Any]:
     """The values of a column as Python objects; a time that Python cannot hold as text.
 
     >>> values(pa.array([0, 30_000_000, None], pa.date32())), values(pa.array([1], pa.time64("ns")))
     ([datetime.date(1970, 1, 1), '+84107-03-19', None], ['00:00:00.000000001'])
     """
-    if all(map(_python_holds, _leaves(column))):
+    if python_holds(column):
         found: list[Any] = column.to_pylist()
         return found
     if pa.types.is_dictionary(column.type):
@@ -153,7 +165,7 @@ def rows(table: pa.Table) -> list[dict[str, Any]]:
     >>> rows(pa.table({"id": [1], "at": pa.array([-62_230_000_000_000_000], pa.timestamp("us", "UTC"))}))
     [{'id': 1, 'at': '-0002-01-04T08:53:20+00:00'}]
     """
-    if all(_python_holds(leaf) for column in table.columns for leaf in _leaves(column)):
+    if all(map(python_holds, table.columns)):
         return list(table.to_pylist())
     columns = map(values, table.columns)
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -185,16 +197,26 @@ def _leaves(column: Column) -> Iterator[Column]:
 
 
 def _within_years(times: Column) -> bool:
-    if _is_nano(times.type):  # no number of them leaves the years
+    if _is_nano(times.type) and not pa.types.is_time64(times.type):  # no number of them leaves the years
         return True
+    return _within(times)
+
+
+def _within(times: Column, margin: int = 0) -> bool:
     low, high = _bounds(times.type)
+    room = -(-margin // _size(times.type)) if margin else 0
     found = pc.min_max(_numbers(times)).as_py()
-    return found["min"] is None or low <= found["min"] <= found["max"] <= high
+    return found["min"] is None or low + room <= found["min"] <= found["max"] <= high - room
+
+
+def _zoned(kind: pa.DataType) -> bool:
+    """Whether Python would show a time in another zone than UTC, where it may be of another year."""
+    return bool(pa.types.is_timestamp(kind)) and kind.tz not in (None, "UTC")
 
 
 def _python_holds(times: Column) -> bool:
     if not _is_nano(times.type):
-        return _within_years(times)
+        return _within(times, _DAY if _zoned(times.type) else 0)
     numbers = _numbers(times)
     cut = pc.multiply(pc.divide(numbers, 1_000), 1_000)
     return pc.all(pc.equal(numbers, cut), min_count=0).as_py() is not False
@@ -205,9 +227,11 @@ def _is_nano(kind: pa.DataType) -> bool:
 
 
 def _bounds(kind: pa.DataType) -> tuple[int, int]:
-    """The first and the last value of a type in the years 1 to 9999."""
+    """The first and the last value of a type in the years 1 to 9999, or of a day."""
+    if pa.types.is_time64(kind):
+        return 0, _DAY * (1_000 if kind.unit == "ns" else 1) - 1
     size = _size(kind)
-    return (0, _DAY) if pa.types.is_time64(kind) else (FIRST_MOMENT // size, LAST_MOMENT // size)
+    return FIRST_MOMENT // size, LAST_MOMENT // size
 
 
 def _size(kind: pa.DataType) -> int:
@@ -228,6 +252,8 @@ def _in_numbers(kind: pa.DataType) -> pa.DataType:
         return pa.int32() if types.is_date32(kind) else pa.int64()
     if not has_times(kind):
         return kind
+    if types.is_dictionary(kind):
+        return _in_numbers(kind.value_type)
     if types.is_map(kind):
         return pa.map_(_in_numbers(kind.key_type), _in_numbers(kind.item_type))
     inner = [kind.field(place).with_type(_in_numbers(kind.field(place).type)) for place in range(kind.num_fields)]
@@ -241,6 +267,8 @@ def _value(number: Any, kind: pa.DataType) -> Any:
     types = pa.types
     if number is None or not has_times(kind):
         return number
+    if types.is_dictionary(kind):
+        return _value(number, kind.value_type)
     if types.is_map(kind):
         return [(_value(key, kind.key_type), _value(item, kind.item_type)) for key, item in number]
     if types.is_struct(kind):
@@ -258,6 +286,7 @@ def _one(number: int, kind: pa.DataType) -> Any:
 
 def _with_nanoseconds(number: int, kind: pa.DataType) -> str:
     rest = number % 1_000
-    text: str = pa.scalar(number - rest, kind).as_py().isoformat(timespec="microseconds")
+    coarser = pa.time64("us") if pa.types.is_time64(kind) else pa.timestamp("us", kind.tz)
+    text: str = pa.scalar(number // 1_000, coarser).as_py().isoformat(timespec="microseconds")
     end = text.index(".") + 7
     return f"{text[:end]}{rest:03}{text[end:]}"

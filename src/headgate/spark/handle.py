@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from headgate.display import first_rows, html_table, text_table
+from headgate.display import first_rows, html_table, pandas_frame, text_table
 from headgate.model import HeadgateError
 from headgate.model.values import located, whole
 from headgate.spark import arguments
@@ -158,7 +158,7 @@ class Handle:
         `HeadgateError` if pandas is not installed: `pip install pandas`.
         """
         _need("pandas")
-        return self.read().to_pandas()
+        return pandas_frame(self.read())
 
     def to_polars(self) -> Any:
         """All committed results as a DataFrame of polars: `hot.to_polars().describe()`.

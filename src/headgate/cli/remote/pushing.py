@@ -118,7 +118,10 @@ def _columnar(file: Path, kind: str) -> Iterator[Body]:
 
     try:
         source: Any = pa.BufferReader(sys.stdin.buffer.read()) if file == STDIN else str(file)
-        batches = pq.ParquetFile(source).iter_batches() if kind == "parquet" else _arrow_batches(source)
+        if kind == "parquet":  # Spark writes INT96, which Arrow would read as nanoseconds
+            batches = pq.ParquetFile(source, coerce_int96_timestamp_unit="us").iter_batches()
+        else:
+            batches = _arrow_batches(source)
         for batch in batches:
             yield from arrow_bodies(pa.Table.from_batches([batch]))
     except pa.ArrowException as error:

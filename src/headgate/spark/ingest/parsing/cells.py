@@ -44,7 +44,7 @@ def cell(kind: Any) -> Cell:
         if value is None:
             return None
         try:
-            return read(value.item() if type(value).__module__ == "numpy" else value)
+            return read(_from_numpy(value) if type(value).__module__ == "numpy" else value)
         except CellError:
             raise
         except (ValueError, TypeError, ArithmeticError, AttributeError, RecursionError, pa.ArrowException):
@@ -65,6 +65,13 @@ def text_cell(kind: Any) -> Cell:
         return None if value is None or value == "" else read(_from_text(value, kind))
 
     return checked
+
+
+def _from_numpy(value: Any) -> Any:
+    if value.dtype.kind != "M":
+        return value.item()
+    number = int(value.astype("datetime64[us]").astype("int64"))
+    return None if number == -(1 << 63) else times.iso(number)
 
 
 def _from_text(text: str, kind: Any) -> Any:
@@ -172,9 +179,11 @@ def _date(value: Any) -> datetime.date:
     if isinstance(value, datetime.datetime):
         return value.date()
     found = value if isinstance(value, datetime.date) else times.day(value)
-    if isinstance(found, int):
+    if not isinstance(found, int):
+        return found
+    if not FIRST_MOMENT <= found * 86_400_000_000 <= LAST_MOMENT:
         raise _wrong(value, _KNOWN_YEARS)
-    return found
+    return times.EPOCH.date() + datetime.timedelta(found)
 
 
 class WrittenFloat(float):

@@ -69,7 +69,7 @@ def _pages(name: str, opened: Callable[[], BinaryIO], schema: pa.Schema, page: i
 
 
 def _parquet(file: BinaryIO, schema: pa.Schema, page: int) -> Iterator[Read]:
-    with pq.ParquetFile(file) as parquet:
+    with pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as parquet:
         for batch in parquet.iter_batches(page):
             yield conform(pa.Table.from_batches([batch]), schema)
 

@@ -24,6 +24,8 @@ from headgate.spark.store import json_lines
 Bad = tuple[str, str]  # the text as it came, and why it is no row
 Read = tuple[pa.Table, list[Bad]]  # rows, and tuples that are none
 
+OTHER_YEAR = "a time outside the years 1 to 9999, or a time of day outside a day"  # if no column says so itself
+
 schema_of = lru_cache(maxsize=256)(arrow_schema)  # cached because Spark parses the types, which takes a millisecond
 
 
@@ -73,13 +75,16 @@ def within_years(table: pa.Table, schema: pa.Schema) -> Read:
     >>> rows.num_rows, bad[0][0]
     (1, '{"at":"+38504-08-17T21:30:06.846976+00:00"}')
     """
-    outside = {place for field in schema if times.has_times(field.type) for place in _outside(table, field)}
+    known = _known(table, schema)
+    names = [field.name for field in schema if times.has_times(field.type) and field.name in known.column_names]
+    outside = {place for name in names for place in times.outside_years(known[name])}
     if not outside:
         return table, []
     kept = np.ones(table.num_rows, bool)
     kept[list(outside)] = False
     mask = pa.array(kept)
-    return table.filter(mask), rows_of(times.rows(table.filter(pc.invert(mask))), schema)[1]
+    refused = _records(known.filter(pc.invert(mask)))
+    return table.filter(mask), [(rows_of([row], schema)[1] or [(raw_text(row), OTHER_YEAR)])[0] for row in refused]
 
 
 def raw_text(record: Any) -> str:
@@ -158,14 +163,18 @@ def _family(kind: Any) -> str | None:
     return "time" if types.is_timestamp(kind) else None
 
 
-def _outside(table: pa.Table, field: pa.Field) -> list[int]:
-    """The rows with times of other years in a column of a stream; values of another type are cast first."""
-    if field.name not in table.column_names:
-        return []
-    column = table.column(field.name)
-    with suppress(pa.ArrowException):  # what does not fit is refused by the log, in its own words
-        column = column if column.type == field.type else column.cast(field.type)
-    return times.outside_years(column)
+def _known(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of a stream that a table has; those of times are cast to the stream's types if they can be."""
+    columns = {}
+    for field in schema:
+        indices = table.schema.get_all_field_indices(field.name)
+        if len(indices) != 1:
+            continue
+        columns[field.name] = column = table.column(indices[0])
+        if times.has_times(field.type) and column.type != field.type:
+            with suppress(pa.ArrowException):  # what does not fit is refused by the log, in its own words
+                columns[field.name] = column.cast(field.type)
+    return pa.table(columns)
 
 
 def _row_by_row(table: Any, schema: pa.Schema) -> Read:

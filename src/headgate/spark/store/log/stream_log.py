@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.model import ConflictError, EventTime, HeadgateError, Stream
+from headgate.model.times import has_times
 from headgate.spark.store import disk
 from headgate.spark.store.kill_points import at
 from headgate.spark.store.log import files as log_files
@@ -375,7 +376,11 @@ class StreamLog:
 
     def _conform(self, rows: pa.Table) -> pa.Table:
         try:
-            return rows.select(self.schema.names).cast(self.schema)
+            chosen = rows.select(self.schema.names)
+            for column, wanted in zip(chosen.schema, self.schema, strict=True):
+                if pa.types.is_string(wanted.type) and has_times(column.type):  # Arrow would write "<out of range>"
+                    raise ValueError(f"column '{column.name}' is {column.type}, not a text")
+            return chosen.cast(self.schema)
         except (pa.ArrowException, KeyError, ValueError) as error:
             raise HeadgateError(
                 f"rows do not fit the stream's columns: {str(error).splitlines()[0]}",
