@@ -144,7 +144,17 @@ OUTSIDE = [
     *("s RLIKE '(a+)+$'", "regexp_replace(s, '(x|x)*y', '')", "split(s, s)", "s RLIKE s", "regexp_count(s, '(.*a)*')"),
     *("repeat(s, 1000000000)", "repeat(s, i)", "repeat(repeat(s, 1000), 1000)", "sequence(1, 1000000000)", "space(l)"),
     *("sequence(1, l)", "array_repeat(s, 1000 * 1000000)", "lpad(s, 2000000000, 'x')", "array_insert(a, 99999999, 1)"),
-    *("sum(s)", "avg(concat(s, ''))", "try_sum(j)", "corr(d, s)", "percentile(s, 0.5)", "bool_or(s)", "median(s)"),
+    *(
+        "sum(s)",
+        "avg(concat(s, ''))",
+        "try_sum(j)",
+        "corr(d, s)",
+        "percentile(s, 0.5)",
+        "bool_or(s)",
+        "median(s)",
+        "some('x')",
+        "sum('5')",
+    ),
     *("format_string('%99999999d', i)", "round(d, 99999999)", "rpad(s, length(s) * 1000000, 'x')"),
 ]
 

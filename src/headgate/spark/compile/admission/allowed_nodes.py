@@ -27,7 +27,7 @@ from headgate.spark.compile.admission.lists import listed
 _CATALYST = "org.apache.spark.sql.catalyst."
 _CALLS = frozenset({"expressions.objects.Invoke", "expressions.objects.StaticInvoke"})
 _MODE = "expressions.aggregate.Mode"
-_AGGREGATE, _CAST, _LITERAL = "expressions.aggregate.", "expressions.Cast", "expressions.Literal"
+_AGGREGATE, _CAST = "expressions.aggregate.", "expressions.Cast"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _check(node: Node, above: list[Node]) -> None:
 def _check_cast(node: Node) -> None:
     """Refuse a text that Spark would cast within an aggregate, where one that is no number fails for all rows."""
     cast, value = node.fields["type"], node.children[0]
-    if node.fields["written"] == "false" and value.fields["type"] == "string" and value.name != _LITERAL:
+    if node.fields["written"] == "false" and value.fields["type"] == "string":
         hint = f"write the cast: CAST(x AS {cast.upper()}), or TRY_CAST for null where the text is none"
         raise HeadgateError(f"an aggregate takes the type {cast} here, found a text", hint=hint)
 
