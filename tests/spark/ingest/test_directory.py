@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from headgate.spark.ingest.sources import open_source
-
 from headgate.spark.ingest.sources.base import Batch
 
 from .builders import PLAIN, bad, column, drained

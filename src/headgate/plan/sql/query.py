@@ -20,6 +20,7 @@ from headgate.plan.sql.scope import FromItem, Relation, Scope, flat, of_stream, 
 from headgate.plan.sql.sets import combined, split
 from headgate.plan.sql.stars import only_star, without_stars
 from headgate.plan.sql.windows import is_table_function, is_window, table_function
+from headgate.plan.sql.words import bare
 
 _NO_TABLES: Mapping[str, Table] = MappingProxyType({})
 
@@ -102,6 +103,9 @@ class Planner:
         joins: list[exp.Join] = node.args.get("joins") or []
         check_leaves(len(joins) + 1, place(node))
         where = node.args.get("where")
+        for condition in (*(join.args.get("on") for join in joins), where and where.this):
+            if condition is not None and isinstance(bare(condition), exp.Null):
+                raise refusal(condition, "NULL is no condition", "write one, or FALSE")
         entries = [Entry(self._item(clause.this, [], 0))]
         tests = list[exp.Expr]()
         for position, join in enumerate(joins, start=1):

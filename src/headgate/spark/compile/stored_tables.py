@@ -17,6 +17,7 @@ from headgate.spark.compile.quick_frames import empty_frame
 from headgate.spark.compile.schemas import spark_schema
 from headgate.spark.jvm.errors import first_line
 from headgate.spark.jvm.settings import own_session
+from headgate.spark.store.own_files import check_table_files
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".orc": "orc"}
 
@@ -25,7 +26,10 @@ def read_table(spark: SparkSession, table: Table) -> DataFrame:
     """A table from its path (Parquet, ORC, CSV with a header, JSON lines), or Spark's own table of that name."""
     hint = "give the path of a file or folder, or create a Spark table of that name"
     with _readable(table.name, hint):
-        return _kept(_as_declared(_read_anew(spark, table), table))
+        frame = _read_anew(spark, table)
+        if table.path is not None:
+            check_table_files(frame.inputFiles())
+        return _kept(_as_declared(frame, table))
 
 
 def stored(frame: DataFrame, name: str = "") -> DataFrame:

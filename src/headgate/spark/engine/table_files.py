@@ -8,6 +8,7 @@ directory is opened.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from dataclasses import dataclass, replace
@@ -36,7 +37,10 @@ class TableFiles:
         copy.mkdir(parents=True)
         try:
             path = _copied(Path(table.path), Path(table.within), copy)
-        except OSError as error:
+        except (OSError, RecursionError) as caught:
+            error = (
+                caught if isinstance(caught, OSError) else OSError(errno.ENAMETOOLONG, "folders are nested too deeply")
+            )
             shutil.rmtree(copy, ignore_errors=True)
             raise HeadgateError(
                 f"table '{table.name}' cannot be read: {error.strerror or error}",
@@ -48,9 +52,11 @@ class TableFiles:
 
 def _copied(path: Path, within: Path, target: Path) -> Path:
     """A copy of a file or of a folder with all that is in it, under its name in the target folder."""
-    copy = target / (path.name or "files")
+    copy = target / (path.name if path.name not in ("", "..") else "files")
     try:
         with opened_folder(path, within) as descriptor:
+            if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(path)):
+                raise OSError(errno.EINVAL, "the data directory is in it", str(path))
             _copy_folder(descriptor, path, within, copy)
     except NotADirectoryError:
         with open_file(path, within) as file, open(copy, "xb") as written:
@@ -61,7 +67,7 @@ def _copied(path: Path, within: Path, target: Path) -> Path:
 def _copy_folder(descriptor: int, path: Path, within: Path, target: Path) -> None:
     target.mkdir()
     with os.scandir(descriptor) as scan:
-        entries = [entry for entry in scan if entry.name[0] != "."]
+        entries = [entry for entry in scan if entry.name[0] not in "._"]
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             with inner_folder(entry.name, descriptor, follow=False) as inner:

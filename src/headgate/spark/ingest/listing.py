@@ -18,6 +18,7 @@ from headgate.spark.store.own_files import (
     OWN_FILES,
     OWN_FOLDERS,
     RESULTS,
+    check_source_folder,
     is_data_directory,
     is_result,
     not_for_sources,
@@ -78,7 +79,8 @@ class Files:
                     raise not_for_sources((self.folder / name).parent, results=results)
                 listing.files[name] = file
             inner = frozenset(place + 1 for place in matching if place < last)
-            deeper = frozenset(place for place in places if self._parts[place] is None)
+            hidden = entry.name[0] in "._"  # as what Spark is still writing: ** does not go there
+            deeper = frozenset(place for place in places if self._parts[place] is None and not hidden)
             if inner or deeper:
                 belongs = own or (entry.name if ours and entry.name in OWN_FOLDERS else "")
                 self._descend(entry, descriptor, name, (inner, deeper), belongs, listing)
@@ -95,18 +97,26 @@ class Files:
         """List a folder in a folder; one that has gone, or that may not be read, is left out."""
         inner, deeper = places
         link = entry.is_symlink()
-        if link and self.within is not None:
-            if inner and entry.is_dir():
-                listing.unread[name] = "links to folders are not followed"
-            return
         following = inner if link else inner | deeper
-        if following and entry.is_dir():
-            with suppress(OSError), inner_folder(entry.name, above, follow=self.within is None) as descriptor:
+        with suppress(OSError):  # a link that leads nowhere
+            if not following or not entry.is_dir():
+                return
+            if link and self.within is not None:
+                listing.unread[name] = "links to folders are not followed"
+                return
+        if link:
+            check_source_folder(self.folder / name)
+        try:
+            with inner_folder(entry.name, above, follow=self.within is None) as descriptor:
                 self._list(descriptor, f"{name}/", following, own, listing)
+        except (OSError, RecursionError):  # away, not to be read, or nested too deeply
+            listing.unseen.append(f"{name}/")
 
     def _file(self, entry: os.DirEntry[str], name: str, listing: Listing) -> State | None:
         """How a file is now; None for what is no file, has gone, or must not be read."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # gone, or a link that leads nowhere
+            if entry.is_symlink():
+                check_source_folder(self.folder / name)
             if self.within is None or not entry.is_symlink():
                 found = entry.stat(follow_symlinks=self.within is None)
                 return state_of(found) if stat.S_ISREG(found.st_mode) else None
@@ -142,6 +152,7 @@ class Listing:
 
     files: dict[str, State] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)  # what must not be read, and why
+    unseen: list[str] = field(default_factory=list)  # folders that could not be looked at, with a slash behind them
 
 
 def check_pattern(pattern: str) -> None:

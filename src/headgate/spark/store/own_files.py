@@ -7,11 +7,11 @@ copies that are made again and again; so files of results are known by their nam
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from headgate.model import HeadgateError
 from headgate.spark.store.directory import ACCESS, FOLDERS, VERSION_FILE
@@ -72,25 +72,39 @@ def check_source_folder(path: Path) -> None:
 
 
 def check_table_path(path: str) -> None:
-    """Refuse a table of the files in which a query's results are: a row may be missing while they are merged.
+    """Refuse a table in the folder in which a query's results are, whether or not there are any yet.
 
-    A copy of such files does not change, so it may be one; but not with the schema that lies beside them.
+    A copy of the files does not change, so it may be one; but not with the schema that lies beside them.
     """
-    if "://" in path:
+    place = _local(path)
+    if place is None:
         return
-    for file in _files(path):
-        whole = Path(path).is_dir() and (file.parent / _SCHEMA).exists()
-        own = own_folder(file) if is_result(file.name) else None
-        if is_result(file.name) and (whole or (own is not None and own.name == RESULTS)):
-            raise HeadgateError(
-                f"'{file.parent}' has results of a query, which Headgate merges: a table of them may lack rows",
-                hint="copy them: headgate results DIR QUERY --csv > FILE, or make a DataFrame of what read() gives",
-            )
+    own = own_folder(place)
+    copied = (place / _SCHEMA).exists() and any(map(is_result, os.listdir(place)))
+    if copied or (own is not None and own.name == RESULTS):
+        raise _not_for_tables(place)
 
 
-def _files(path: str) -> Iterator[Path]:
-    for name in glob.iglob(path, recursive=True) if glob.has_magic(path) else (path,):
-        if os.path.isdir(name):
-            yield from (Path(folder, file) for folder, _, files in os.walk(name) for file in files)
-        else:
-            yield Path(name)
+def check_table_files(files: Iterable[str]) -> None:
+    """Refuse a table of the files in which a query's results are: a row may be missing while they are merged."""
+    for place in map(_local, files):
+        if place is not None and (own := own_folder(place)) is not None and own.name == RESULTS:
+            raise _not_for_tables(place.parent)
+
+
+def _not_for_tables(folder: Path) -> HeadgateError:
+    return HeadgateError(
+        f"'{folder}' has results of a query, which Headgate merges: a table of them may lack rows",
+        hint="copy them: headgate results DIR QUERY --csv > FILE, or make a DataFrame of what read() gives",
+    )
+
+
+def _local(path: str) -> Path | None:
+    """The file that a path or a URI names; None if it is on no disk of this machine.
+
+    >>> [str(_local(path)) for path in ("/a b/c", "file:///a%20b/c", "file:/a/c", "s3a://bucket/c")]
+    ['/a b/c', '/a b/c', '/a/c', 'None']
+    """
+    if path.startswith("file:"):
+        return Path(unquote(urlsplit(path).path))
+    return None if "://" in path else Path(path)

@@ -24,6 +24,11 @@ class Batch(NamedTuple):
     batch: str | None = None
     bad: tuple[Bad, ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no tuple in it, neither a row nor a bad one."""
+        return not self.rows.num_rows and not self.bad
+
 
 class Reader(ABC):
     """An open source. Only one thread calls it; times are seconds since the epoch."""

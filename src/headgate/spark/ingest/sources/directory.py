@@ -35,7 +35,7 @@ from headgate.spark.ingest.parsing.records import schema_of
 from headgate.spark.ingest.sources.base import MOST_ROWS, Batch, Reader
 from headgate.spark.ingest.sources.options import flag
 from headgate.spark.ingest.sources.registry import SourceRequest, register
-from headgate.spark.store.log.files import AGAIN
+from headgate.spark.store.log.files import AGAIN, REMEMBERED
 from headgate.spark.store.log.stream_log import StreamLog
 from headgate.spark.store.own_files import check_source_folder
 
@@ -43,6 +43,7 @@ POLL = 0.1  # seconds between two looks for new files
 MOST_NAMES = 5  # of files that are not read
 MOST_BYTES = 64 << 20  # of one read, as for `MOST_ROWS`
 DIGEST = 16  # bytes
+HEADING = 64 << 10  # bytes; what is longer has rows
 
 _SUFFIXES = ", ".join(suffix for suffix in FORMATS if not suffix.endswith(".gz"))
 UNKNOWN = f"names must end in {_SUFFIXES}, or .gz behind it"
@@ -77,10 +78,11 @@ class Taken:
     identity: Identity
     state: State
     contents: Contents
+    gave: bool = False  # a row, or anything bad
 
     def written_to(self, which: Identity) -> bool:
-        """Whether new contents were written to the same file; nothing was taken of one that was empty."""
-        return self.identity == which and self.contents.size > 0
+        """Whether new contents were written to the same file, of which something was taken before."""
+        return self.identity == which and self.gave
 
 
 def batch_id(name: str, contents: Contents) -> str:
@@ -93,8 +95,8 @@ def batch_id(name: str, contents: Contents) -> str:
 
 
 def _spelled(name: str) -> str:
-    """A name as the log can store it: it may have bytes that are no text."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    """A name as it can be stored and shown: it may have bytes that are no text."""
+    return os.fsencode(name).replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
 
 
 @dataclass(slots=True)
@@ -121,7 +123,9 @@ class DirectoryReader(Reader):
     def __init__(self, files: Files, schema: pa.Schema, *, end: bool = False, poll: float = POLL) -> None:
         self._files, self._schema = files, schema
         self._end, self._poll = end, poll
-        self._remembered = Remembered()  # of files that were not read in this session
+        self._remembered = Remembered()  # of files that were not read in this session, or that are away
+        self._log: StreamLog | None = None
+        self._unseen: tuple[str, ...] = ()  # folders that could not be looked at
         self._taken: dict[str, Taken] = {}
         self._there: dict[str, State] | None = None  # None: nobody has looked so far
         self._waiting: deque[str] = deque()
@@ -130,7 +134,7 @@ class DirectoryReader(Reader):
         self._done = False
 
     def resume(self, log: StreamLog) -> None:
-        self._remembered = Remembered.of(log)
+        self._remembered, self._log = Remembered.of(log), log
         log.comes_again = self._comes_again
 
     @property
@@ -176,8 +180,10 @@ class DirectoryReader(Reader):
     def _comes_again(self, batch: str) -> bool:
         """Whether a batch may come again, so that the log must remember it: while its file is there."""
         match = _ID.fullmatch(batch)
-        name = "" if match is None else match[1]
-        return match is not None and (self._there is None or name in self._there or "\\x" in name)
+        if match is None or not self._there:  # an empty folder may be one whose disk is away
+            return match is not None
+        name = match[1]
+        return name in self._there or "\\" in name or name.startswith(self._unseen)
 
     def _new_files(self) -> list[str]:
         """Files that are new, or not as they were, in the order of their names."""
@@ -188,8 +194,11 @@ class DirectoryReader(Reader):
             self._away = f"the folder '{self._files.folder}' cannot be looked at: {error.strerror}"
             return []
         there = self._there = listing.files
-        for name in [name for name in self._taken if name not in there]:
-            del self._taken[name]
+        self._unseen = tuple(listing.unseen)
+        for name in [name for name in self._taken if name not in there and not name.startswith(self._unseen)]:
+            taken = self._taken.pop(name)
+            self._remembered.contents.setdefault(_spelled(name), []).append(taken.contents)
+        self._forget()
         unread = {name: reason for name, reason in self._unread.items() if name in there} | listing.unread
         new = []
         for name, state in sorted(there.items()):
@@ -201,6 +210,14 @@ class DirectoryReader(Reader):
                     new.append(name)
         self._leave(unread)
         return new
+
+    def _forget(self) -> None:
+        """Of files that are away only what the log remembers is kept."""
+        if self._log is not None and len(self._remembered.contents) > 2 * len(self._log.batches) + REMEMBERED:
+            known = Remembered.of(self._log)
+            for name in self._taken:
+                known.contents.pop(_spelled(name), None)
+            self._remembered = known
 
     def _leave(self, unread: dict[str, str]) -> None:
         """Keep which files are not read, and warn of those that are new among them."""
@@ -232,13 +249,22 @@ class DirectoryReader(Reader):
             return None, 0
         taken = self._taken[name] = Taken(which, state, Contents.of(data))
         if before is None:
-            return self._first(name, taken, data), len(data)
+            return self._kept(name, self._first(name, taken, data)), len(data)
         if before.contents != taken.contents and before.written_to(which):
-            self._changed(name, replace(taken, contents=before.contents))
+            self._changed(name, replace(taken, contents=before.contents, gave=before.gave))
             return None, len(data)
         self._unread.pop(name, None)
-        same = before.contents == taken.contents
-        return None if same else self._batch(name, taken.contents, data), len(data)
+        if before.contents == taken.contents:
+            self._taken[name] = replace(taken, gave=before.gave)
+            return None, len(data)
+        return self._kept(name, self._batch(name, taken.contents, data)), len(data)
+
+    def _kept(self, name: str, batch: Batch | None) -> Batch | None:
+        """Note whether a file gave anything."""
+        if batch is not None:
+            taken = self._taken[name]
+            self._taken[name] = replace(taken, gave=taken.gave or not batch.is_empty)
+        return batch
 
     def _first(self, name: str, taken: Taken, data: bytes) -> Batch | None:
         """The batch of a file that is read for the first time in this session."""
@@ -248,26 +274,32 @@ class DirectoryReader(Reader):
         former = spelled in self._remembered.names
         self._remembered.names.discard(spelled)
         if taken.contents in known:
+            self._taken[name] = replace(taken, gave=self._gives(name, data))
             return None
         if former and not known:  # it was read by a former version: from now on the log has its contents
+            self._taken[name] = replace(taken, gave=True)
             return Batch(self._schema.empty_table(), batch_id(name, taken.contents))
         for contents in known:
-            if contents.begin(data):
-                self._changed(name, replace(taken, contents=contents))
+            if contents.begin(data) and self._gives(name, data[: contents.size]):
+                self._changed(name, replace(taken, contents=contents, gave=True))
                 return None
         return self._batch(name, taken.contents, data)
+
+    def _gives(self, name: str, data: bytes) -> bool:
+        """Whether there is a row in it, or anything bad: the first lines of a CSV file may be its heading alone."""
+        return len(data) > HEADING or not self._batch(name, Contents.of(data), data).is_empty
 
     def _changed(self, name: str, taken: Taken) -> None:
         self._taken[name] = taken
         self._leave(self._unread | {name: CHANGED})
 
     def _batch(self, name: str, contents: Contents, data: bytes) -> Batch:
-        rows, bad = whole(PurePath(name).name, data, self._schema)
+        rows, bad = whole(PurePath(_spelled(name)).name, data, self._schema)
         return Batch(rows, batch_id(name, contents), tuple(bad))
 
 
 def _few(names: list[str]) -> str:
-    return ", ".join([*islice(names, MOST_NAMES), *(["…"] if len(names) > MOST_NAMES else [])])
+    return ", ".join([*map(_spelled, islice(names, MOST_NAMES)), *(["…"] if len(names) > MOST_NAMES else [])])
 
 
 @register("directory")

@@ -56,9 +56,11 @@ class SegmentIndex:
         """Remove the oldest log segments."""
         with self._lock:
             del self.segments[: len(gone)]
+            forgotten = [*self.dropped.batches, *(batch for segment in gone for batch in segment.batches)]
             self.dropped = dropped
-            for batch in [batch for segment in gone for batch in segment.batches if batch not in dropped.batches]:
-                del self.batches[batch]
+            for batch in forgotten:
+                if batch not in dropped.batches:
+                    self.batches.pop(batch, None)
         self._forget(gone)
 
     def between(self, first: int, last: int) -> list[LogSegment]:
