@@ -296,10 +296,10 @@ class Relations:
             self._fail("results", question.name, f"{way}: {_difference(found.rows, wanted.rows)}")
 
     def _same(self, question: Question, ways: dict[str, dict[str, Answer]], wanted: Answer | None) -> None:
-        """Alone, grouped and in pieces: the same rows, and a letter at least for each row on which a batch fails.
+        """Alone, grouped and in pieces: the same rows, and no letters if a batch does not fail.
 
-        There may be more: a batch asks nothing of a row that another condition, which Spark asks first or knows
-        without asking, has left out already.
+        If it fails, there may be more letters in one way than in another: Spark asks nothing of a row that a condition
+        which it asks first, or knows without asking, has left out already.
         """
         found = {way: answers[question.name] for way, answers in ways.items() if question.name in answers}
         if not found:
@@ -310,8 +310,8 @@ class Relations:
                 told = other.refusal or first[1].refusal or _difference(other.rows, first[1].rows)
                 self._fail("ways", question.name, f"{way} is not {first[0]}: {told}")
         for way, answer in found.items():
-            if wanted is not None and answer.letters < wanted.letters:
-                self._fail("letters", question.name, f"{answer.letters} {way}, {wanted.letters} in a batch")
+            if wanted is not None and not wanted.refusal and not wanted.letters and answer.letters:
+                self._fail("letters", question.name, f"{answer.letters} {way}, and a batch does not fail")
 
     def _every_row(self, way: str, part: int, answers: dict[str, Answer]) -> None:
         mine = [answers.get(question.name) for question in self._case.questions if question.part == part]
