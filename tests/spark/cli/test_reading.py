@@ -78,8 +78,8 @@ def test_results_that_are_not_in_files_yet(headgate: Headgate, directory: Path) 
     assert headgate("results", directory, "soon").stderr == "no results yet\n"
     refused = headgate("results", directory, "shown")
     assert refused.exit_code == 2
-    told = "query 'shown' gives its results to its sink 'console': they are not kept here; follow it, or start it with"
-    assert told in refused.stderr
+    said = "query 'shown' gives its results to its sink 'console': they are not kept here; follow it, or start it with"
+    assert said in refused.stderr
     missing = headgate("results", directory, "showm")
     assert missing.exit_code == 2
     assert "unknown query 'showm'; known: a/b, early, quiet, soon" in missing.stderr

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from headgate.model import HeadgateError, Table
 from headgate.spark.compile.schemas import spark_schema
-from headgate.spark.compile.stored_tables import read_table, stored
+from headgate.spark.compile.stored_tables import Check, all_welcome, read_table, stored
 from headgate.spark.jvm.errors import one_line
 
 FEW = 100_000  # rows of a DataFrame that are also kept outside of Spark, to make it anew after a restart
@@ -47,11 +47,13 @@ class Tables(Mapping[str, DataFrame]):
     """Tables by name. One that is lost keeps its name and columns, but cannot be read until it is declared again.
 
     With `keep`, the rows of small DataFrames are also kept outside of Spark. `located` says where the files of a table
-    are to be read: in their place, or in a copy.
+    are to be read: in their place, or in a copy; `check` refuses some of the files that are found.
     """
 
-    def __init__(self, *, keep: bool, located: Callable[[Table], Table] = lambda table: table) -> None:
-        self._keep, self._located = keep, located
+    def __init__(
+        self, *, keep: bool, located: Callable[[Table], Table] = lambda table: table, check: Check = all_welcome
+    ) -> None:
+        self._keep, self._located, self._check = keep, located, check
         self._declared: dict[str, DeclaredTable] = {}
         self._former: dict[str, DeclaredTable] = {}  # the rows of tables before they were read anew
 
@@ -95,7 +97,7 @@ class Tables(Mapping[str, DataFrame]):
         at = self._located(table)
         copy = None if at.path is None or at.path == table.path else Path(at.path)
         try:
-            kept = read_table(spark, at)
+            kept = read_table(spark, at, self._check)
         except HeadgateError as error:
             _remove(copy)
             raise error if copy is None else _named(error, str(copy), str(table.path)) from None

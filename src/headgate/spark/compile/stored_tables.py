@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
@@ -17,18 +17,27 @@ from headgate.spark.compile.quick_frames import empty_frame
 from headgate.spark.compile.schemas import spark_schema
 from headgate.spark.jvm.errors import first_line
 from headgate.spark.jvm.settings import own_session
-from headgate.spark.store.own_files import check_table_files
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".orc": "orc"}
 
 
-def read_table(spark: SparkSession, table: Table) -> DataFrame:
-    """A table from its path (Parquet, ORC, CSV with a header, JSON lines), or Spark's own table of that name."""
+Check = Callable[[Iterable[str]], None]  # refuses files that are not to be read as a table
+
+
+def all_welcome(files: Iterable[str]) -> None:
+    """Refuse no files."""
+
+
+def read_table(spark: SparkSession, table: Table, check: Check = all_welcome) -> DataFrame:
+    """A table from its path (Parquet, ORC, CSV with a header, JSON lines), or Spark's own table of that name.
+
+    `check` is given the files that Spark has found.
+    """
     hint = "give the path of a file or folder, or create a Spark table of that name"
     with _readable(table.name, hint):
         frame = _read_anew(spark, table)
         if table.path is not None:
-            check_table_files(frame.inputFiles())
+            check(frame.inputFiles())
         return _kept(_as_declared(frame, table))
 
 

@@ -85,6 +85,7 @@ from headgate.spark.store.frame_file import GROUP
 from headgate.spark.store.journal import Entry as JournalEntry
 from headgate.spark.store.journal import Journal
 from headgate.spark.store.log.stream_log import StreamLog
+from headgate.spark.store.own_files import check_table_files
 
 Progress = Callable[[int, int], object]  # is told how many jobs are done, and of how many
 
@@ -119,7 +120,9 @@ class Engine:
     ) -> None:
         settle_memory()
         self._panes = panes
-        self.tables = Tables(keep=restart_spark is not None, located=TableFiles(directory / "aside"))
+        self.tables = Tables(
+            keep=restart_spark is not None, located=TableFiles(directory / "aside"), check=check_table_files
+        )
         self.runner = JobRunner(spark, run_limit, ours=restart_spark is not None)
         self.followers = Followers()
         self._lanes = count(1)
