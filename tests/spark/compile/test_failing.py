@@ -50,6 +50,23 @@ TUPLES = {
     "cast": Case("SELECT CAST(s AS int) AS n FROM a", "s = 'x'"),
     "implicit cast": Case("SELECT id FROM a WHERE s > 4", "s = 'x'"),
     "index": Case("SELECT id, arr[2] AS third FROM a", "size(arr) < 3"),
+    "map": Case("SELECT to_json(map('n', 1, 'x', 1, coalesce(s, 'o'), k)) AS m FROM a", "s = 'x'"),
+    "maps together": Case(
+        "SELECT to_json(map_concat(map('n', 0, 'x', 1), map(coalesce(s, 'o'), k))) AS m FROM a", "s = 'x'"
+    ),
+    "map of arrays": Case("SELECT to_json(map_from_arrays(arr, arr)) AS m FROM a", "size(arr) = 9"),
+    "map of entries": Case(
+        "SELECT to_json(map_from_entries(array(struct('n' AS u, 1 AS v), struct('x' AS u, 2 AS v), "
+        "struct(s AS u, k AS v)))) AS m FROM a",
+        "s = 'x' OR s IS NULL",
+    ),
+    "map of a text": Case(
+        "SELECT to_json(str_to_map(concat('n:0,x:1,', coalesce(s, 'o'), ':2'))) AS m FROM a", "s = 'x'"
+    ),
+    "keys of a map": Case(
+        "SELECT to_json(transform_keys(map('n', 1, 'm', k), (key, v) -> if(s = 'x', 'o', key))) AS m FROM a", "s = 'x'"
+    ),
+    "variant": Case("SELECT to_json(parse_json(s)) AS m FROM a", "s = 'x'"),
     "subquery": Case("SELECT q + 1 AS r FROM (SELECT 100 / k AS q, s FROM a) WHERE s = '1'", "k = 0 AND s = '1'"),
     "unused column": Case("SELECT CAST(s AS int) AS n FROM (SELECT 100 / k AS q, s FROM a)", "s = 'x'"),
     "tumbling sum": Case(windows("sum(id DIV k)"), "k = 0"),

@@ -212,3 +212,18 @@ def test_lines_of_files_that_are_gone_are_dropped(tmp_path: Path) -> None:
         index.forget([f"part-{number - 1:012}-0000.jsonl"])
     assert len((tmp_path / INDEX).read_bytes().splitlines()) < 110
     assert list(ResultIndex(tmp_path).files)[-1] == "part-000000000399-0000.jsonl"
+
+
+@KINDS
+def test_a_schema_that_has_changed_is_named(path: Path, kind: str) -> None:
+    flip(filled(path, kind) / "schema.arrow")
+    with pytest.raises(HeadgateError, match=r"results/q/schema\.arrow: the file is damaged"):
+        read_committed(path, "q")
+
+
+def test_a_commit_log_with_another_record_is_named(path: Path) -> None:
+    filled(path, "jsonl")
+    (log,) = (path / "commits").glob("*.log")
+    log.write_bytes(2 * log.read_bytes())
+    with pytest.raises(HeadgateError, match=r"commits/\d+\.log: a record is damaged"):
+        read_committed(path, "q")

@@ -119,4 +119,4 @@ def _meaning(predicate: str, meant: Mapping[str, str]) -> Expression | None:
         if name not in meant or "WINDOW(" in meant[name] or (path and meant[name] != name):
             return None
     told = with_columns(predicate, meant)
-    return told if len(told) <= LONGEST else None
+    return told if told is not None and len(told) <= LONGEST else None

@@ -12,7 +12,7 @@ from headgate.plan.sql.aggregates import inside_of
 from headgate.plan.sql.normal import canonical, conjuncts
 from headgate.plan.sql.parse import expression
 from headgate.plan.sql.scope import outer_columns
-from headgate.plan.sql.words import bare, put, raw, written
+from headgate.plan.sql.words import bare, hiding, put, raw, written
 
 
 @lru_cache(maxsize=10_000)
@@ -30,16 +30,23 @@ def columns_in(text: str) -> list[tuple[str, ...]]:
     return [tuple(part.name for part in column.parts) for column in outer_columns(expression(text))]
 
 
-def with_columns(text: str, meant: Mapping[str, str]) -> Expression:
+def with_columns(text: str, meant: Mapping[str, str]) -> Expression | None:
     """An expression with other expressions in the place of some of its unqualified columns.
+
+    None where a parameter of a lambda hides what such an expression reads.
 
     >>> with_columns("q > 3 AND id = 1", {"q": "100 / k"})
     '(100 / k) > 3 AND id = 1'
+    >>> with_columns("exists(a, k -> k = q)", {"q": "100 / k"}) is None
+    True
     """
     root = exp.Paren(this=expression(text))
     for column in list(outer_columns(root)):
         if not column.table and column.name in meant:
-            put(column, expression(meant[column.name]))
+            other = expression(meant[column.name])
+            if hiding(column, other) is not None:
+                return None
+            put(column, other)
     return canonical(root.this)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from headgate.model import HeadgateError
 from headgate.plan.sql.vocabulary import RightShift
 
 _ATOMIC = (
@@ -82,8 +83,24 @@ def span_of(node: exp.Expr) -> Span | None:
     return node._meta.get("span") if node._meta else None
 
 
+def hiding(node: exp.Expr, replacement: exp.Expr) -> str | None:
+    """The parameter of a lambda around a node that another node would mean in its place, instead of a column."""
+    names = {column.parts[0].name.lower() for column in replacement.find_all(exp.Column)}
+    above = node.parent
+    while above is not None and names:
+        if isinstance(above, exp.Lambda):
+            for parameter in above.expressions:
+                if parameter.name.lower() in names:
+                    return str(parameter.name)
+        above = above.parent
+    return None
+
+
 def put(node: exp.Expr, replacement: exp.Expr) -> exp.Expr:
     """Put another node into the place of one, in the tree around it; what stands there now."""
+    if (parameter := hiding(node, replacement)) is not None:
+        message = f"the parameter '{parameter}' of a lambda hides a column of that name, which the lambda reads, too"
+        raise HeadgateError(message, hint="give the parameter another name")
     if node.parent is None:
         return replacement
     holder = Put(this=replacement)

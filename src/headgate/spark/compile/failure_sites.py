@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
@@ -24,7 +23,7 @@ from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.fragment_stream import Ref
 from headgate.spark.compile.safe_expressions import try_eval
 from headgate.spark.compile.sql_text import literal
-from headgate.spark.jvm.errors import spark_message
+from headgate.spark.jvm.errors import SPARK_ERRORS, first_line
 
 LONGEST = 4_000  # characters of a failing row that are kept
 LOOKUPS = 8  # failing rows of a run for which the reason is looked up: each takes milliseconds
@@ -114,8 +113,8 @@ class Sites:
             try:
                 computed: Any = self.spark.sql(f"SELECT {expression} FROM ({values})")
                 computed._jdf.queryExecution().optimizedPlan()
-            except PySparkException as error:
-                return f"{spark_message(error)}: {shortened(expression)}"
+            except SPARK_ERRORS as error:  # Spark's own, or one of a parser that it uses
+                return f"{first_line(error)}: {shortened(expression)}"
         return f"{site.text()} failed"
 
 

@@ -9,6 +9,8 @@ null exactly where k is 0. The CASE is there because Spark computes what two exp
 either of them, and so outside of any `TryEval`; but it does not look into the branch of a CASE. Its condition always
 holds, though Spark cannot know that: tuples do not arrive at negative times.
 
+Functions that build maps would leave the keys of a row on which they fail for the next one: see `map_keys`.
+
 The condition has another number for every text, because to Spark `a OR b` and `b OR a` are the same expression, of
 which it computes one for both; but `k = 0 OR 100 / k > 30` never fails, and the other way round it does where k is 0.
 """
@@ -24,6 +26,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 
 from headgate.plan.sql.rewriting import AggregateCall, is_constant
 from headgate.spark.compile.event_time_columns import is_reference
+from headgate.spark.compile.map_keys import with_keys_checked
 from headgate.spark.compile.schemas import ARRIVAL
 
 NO, YES, FAILS = 0, 1, 2  # the verdicts of a guarded condition on a row
@@ -36,7 +39,7 @@ def try_eval(spark: SparkSession, text: str, where: str = "TRUE") -> Column:
     jvm: Any = spark._jvm
     utilities, catalyst = jvm.org.apache.spark.sql.classic.ExpressionUtils, jvm.org.apache.spark.sql.catalyst
     always = f"{ARRIVAL} <> -{crc32(text.encode())}.5D"
-    plain: Any = F.expr(f"CASE WHEN {always} AND {where} THEN {text} END")
+    plain: Any = F.expr(f"CASE WHEN {always} AND {where} THEN {with_keys_checked(text)} END")
     return ClassicColumn(utilities.column(catalyst.expressions.TryEval(utilities.expression(plain._jc))))
 
 

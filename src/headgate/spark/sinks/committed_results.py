@@ -52,7 +52,7 @@ from headgate.spark.sinks.result_files import (
     stored_schema,
     unchanged,
 )
-from headgate.spark.store.atomic_files import safe_name
+from headgate.spark.store.atomic_files import damaged, safe_name
 from headgate.spark.store.commits.records import Commit, CommittedState, Output, decode, decode_state
 from headgate.spark.store.frame_file import read_frames
 
@@ -191,7 +191,10 @@ def _read_log(folder: Path, query: str | None, durable: int | None) -> Logged:
     state = decode_state(first)
     logged.newest = logged.begins = state.number
     for payload in frames:
-        number, commit = decode(payload, None if query is None else {query})
+        try:
+            number, commit = decode(payload, None if query is None else {query})
+        except (KeyError, ValueError, TypeError, IndexError) as error:  # a record of something else
+            raise damaged(generations[-1], "a record") from error
         if durable is not None and number > durable:
             break
         logged.add(number, commit if query is not None else _without_data(commit), state)

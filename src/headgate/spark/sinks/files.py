@@ -244,7 +244,9 @@ class FileSink:
     def _save_schema(self, schema: pa.Schema) -> None:
         path = self.folder / SCHEMA
         if not path.exists():
-            write_atomic(path, schema.remove_metadata().serialize(), durable_name=False)
+            data = schema.remove_metadata().serialize()
+            write_atomic(path, data, durable_name=False)
+            self._index.add(Written.of(path, data))
 
     def _mergeable(self, settled: list[ResultFile]) -> list[ResultFile]:
         """The newest files below a size, if there are enough; the smallest size first.

@@ -208,7 +208,13 @@ def _read(folder: Path, logged: int | None) -> pa.Table:
 def stored_schema(folder: Path) -> pa.Schema | None:
     """The columns of a folder's results; None before the first result."""
     path = folder / SCHEMA
-    return pa.ipc.read_schema(pa.py_buffer(path.read_bytes())) if path.exists() else None
+    if not path.exists():
+        return None
+    written = (read_index(folder) or {}).get(SCHEMA)
+    if written is not None:
+        check_bytes(path, written)
+    with reading(path):
+        return pa.ipc.read_schema(pa.py_buffer(path.read_bytes()))
 
 
 def check_columns(folder: Path, query: str, columns: pa.Schema) -> None:

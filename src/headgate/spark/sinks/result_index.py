@@ -1,7 +1,8 @@
 r"""What a query's result files were when they were written: the file `files.index` beside them.
 
-It has a line for each file, in the order in which they were written: name, size, CRC-32 of the bytes (`-` for Parquet
-that executors have written, whose pages have checksums), and the CRC-32 of what stands before it in the line:
+It has a line for each file and for the schema, in the order in which they were written: name, size, CRC-32 of the
+bytes (`-` for Parquet that executors have written, whose pages have checksums), and the CRC-32 of what stands before it
+in the line:
 
     part-000000000017-0000.jsonl 24 2b0a5b2c cff645f8
 

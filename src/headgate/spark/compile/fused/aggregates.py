@@ -321,7 +321,9 @@ def _with_names(text: str, names: tuple[tuple[str, str], ...]) -> str:
     >>> _with_names("count > 1 AND id = 2", (("count", "_a0"),))
     '_a0 > 1 AND id = 2'
     """
-    return with_columns(text, dict(names))
+    renamed = with_columns(text, dict(names))
+    assert renamed is not None, "no lambda has a parameter that is named as ours are"
+    return renamed
 
 
 def _quoted_if_plain(text: str, plain: Sequence[str]) -> str:
