@@ -277,7 +277,7 @@ class Relations:
                 found = answers.get(question.name)
                 if found is not None:
                     self._against(question, way, found, wanted)
-            self._same(question, ways, wanted)
+            self._same(question, ways)
         for part in {question.part for question in self._case.questions if question.part}:
             mine = [known[question.name] for question in self._case.questions if question.part == part]
             if all(answer is not None and not answer.letters for answer in mine):
@@ -295,11 +295,11 @@ class Relations:
         elif found.rows != wanted.rows:
             self._fail("results", question.name, f"{way}: {_difference(found.rows, wanted.rows)}")
 
-    def _same(self, question: Question, ways: dict[str, dict[str, Answer]], wanted: Answer | None) -> None:
-        """Alone, grouped and in pieces: the same rows, and no letters if a batch does not fail.
+    def _same(self, question: Question, ways: dict[str, dict[str, Answer]]) -> None:
+        """Alone, grouped and in pieces: the same rows.
 
-        If it fails, there may be more letters in one way than in another: Spark asks nothing of a row that a condition
-        which it asks first, or knows without asking, has left out already.
+        There may be more letters in one way than in another, and where a batch does not fail: Spark asks nothing of a
+        row that a condition which it asks first, or knows without asking, leaves out. `_every_row` looks at letters.
         """
         found = {way: answers[question.name] for way, answers in ways.items() if question.name in answers}
         if not found:
@@ -309,9 +309,6 @@ class Relations:
             if bool(other.refusal) != bool(first[1].refusal) or other.rows != first[1].rows:
                 told = other.refusal or first[1].refusal or _difference(other.rows, first[1].rows)
                 self._fail("ways", question.name, f"{way} is not {first[0]}: {told}")
-        for way, answer in found.items():
-            if wanted is not None and not wanted.refusal and not wanted.letters and answer.letters:
-                self._fail("letters", question.name, f"{answer.letters} {way}, and a batch does not fail")
 
     def _every_row(self, way: str, part: int, answers: dict[str, Answer]) -> None:
         mine = [answers.get(question.name) for question in self._case.questions if question.part == part]
