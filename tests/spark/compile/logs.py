@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.model import Operator, Stream
+from headgate.model import Operator, Stream, times
 from headgate.plan.places import Place, below_window
 from headgate.spark.compile.leaf_rows import Leaf, Range, ReadableLog, ReadableSegment
 from headgate.spark.compile.prepared_query import PreparedQuery
@@ -128,7 +128,7 @@ def results(
 
 
 def counted(table: pa.Table) -> Counter[Row]:
-    columns = [column.to_pylist() for column in table.columns]
+    columns = [times.values(column) for column in table.columns]
     return Counter(tuple(map(_plain, row)) for row in zip(*columns, strict=True))
 
 

@@ -149,3 +149,18 @@ def test_a_bad_tuple_among_many_windows_is_a_letter_of_the_queries_that_fail_on_
         assert counted(session[name].read()) == batch(session, query.good), name
         assert letters[name] == {row["x"] for row in session.spark.sql(query.dead).toArrow().to_pylist()}
         assert letters[name]
+
+
+def test_a_table_that_others_read_may_be_absent(opened: Open) -> None:
+    """A DataFrame is not there in a later session: that is no matter for queries that do not read it."""
+    session = opened()
+    session.stream("a", SCHEMA, event_time="ts")
+    session.table("rooms", session.spark.sql("SELECT 1 AS id"))
+    session.query("q", "SELECT id, 100 / k AS n FROM a")
+    session.close()
+    session = opened()
+    session.append("a", rows(0))
+    assert session.drain(PATIENCE)
+    status = session["q"].status
+    assert (status.state, status.error, status.dead_letters) == ("running", "", 2)
+    assert session["q"].read().num_rows == 4

@@ -146,9 +146,11 @@ class PreparedQuery:
         self.isolation = Isolation(isolation + 1)
         try:
             result = self.run(leaves, logs, whole, aside)
-        except Exception:
-            self.isolation = isolation  # isolation did not help
-            raise failed from None
+        except Exception as error:
+            self.isolation = isolation
+            if may_be_of_values(error):  # isolation did not help
+                raise failed from error
+            raise  # it was cancelled meanwhile, or Spark is gone: the rows are not to blame
         if not result.failures and not (isinstance(failed, PySparkException) and of_values(failed)):
             self.isolation = isolation  # the error was a passing one and not about rows
         return result

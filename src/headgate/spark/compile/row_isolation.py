@@ -23,7 +23,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import StructType
 
-from headgate.model import Aggregate, Except, Join, Operator, Project, Select, Source, TableJoin, Union
+from headgate.model import Aggregate, Except, Join, Operator, Project, Select, Source, TableJoin, Union, walk
 from headgate.plan.fusion_template import join_conditions
 from headgate.spark.compile.event_time_columns import quoted
 from headgate.spark.compile.failure_sites import Sites
@@ -126,7 +126,8 @@ class IsolatingBuilder(Builder):
 
     def _refs(self, node: Operator | Source) -> tuple[Ref, ...]:
         """The columns of a node, each name once: an expression cannot refer to one of two equal names anyway."""
-        tables = {name: tuple(frame.columns) for name, frame in self.catalog.tables.items()}
+        named = {part.table for part in walk(node) if isinstance(part, TableJoin)}  # another may be lost just now
+        tables = {name: tuple(self.catalog.tables[name].columns) for name in named}
         return tuple(dict.fromkeys(scope(node, self.catalog.streams, tables)))
 
     def _good(self, frame: DataFrame, node: Operator | Source) -> DataFrame:
