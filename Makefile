@@ -60,7 +60,7 @@ quick: $(STAMP)  ## The tests that need neither Spark nor Java nor many seconds,
 test: setup browser $(ARCHIVE)  ## Run the tests (the README's test command)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
-ALL_CASES := engine/test_policies compile/test_oracle compile/test_fused compile/test_join_keys execution/test_oracle chaos/test_chaos
+ALL_CASES := engine/test_policies compile/test_types compile/test_oracle compile/test_fused compile/test_join_keys execution/test_oracle chaos/test_chaos
 long: setup browser $(ARCHIVE)  ## What make test leaves out; without Spark, twenty times as many Hypothesis examples; on Spark, every policy and case
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m long
 	@HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n 2 -m "not spark"

@@ -37,8 +37,16 @@ def to_arrow(schema: StructType) -> pa.Schema:
     >>> [note is not None for note in notes(to_arrow(columns))], to_spark(to_arrow(columns)) == columns
     ([False, True], True)
     """
-    fields = zip(to_arrow_schema(schema, timezone="UTC"), schema, strict=True)
+    fields = zip(plain(schema), schema, strict=True)
     return pa.schema([field if _told(column.dataType) else _noted(field, column.dataType) for field, column in fields])
+
+
+def plain(schema: StructType) -> pa.Schema:
+    """The same without notes, as results have it; what is in lists, structs and maps may be null.
+
+    Spark tells of `named_struct('n', 1)` that its field is never null. Arrow cannot cast a null struct to such a type.
+    """
+    return pa.schema([field.with_type(_nullable(field.type)) for field in to_arrow_schema(schema, timezone="UTC")])
 
 
 def to_spark(schema: pa.Schema) -> StructType:
@@ -75,11 +83,26 @@ def _as_said(field: StructField, text: bytes) -> StructField:
 def _told(kind: DataType) -> bool:
     """Whether Arrow's type says all of a type."""
     if isinstance(kind, ArrayType):
-        return _told(kind.elementType)
+        return kind.containsNull and _told(kind.elementType)
     if isinstance(kind, MapType):
-        return _told(kind.keyType) and _told(kind.valueType)
+        return kind.valueContainsNull and _told(kind.keyType) and _told(kind.valueType)
     if isinstance(kind, StructType):
-        return all(_told(field.dataType) for field in kind)
+        return all(field.nullable and _told(field.dataType) for field in kind)
     if isinstance(kind, VariantType | GeometryType | GeographyType):  # told by the metadata inside, which are no part
         return False
     return from_arrow_type(to_arrow_type(kind, timezone="UTC")) == kind
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    """An Arrow type all of whose parts may be null, but keys of maps."""
+
+    def part(field: pa.Field, *, key: bool = False) -> pa.Field:
+        return field.with_nullable(not key).with_type(_nullable(field.type))
+
+    if pa.types.is_struct(kind):
+        return pa.struct([part(field) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(part(kind.key_field, key=True), part(kind.item_field))
+    if pa.types.is_list(kind):
+        return pa.list_(part(kind.value_field))
+    return kind

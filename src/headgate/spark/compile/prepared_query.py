@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,14 +16,13 @@ import pyarrow.compute as pc
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from headgate.model import EventTime, Except, HeadgateError, Operator, Source, Stream, Union
 from headgate.plan.places import Place
 from headgate.spark.compile import fragment_rows
 from headgate.spark.compile.admission.allowed_nodes import check
-from headgate.spark.compile.arrow_types import to_arrow
+from headgate.spark.compile.arrow_types import plain, to_arrow
 from headgate.spark.compile.executor_writes import Written, write
 from headgate.spark.compile.failure_sites import Sites
 from headgate.spark.compile.fragment_rows import OutputColumns
@@ -270,7 +268,7 @@ def _checked(
         check(frame)
         finish = finish_in_order(frame.columns) if output_columns is None else output_columns.finished
         feeds = output_columns is not None and output_columns.tracked
-        kept = to_arrow if feeds else partial(to_arrow_schema, timezone="UTC")  # results are plain texts and intervals
+        kept = to_arrow if feeds else plain  # results are plain texts and intervals
         output = kept(finish(frame, ()).schema)
     except PySparkException as error:
         raise HeadgateError(f"Spark refuses the query: {spark_message(error)}", hint="correct the expression") from None

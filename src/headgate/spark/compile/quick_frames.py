@@ -21,11 +21,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.pandas.serializers import ArrowCollectSerializer, ArrowStreamSerializer
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 from pyspark.util import _load_from_socket
 
-from headgate.spark.compile.arrow_types import Note, notes, to_spark
+from headgate.spark.compile.arrow_types import Note, notes, plain, to_spark
 from headgate.spark.compile.rows_read import add_rows
 
 Java = Any  # an object in the JVM
@@ -122,7 +121,7 @@ def collect(frame: DataFrame) -> pa.Table:
     finally:
         with unwrap_spark_exception():
             server.getResult()  # raises what has failed in Java meanwhile
-    return pa.Table.from_batches(batches) if batches else to_arrow_schema(frame.schema, timezone="UTC").empty_table()
+    return pa.Table.from_batches(batches) if batches else plain(frame.schema).empty_table()
 
 
 def arrow_types(schema: pa.Schema) -> tuple[StructType, pa.Schema, str]:
@@ -133,7 +132,7 @@ def arrow_types(schema: pa.Schema) -> tuple[StructType, pa.Schema, str]:
 @lru_cache(maxsize=1000)
 def _arrow_types(schema: pa.Schema, said: tuple[Note, ...]) -> tuple[StructType, pa.Schema, str]:
     spark_schema = to_spark(schema)
-    return spark_schema, to_arrow_schema(spark_schema, timezone="UTC"), spark_schema.json()
+    return spark_schema, plain(spark_schema), spark_schema.json()
 
 
 def _column(column: SqlColumn) -> Column:

@@ -24,11 +24,10 @@ import pyarrow as pa
 from pyspark.serializers import NoOpSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.util import _load_from_socket
 
 from headgate import logs
-from headgate.spark.compile.arrow_types import Note, notes
+from headgate.spark.compile.arrow_types import Note, notes, plain
 from headgate.spark.compile.quick_frames import arrow_types, collect, java_frame, ship
 from headgate.spark.compile.rows_read import add_rows
 from headgate.spark.jvm.errors import SPARK_ERRORS, may_be_of_values, one_line
@@ -139,7 +138,7 @@ def _planned(spark: SparkSession, build: Build, tables: Sequence[pa.Table]) -> _
         return None
     if len(scans) != len(tables):
         return None
-    return _Plan(frame, root, tuple(scans), to_arrow_schema(frame.schema, timezone="UTC"))
+    return _Plan(frame, root, tuple(scans), plain(frame.schema))
 
 
 class _UnknownPlanError(Exception):

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    GeographyType,
+    GeometryType,
+    MapType,
+    NullType,
+    StructField,
+    StructType,
+    TimeType,
+)
 
 from headgate.model import HeadgateError, Stream, Table
 from headgate.spark.compile.arrow_types import to_arrow
 from headgate.spark.compile.type_names import is_no_type, plain_type
+from headgate.spark.jvm.errors import first_line
 
 OFFSET, ARRIVAL, LATE = "_offset", "_arrival", "_late"  # of a tuple in its log
 CLOSES = "_closes"  # the end of the window that a result belongs to, or null
 FROM = "_from"  # the tuples that a row was made of
 FAILED = "_failed"  # why a row has no result; null for all others
 ORIGINS = pa.list_(pa.struct([("stream", pa.string()), ("offset", pa.int64())]))  # the type of FROM
+_UNKNOWN = (GeographyType, GeometryType, TimeType)  # to files that executors read, or to windows
 _HINT = "write for example id bigint, temp double, ts timestamp"
 
 
@@ -33,10 +45,41 @@ def arrow_schema(stream: Stream) -> pa.Schema:
     schema = spark_schema(stream)
     _check_names(stream)
     _check_event_time(stream, schema)
+    return pa.schema([_kept(stream.name, *declared) for declared in zip(schema, stream.schema, strict=True)])
+
+
+def _kept(owner: str, column: StructField, declared: tuple[str, str]) -> pa.Field:
+    """A column as a log keeps it."""
+    what = f"column '{column.name}' of '{owner}' has the type '{declared[1]}'"
+    for part in parts_of(column.dataType):
+        if isinstance(part, _UNKNOWN):
+            raise HeadgateError(f"{what}, which streams do not have", hint=_HINT)
+        if any(isinstance(inner, NullType) for inner in _inner(part)):
+            raise HeadgateError(f"{what}, in which nothing can be", hint=_HINT)
     try:
-        return to_arrow(schema)
-    except PySparkException as error:
-        raise HeadgateError(f"'{stream.name}' has a type that Arrow lacks: {error}", hint=_HINT) from None
+        field = to_arrow(StructType([column])).field(0)
+    except (PySparkException, ValueError, pa.ArrowException) as error:
+        raise HeadgateError(f"{what}, which Arrow lacks: {first_line(error)}", hint=_HINT) from None
+    try:
+        check_result(pa.schema([field]))
+    except HeadgateError as error:
+        raise HeadgateError(f"{what}: {error.message}", hint=_HINT) from None
+    return field
+
+
+def parts_of(kind: DataType) -> Iterator[DataType]:
+    """A type and all types in it."""
+    yield kind
+    for inner in _inner(kind):
+        yield from parts_of(inner)
+
+
+def _inner(kind: DataType) -> list[DataType]:
+    if isinstance(kind, ArrayType):
+        return [kind.elementType]
+    if isinstance(kind, MapType):
+        return [kind.keyType, kind.valueType]
+    return [field.dataType for field in kind] if isinstance(kind, StructType) else []
 
 
 def with_hidden(schema: pa.Schema) -> pa.Schema:

@@ -49,6 +49,7 @@ SETTINGS = MappingProxyType(
         # '${env:HOME}' in a query stays a text and is not replaced by the variable's value.
         "spark.sql.variable.substitute": "false",
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.variant.writeShredding.enabled": "false",  # files have variants as they are collected
         "spark.sql.ansi.enabled": "true",
         # Tasks of the highest class go before those of others, whichever job was first.
         "spark.scheduler.mode": "FAIR",
