@@ -22,3 +22,12 @@ def below_window(plan: Operator, place: Place) -> bool:
             return True
         node = node.inputs[port]
     return False
+
+
+def by_depth(place: Place) -> tuple[int, Place]:
+    """The order in which equal sub-plans are told apart: the first one is where their results are made.
+
+    >>> sorted([(0, 0, 0), (0, 1), (0,)], key=by_depth)
+    [(0,), (0, 1), (0, 0, 0)]
+    """
+    return len(place), place

@@ -100,3 +100,18 @@ def test_where_a_plan_is_cut(sql: str, operators: set[tuple[int, ...]], segments
     assert cut_places(query, STREAMS, Level.OPERATOR)[0] == operators
     assert cut_places(query, STREAMS, Level.SEGMENT)[0] == segments
     assert cut_places(query, STREAMS, Level.PATH)[0] == set()
+
+
+def test_a_sub_plan_that_is_used_at_two_depths(opened: Open) -> None:
+    """One side of the join filters what both use: the shared operator belongs to the fragment that makes its rows."""
+    shared = "WITH h AS (SELECT id, v, ts FROM a WHERE v > 1) SELECT x.v AS p, y.v AS q FROM h x JOIN h y"
+    session = opened(policy="hnr, level=operator")
+    session.stream("a", "id bigint, v int, ts timestamp", event_time="ts", watermark="2 s")
+    bounds = "y.ts BETWEEN x.ts - INTERVAL 5 SECONDS AND x.ts - INTERVAL 1 SECONDS"
+    query = session.query("q", f"{shared} ON x.id = y.id AND {bounds} WHERE x.id IS NOT NULL")
+    session.append(
+        "a", [{"id": 1, "v": v, "ts": f"2026-01-01T00:00:0{s}Z"} for v, s in ((3, 1), (4, 3), (1, 4), (5, 5))]
+    )
+    session.finish("a")
+    assert session.drain(60)
+    assert sorted(map(tuple, map(dict.values, query.read().to_pylist()))) == [(4, 3), (5, 3), (5, 4)]

@@ -24,7 +24,7 @@ from headgate.core import (
 )
 from headgate.model import HeadgateError, Produced, Query, QueueId, Stream, TableJoin, check_known, streams, walk
 from headgate.plan.network import Network
-from headgate.plan.places import Place
+from headgate.plan.places import Place, by_depth
 from headgate.spark.machine.context import MachineContext
 from headgate.spark.machine.definitions import CLASSES, STREAMS, TABLES
 from headgate.spark.machine.interfaces import Chunks, FragmentView, StreamFacts
@@ -247,7 +247,7 @@ class Scheduling:
         life.bases = {}
         homes = {fragment.place: fragment for fragment in life.fragments}
         life.operators = {}
-        for place, number in sorted(places.items()):
+        for place, number in sorted(places.items(), key=lambda entry: by_depth(entry[0])):
             depth = next(depth for depth in range(len(place), -1, -1) if place[:depth] in homes)
             life.operators.setdefault(number, homes[place[:depth]])
 

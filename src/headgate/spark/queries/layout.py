@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headgate.model import Level, Query, QueryClass, Source, Stream
 from headgate.plan.network import Network
-from headgate.plan.places import Place
+from headgate.plan.places import Place, by_depth
 from headgate.plan.segments import chains
 from headgate.spark.compile.fragment_rows import log_schema
 from headgate.spark.compile.fragment_stream import FragmentStream
@@ -44,17 +44,16 @@ def cut_places(
     network = Network.of([query], streams.values(), [QueryClass(query.query_class)], share=False)
     operators = network.places(query.name)
     first: dict[int, Place] = {}
-    firsts = {place: first.setdefault(number, place) for place, number in sorted(operators.items(), key=_by_depth)}
+    firsts = {
+        place: first.setdefault(number, place)
+        for place, number in sorted(operators.items(), key=lambda entry: by_depth(entry[0]))
+    }
     if level not in FINE:
         return set(), firsts
     unit = {node.id: number for number, chain in enumerate(chains(network)) for node in chain}
     if level is Level.OPERATOR:
         unit = {number: number for number in unit}
     return {place for place in firsts if place and unit[operators[place]] != unit[operators[place[:-1]]]}, firsts
-
-
-def _by_depth(entry: tuple[Place, int]) -> tuple[int, Place]:
-    return len(entry[0]), entry[0]
 
 
 @dataclass(frozen=True, slots=True)
