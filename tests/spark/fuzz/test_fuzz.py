@@ -48,7 +48,7 @@ def test_expressions_that_are_taken_for_equal_and_are_not_are_noticed(
     case = ExpressionCase(1, 1, draw_rows(Random(5), 12), questions)
     failures = Relations(spark, case, tmp_path, lambda _: None).play()
     assert {failure.kind for failure in failures} >= {"results"}
-    assert {failure.where for failure in failures} == {"q1"}
+    assert {failure.where for failure in failures} in ({"q0"}, {"q1"})  # whose text runs for both
 
 
 def test_a_case_is_the_same_whenever_it_is_drawn_and_as_json() -> None:
