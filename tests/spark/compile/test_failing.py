@@ -11,10 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.spark.compile.logs import MemoryLog, Row, counted, read_by, run_leaves
 
-from headgate.model import Stream
+from headgate.model import HeadgateError, Stream
 from headgate.plan.fusion_template import template
 from headgate.plan.sql import plan_sql
 from headgate.spark.compile.fused import Member, fuse
+from headgate.spark.compile.map_keys import with_keys_checked
 from headgate.spark.compile.prepared_query import Failure, Isolation, PreparedQuery, Result, prepare_query
 from headgate.spark.compile.schemas import arrow_schema
 
@@ -341,3 +342,12 @@ def test_groups_of_the_same_first_member(spark: SparkSession) -> None:
         for number, (rows, _) in enumerate(group.run_isolating(leaves, given)):
             totals[number] += counted(rows.drop_columns(["_arrival", "_closes"]))
     assert totals == [batch(spark, Case(sides[0], "k = 0"), given), batch(spark, Case(sides[1], b="k = 0"), given)]
+
+
+def test_maps_that_are_nested_too_deeply_to_look_at_are_refused() -> None:
+    """Each level writes out what is in it again: without an end a short query would be gigabytes of text."""
+    text = "m"
+    for _ in range(30):
+        text = f"map_concat({text}, map('k', 1))"
+    with pytest.raises(HeadgateError, match="nested too deeply"):
+        with_keys_checked(text)

@@ -22,7 +22,6 @@ from headgate.model import (
     unknown,
     walk,
 )
-from headgate.model.values import located
 from headgate.plan.sql.normal import Types, canonical, name_of, quoted
 from headgate.plan.sql.parse import expression, place, refusal
 from headgate.plan.sql.words import put, written
@@ -131,8 +130,10 @@ class Scope:
         root = exp.Paren(this=node.copy())
         for part in list(outer_columns(root)):
             item, ref = self.find(part)
-            with located(place(part)):
+            try:
                 put(part, _as_named(part, ref if own or len(self.items) == 1 else item.above(ref)))
+            except HeadgateError as error:
+                raise error.at(place(part)) from None
         resolved: exp.Expr = root.this.pop()
         return resolved
 

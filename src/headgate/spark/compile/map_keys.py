@@ -13,10 +13,12 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from headgate.model import HeadgateError
 from headgate.plan.sql.parse import expression
 from headgate.plan.sql.words import put, raw, written
 
-_KEY, _ENTRY = "_hg_key", "_hg_entry"  # parameters of lambdas; no column begins with an underscore
+_KEYS, _KEY, _ENTRY = "_hg_keys", "_hg_key", "_hg_entry"  # parameters of lambdas; no stream has such columns
+LONGEST = 100_000  # characters: maps in maps are written out again at each level
 
 
 def _of_pairs(arguments: list[str]) -> str:
@@ -47,7 +49,7 @@ def _transformed(arguments: list[str]) -> str:
     return f"zip_with(map_keys({keys}), map_values({keys}), {function})"
 
 
-_KEYS: Mapping[str, Callable[[list[str]], str]] = {
+_KEYS_OF: Mapping[str, Callable[[list[str]], str]] = {
     "map": _of_pairs,
     "map_from_arrays": _of_arrays,
     "map_from_entries": _of_entries,
@@ -55,7 +57,7 @@ _KEYS: Mapping[str, Callable[[list[str]], str]] = {
     "str_to_map": _of_text,
     "transform_keys": _transformed,
 }
-_CALL = re.compile(rf"\b({'|'.join(_KEYS)})\s*\(", re.IGNORECASE)
+_CALL = re.compile(rf"\b({'|'.join(_KEYS_OF)})\s*\(", re.IGNORECASE)
 
 
 def with_keys_checked(text: str) -> str:
@@ -64,20 +66,27 @@ def with_keys_checked(text: str) -> str:
     >>> with_keys_checked("k + 1")
     'k + 1'
     >>> print(with_keys_checked("map(a, 1, b, 2)"))
-    CASE WHEN coalesce(NOT exists(array(a, b), _hg_key -> _hg_key IS NULL) AND size(array_distinct(array(a, b))) = \
-size(array(a, b)), true) THEN map(a, 1, b, 2) ELSE raise_error('the keys of a map') END
+    CASE WHEN coalesce(forall(array(array(a, b)), _hg_keys -> NOT exists(_hg_keys, _hg_key -> _hg_key IS NULL) AND \
+size(array_distinct(_hg_keys)) = size(_hg_keys)), true) THEN map(a, 1, b, 2) ELSE raise_error('the keys of a map') END
     """
     if not _CALL.search(text):
         return text
     root = exp.Paren(this=expression(text))
-    calls = [node for node in root.walk() if isinstance(node, exp.Anonymous) and node.name.lower() in _KEYS]
+    calls = [node for node in root.walk() if isinstance(node, exp.Anonymous) and node.name.lower() in _KEYS_OF]
     for call in reversed(calls):  # those within others first
         arguments = [written(argument) for argument in call.expressions]
         if arguments:
-            put(call, raw(_checked(_KEYS[call.name.lower()](arguments), written(call))))
+            checked = _checked(_KEYS_OF[call.name.lower()](arguments), written(call))
+            if len(checked) > LONGEST:
+                hint = "let the keys be different and not null, or build fewer maps within maps"
+                raise HeadgateError(
+                    "the query fails on a row, and its maps are nested too deeply to tell which", hint=hint
+                )
+            put(call, raw(checked))
     return written(root.this)
 
 
 def _checked(keys: str, call: str) -> str:
-    wanted = f"NOT exists({keys}, {_KEY} -> {_KEY} IS NULL) AND size(array_distinct({keys})) = size({keys})"
-    return f"CASE WHEN coalesce({wanted}, true) THEN {call} ELSE raise_error('the keys of a map') END"
+    wanted = f"NOT exists({_KEYS}, {_KEY} -> {_KEY} IS NULL) AND size(array_distinct({_KEYS})) = size({_KEYS})"
+    once = f"forall(array({keys}), {_KEYS} -> {wanted})"  # so that the keys are written once
+    return f"CASE WHEN coalesce({once}, true) THEN {call} ELSE raise_error('the keys of a map') END"

@@ -7,6 +7,7 @@ The folder `results/QUERY` of a data directory has these files:
     merged-….parquet.new                        a merged file before the files that it replaces are removed
     schema.arrow                                the columns, also while there is no row yet
     files.index                                 what these files were when they were written (see `result_index`)
+    merged-….unknown                            a merged file that a crash left out of the index; others have its rows
 
 If a merged file covers the commits of another file, that one is about to be removed and is not read.
 
