@@ -40,7 +40,7 @@ class Connection(Protocol):
         """Close it at once."""
 
 
-class Refused(NamedTuple):
+class Refusal(NamedTuple):
     """Why there is no place for a connection."""
 
     status: HTTPStatus
@@ -66,7 +66,7 @@ class Connections:
     def __len__(self) -> int:
         return len(self._whose)
 
-    def enter(self, connection: Connection, address: str) -> Refused | None:
+    def enter(self, connection: Connection, address: str) -> Refusal | None:
         """Give a connection a place, or tell why there is none."""
         whose = network(address)
         own = self._by_network.get(whose, {})
@@ -76,10 +76,10 @@ class Connections:
                 f"there are {len(own)} connections from {address}, and one address may have no more; "
                 f"close some, or start the server with --proxy {address} if a reverse proxy is there"
             )
-            refused = Refused(HTTPStatus.TOO_MANY_REQUESTS, detail)
+            refused = Refusal(HTTPStatus.TOO_MANY_REQUESTS, detail)
         elif len(self) >= self._most:
             leaving = self._of_those_with_more(len(own)) or _idle(own)
-            refused = Refused(HTTPStatus.SERVICE_UNAVAILABLE, "the server has too many connections; try again later")
+            refused = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the server has too many connections; try again later")
         else:
             leaving = refused = None
         if leaving is not None:
@@ -111,7 +111,7 @@ class Connections:
                 return found
         return None
 
-    def _tell(self, address: str, refused: Refused) -> None:
+    def _tell(self, address: str, refused: Refusal) -> None:
         """One line in the log, and none for the next while: a flood of connections is no flood of lines."""
         now = self._clock()
         if now >= self._quiet_until:

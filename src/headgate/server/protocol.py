@@ -10,7 +10,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from headgate.server.connections import Connections, Refused
+from headgate.server.connections import Connections, Refusal
 from headgate.server.event_stream import ABORT
 from headgate.server.front import security_headers
 from headgate.server.problems import PROBLEM
@@ -36,7 +36,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **settings)
         self._timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None  # until when the client must take what it was sent
-        self.refused: Refused | None = None  # why there is no place for this
+        self.refused: Refusal | None = None  # why there is no place for this
         self.connecting: asyncio.Task[None] | None = None  # until there is a transport: a handshake of TLS takes long
         self._in_headers = True
         self._header_bytes = 0

@@ -14,7 +14,7 @@ from anyio import to_thread
 from fastapi import FastAPI
 
 from headgate.model import HeadgateError
-from headgate.server.accepting import Accepting
+from headgate.server.acceptor import Acceptor
 from headgate.server.connections import Connections
 from headgate.server.event_stream import Ending
 from headgate.server.front import Front
@@ -64,7 +64,7 @@ class Server:
             timeout_graceful_shutdown=CLOSING,
             forwarded_allow_ips=[*LOOPBACK, *proxies],
         )
-        self._server = _Accepting(config, lambda make: Accepting(make, places, limits, context))
+        self._server = _AcceptingServer(config, lambda make: Acceptor(make, places, limits, context))
 
     def run(self, ended: Callable[[], bool]) -> None:
         """Answer requests until `ended` is true."""
@@ -86,12 +86,12 @@ class Server:
         self._stopped = True
 
 
-class _Accepting(uvicorn.Server):
+class _AcceptingServer(uvicorn.Server):
     """Accepts connections by itself, and leaves signals to the command line."""
 
-    def __init__(self, config: uvicorn.Config, accepting: Callable[[Callable[[], LimitedProtocol]], Accepting]) -> None:
+    def __init__(self, config: uvicorn.Config, acceptor: Callable[[Callable[[], LimitedProtocol]], Acceptor]) -> None:
         super().__init__(config)
-        self._accepting = accepting
+        self._make_acceptor = acceptor
         self._tasks: list[asyncio.Task[None]] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -101,9 +101,9 @@ class _Accepting(uvicorn.Server):
             )
             return made
 
-        accepting = self._accepting(make)
+        acceptor = self._make_acceptor(make)
         self.servers = []
-        self._tasks = [asyncio.create_task(accepting.run(listening)) for listening in sockets or ()]
+        self._tasks = [asyncio.create_task(acceptor.run(listening)) for listening in sockets or ()]
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

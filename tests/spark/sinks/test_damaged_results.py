@@ -13,7 +13,7 @@ from headgate.model import HeadgateError
 from headgate.spark.sinks import files as file_sinks
 from headgate.spark.sinks.committed_results import count_committed, read_committed
 from headgate.spark.sinks.files import FileSink
-from headgate.spark.sinks.result_index import INDEX, ResultIndex, Written
+from headgate.spark.sinks.result_index import INDEX, IndexEntry, ResultIndex
 from headgate.spark.sinks.result_ranges import read_range
 from headgate.spark.store.commits.commit_log import CommitLog
 from headgate.spark.store.commits.records import Commit, Output
@@ -186,18 +186,18 @@ def test_a_line_that_is_taken_out_gives_a_file_up(path: Path) -> None:
 @pytest.mark.parametrize("rest", [b"", b"part-0000", b"\0" * 300, b"part-00\0\0\0"])
 def test_the_end_of_an_index_that_was_not_forced_to_disk(tmp_path: Path, rest: bytes) -> None:
     index = ResultIndex(tmp_path)
-    files = [Written(f"part-{number:012}-0000.jsonl", number, number) for number in range(3)]
+    files = [IndexEntry(f"part-{number:012}-0000.jsonl", number, number) for number in range(3)]
     index.add(*files)
     (tmp_path / INDEX).write_bytes((tmp_path / INDEX).read_bytes() + rest)
     again = ResultIndex(tmp_path)
     assert list(again.files.values()) == files
-    again.add(further := Written("part-000000000009-0000.parquet", 9))
+    again.add(further := IndexEntry("part-000000000009-0000.parquet", 9))
     assert list(ResultIndex(tmp_path).files.values()) == [*files, further]
 
 
 def test_an_index_with_other_bytes_is_refused(tmp_path: Path) -> None:
     ResultIndex(tmp_path).add(
-        Written("part-000000000001-0000.jsonl", 5, 1), Written("part-000000000002-0000.jsonl", 5, 1)
+        IndexEntry("part-000000000001-0000.jsonl", 5, 1), IndexEntry("part-000000000002-0000.jsonl", 5, 1)
     )
     path = tmp_path / INDEX
     path.write_bytes(path.read_bytes().replace(b"5", b"6", 1))
@@ -208,7 +208,7 @@ def test_an_index_with_other_bytes_is_refused(tmp_path: Path) -> None:
 def test_lines_of_files_that_are_gone_are_dropped(tmp_path: Path) -> None:
     index = ResultIndex(tmp_path)
     for number in range(400):
-        index.add(Written(f"part-{number:012}-0000.jsonl", 1, 1))
+        index.add(IndexEntry(f"part-{number:012}-0000.jsonl", 1, 1))
         index.forget([f"part-{number - 1:012}-0000.jsonl"])
     assert len((tmp_path / INDEX).read_bytes().splitlines()) < 110
     assert list(ResultIndex(tmp_path).files)[-1] == "part-000000000399-0000.jsonl"

@@ -43,7 +43,7 @@ from headgate.spark.sinks.result_files import (
     replacing,
     uncovered,
 )
-from headgate.spark.sinks.result_index import ResultIndex, Written
+from headgate.spark.sinks.result_index import IndexEntry, ResultIndex
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import remove_temporary, sync_folder, write_atomic, writing
 from headgate.spark.store.kill_points import at
@@ -97,7 +97,7 @@ class FileSink:
                 if not target.exists():
                     self._move(source, target)
                 if target.name not in self._index.files:
-                    self._index.add(Written.of(target))
+                    self._index.add(IndexEntry.of(target))
                     insort(self._files, ResultFile(number, number, False, target))
                 at("sink.adopt.some")
             if self.kind != "parquet":  # they are copies, and the caller removes the originals next
@@ -132,7 +132,7 @@ class FileSink:
         data = self._merge(chosen)
         write_atomic(merged.path, data, point="sink.compact", durable_name=False)
         with self._lock:
-            self._index.add(Written.of(target, data))
+            self._index.add(IndexEntry.of(target, data))
         at("sink.compact.written")
         self._finish_merges()
 
@@ -184,7 +184,7 @@ class FileSink:
         data = dump(table, self.kind)
         at("sink.forward.before")
         write_atomic(path, data, point="sink.forward", durable_name=False)
-        self._index.add(Written.of(path, data))
+        self._index.add(IndexEntry.of(path, data))
         at("sink.forward.after")
         insort(self._files, ResultFile(first, last, merged, path))
 
@@ -201,11 +201,11 @@ class FileSink:
         """Make folder and index agree after a crash, or after an earlier version, which kept no index."""
         files = all_files(self.folder)
         if files and not self._index.path.exists():
-            self._index.add(*(replace(Written.of(file.path), name=file.name) for file in files))
+            self._index.add(*(replace(IndexEntry.of(file.path), name=file.name) for file in files))
         ours = [file for file in files if file.name in self._index.files]
         newest = max((file.last for file in ours), default=0)
         for file in files:
-            # Written just before a crash: what was merged is in other files, or in the commit log.
+            # IndexEntry just before a crash: what was merged is in other files, or in the commit log.
             if file not in ours and file.merged and (file.path != file.target or file.first > newest):
                 disk.replace(file.path, file.path.with_name(file.path.name + UNKNOWN))
         gone = self._index.files.keys() - {file.name for file in ours}
@@ -246,7 +246,7 @@ class FileSink:
         if not path.exists():
             data = schema.remove_metadata().serialize()
             write_atomic(path, data, durable_name=False)
-            self._index.add(Written.of(path, data))
+            self._index.add(IndexEntry.of(path, data))
 
     def _mergeable(self, settled: list[ResultFile]) -> list[ResultFile]:
         """The newest files below a size, if there are enough; the smallest size first.

@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headgate.model import ConflictError, HeadgateError
-from headgate.spark.sinks.result_index import INDEX, Written, read_index
+from headgate.spark.sinks.result_index import INDEX, IndexEntry, read_index
 from headgate.spark.store import disk
 from headgate.spark.store.atomic_files import damaged, unreadable
 from headgate.spark.store.json_lines import from_lines, to_lines
@@ -170,7 +170,7 @@ def missing(path: Path) -> HeadgateError:
     )
 
 
-def check_bytes(path: Path, written: Written) -> None:
+def check_bytes(path: Path, written: IndexEntry) -> None:
     """Refuse a file that is not as it was written."""
     found = path.stat()
     if found.st_size != written.size:

@@ -30,7 +30,7 @@ SPARE = 100  # lines of files that are gone, beyond which the index is written a
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class IndexEntry:
     """A file of results as it was written."""
 
     name: str
@@ -38,7 +38,7 @@ class Written:
     crc: int | None = None  # None: of Parquet that executors have written
 
     @classmethod
-    def of(cls, path: Path, data: object | None = None) -> Written:
+    def of(cls, path: Path, data: object | None = None) -> IndexEntry:
         """A file with these bytes, or with those that it has now."""
         if data is None and path.suffix != ".jsonl":
             return cls(path.name, path.stat().st_size)
@@ -48,7 +48,7 @@ class Written:
     def line(self) -> bytes:
         r"""Its line in the index.
 
-        >>> Written("part-000000000017-0000.parquet", 24).line()
+        >>> IndexEntry("part-000000000017-0000.parquet", 24).line()
         b'part-000000000017-0000.parquet 24 - fb056f6d\n'
         """
         text = f"{self.name} {self.size} {'-' if self.crc is None else format(self.crc, '08x')} ".encode()
@@ -60,14 +60,14 @@ class ResultIndex:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / INDEX
-        self.files: dict[str, Written] = {}
+        self.files: dict[str, IndexEntry] = {}
         self._end, self._lines = 0, 0  # where the next line goes, and how many there are
         self._lost = False  # whether lines may be lacking on the disk
         if self.path.exists():
             self.files, self._end = _parsed(self.path)
             self._lines = len(self.files)
 
-    def add(self, *files: Written) -> None:
+    def add(self, *files: IndexEntry) -> None:
         """Add files that are written; not durable before `sync`."""
         data = b"".join(file.line() for file in files)
         with writing(self.path), disk.opened(self.path, os.O_WRONLY | os.O_CREAT) as descriptor:
@@ -98,16 +98,16 @@ class ResultIndex:
         self._end, self._lines, self._lost = len(data), len(self.files), False
 
 
-def read_index(folder: Path) -> dict[str, Written] | None:
+def read_index(folder: Path) -> dict[str, IndexEntry] | None:
     """The files that the index of a folder has, by name; None if there is no index."""
     path = folder / INDEX
     return _parsed(path)[0] if path.exists() else None
 
 
-def _parsed(path: Path) -> tuple[dict[str, Written], int]:
+def _parsed(path: Path) -> tuple[dict[str, IndexEntry], int]:
     """The files of an index, and where its last whole line ends."""
     data, end = path.read_bytes(), 0
-    files: dict[str, Written] = {}
+    files: dict[str, IndexEntry] = {}
     while (after := data.find(b"\n", end) + 1) and (file := _line(data[end:after])) is not None:
         files[file.name] = file
         end = after
@@ -117,11 +117,11 @@ def _parsed(path: Path) -> tuple[dict[str, Written], int]:
     return files, end
 
 
-def _line(line: bytes) -> Written | None:
+def _line(line: bytes) -> IndexEntry | None:
     try:
         name, size, crc, check = line.decode("ascii").split()
         if int(check, 16) != zlib.crc32(line[: -len(check) - 1]):
             return None
-        return Written(name, int(size), None if crc == "-" else int(crc, 16))
+        return IndexEntry(name, int(size), None if crc == "-" else int(crc, 16))
     except ValueError:
         return None

@@ -72,7 +72,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenFile:
     """A file that was read: which file it was, how it was then, and what was in it."""
 
     identity: Identity
@@ -100,14 +100,14 @@ def _spelled(name: str) -> str:
 
 
 @dataclass(slots=True)
-class Remembered:
+class RememberedFiles:
     """What a log has of the files of earlier sessions, by name."""
 
     contents: dict[str, list[Contents]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)  # files of former versions, whose batch's id was the name alone
 
     @classmethod
-    def of(cls, log: StreamLog) -> Remembered:
+    def of(cls, log: StreamLog) -> RememberedFiles:
         found = cls()
         for batch in list(log.batches):
             if match := _ID.fullmatch(batch):
@@ -123,10 +123,10 @@ class DirectoryReader(Reader):
     def __init__(self, files: Files, schema: pa.Schema, *, end: bool = False, poll: float = POLL) -> None:
         self._files, self._schema = files, schema
         self._end, self._poll = end, poll
-        self._remembered = Remembered()  # of files that were not read in this session, or that are away
+        self._remembered = RememberedFiles()  # of files that were not read in this session, or that are away
         self._log: StreamLog | None = None
         self._unseen: tuple[str, ...] = ()  # folders that could not be looked at
-        self._taken: dict[str, Taken] = {}
+        self._taken: dict[str, TakenFile] = {}
         self._there: dict[str, State] | None = None  # None: nobody has looked so far
         self._waiting: deque[str] = deque()
         self._unread: dict[str, str] = {}  # why a file is not read
@@ -134,7 +134,7 @@ class DirectoryReader(Reader):
         self._done = False
 
     def resume(self, log: StreamLog) -> None:
-        self._remembered, self._log = Remembered.of(log), log
+        self._remembered, self._log = RememberedFiles.of(log), log
         log.comes_again = self._comes_again
 
     @property
@@ -214,7 +214,7 @@ class DirectoryReader(Reader):
     def _forget(self) -> None:
         """Of files that are away only what the log remembers is kept."""
         if self._log is not None and len(self._remembered.contents) > 2 * len(self._log.batches) + REMEMBERED:
-            known = Remembered.of(self._log)
+            known = RememberedFiles.of(self._log)
             for name in self._taken:
                 known.contents.pop(_spelled(name), None)
             self._remembered = known
@@ -247,7 +247,7 @@ class DirectoryReader(Reader):
         except OSError as error:  # tried again with the next look
             self._leave(self._unread | {name: error.strerror or str(error)})
             return None, 0
-        taken = self._taken[name] = Taken(which, state, Contents.of(data))
+        taken = self._taken[name] = TakenFile(which, state, Contents.of(data))
         if before is None:
             return self._kept(name, self._first(name, taken, data)), len(data)
         if before.contents != taken.contents and before.written_to(which):
@@ -266,7 +266,7 @@ class DirectoryReader(Reader):
             self._taken[name] = replace(taken, gave=taken.gave or not batch.is_empty)
         return batch
 
-    def _first(self, name: str, taken: Taken, data: bytes) -> Batch | None:
+    def _first(self, name: str, taken: TakenFile, data: bytes) -> Batch | None:
         """The batch of a file that is read for the first time in this session."""
         self._unread.pop(name, None)
         spelled = _spelled(name)
@@ -289,7 +289,7 @@ class DirectoryReader(Reader):
         """Whether there is a row in it, or anything bad: the first lines of a CSV file may be its heading alone."""
         return len(data) > HEADING or not self._batch(name, Contents.of(data), data).is_empty
 
-    def _changed(self, name: str, taken: Taken) -> None:
+    def _changed(self, name: str, taken: TakenFile) -> None:
         self._taken[name] = taken
         self._leave(self._unread | {name: CHANGED})
 

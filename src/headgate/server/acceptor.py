@@ -1,4 +1,4 @@
-"""Accepting connections: each is counted before it costs anything, a handshake of TLS above all."""
+"""Acceptor connections: each is counted before it costs anything, a handshake of TLS above all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headgate.server.settings import Limits
 PAUSE = 0.1  # seconds until the next try, if the system has no more files for connections
 
 
-class Accepting:
+class Acceptor:
     """Takes what comes to a listening socket, and gives it to protocols that `make` makes."""
 
     def __init__(
