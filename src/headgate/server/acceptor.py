@@ -1,4 +1,4 @@
-"""Acceptor connections: each is counted before it costs anything, a handshake of TLS above all."""
+"""Accepting connections: each is counted before it costs anything, a handshake of TLS above all."""
 
 from __future__ import annotations
 

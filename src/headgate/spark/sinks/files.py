@@ -205,7 +205,7 @@ class FileSink:
         ours = [file for file in files if file.name in self._index.files]
         newest = max((file.last for file in ours), default=0)
         for file in files:
-            # IndexEntry just before a crash: what was merged is in other files, or in the commit log.
+            # Written just before a crash: what was merged is in other files, or in the commit log.
             if file not in ours and file.merged and (file.path != file.target or file.first > newest):
                 disk.replace(file.path, file.path.with_name(file.path.name + UNKNOWN))
         gone = self._index.files.keys() - {file.name for file in ours}
