@@ -1,4 +1,4 @@
-"""Folders as they are found: links that lead nowhere, odd names, files that are away for a while."""
+"""Folders as they are found: links that lead nowhere, odd names, files and folders that are away for a while."""
 
 from __future__ import annotations
 
@@ -6,25 +6,31 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
-import pyarrow as pa
 import pytest
 from fastapi.responses import JSONResponse
+from tests.spark.ingest.builders import PLAIN
+from tests.spark.ingest.feed import SCHEMA, Feed, append, feed, few, place, text
 
-from headgate.model import HeadgateError, Stream, Table
+from headgate.contained_files import open_file
+from headgate.model import HeadgateError, Table
 from headgate.server.event_stream import json_event
 from headgate.spark.engine.table_files import TableFiles
 from headgate.spark.ingest.listing import Files
-from headgate.spark.ingest.sources import open_source
-from headgate.spark.store.directory import DataDirectory
+from headgate.spark.ingest.sources import directory
+from headgate.spark.ingest.sources.directory import CHANGED
 from headgate.spark.store.log import files as log_files
 from headgate.spark.store.log.stream_log import StreamLog
-from headgate.spark.store.own_files import check_table_files, check_table_path
 
-STREAM = Stream(name="p", schema=(("id", "bigint"),))
-SCHEMA = pa.schema([("id", pa.int64())])
+__all__ = ["feed", "few"]
+
 ROW = '{"id": 1}\n'
-RESULT = "part-000000000017-0000.jsonl"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running() -> None:
+    """Nothing here needs Spark."""
 
 
 def nested(folder: Path, depth: int) -> None:
@@ -40,27 +46,6 @@ def nested(folder: Path, depth: int) -> None:
 def remove(folder: Path) -> None:
     """Python's own way is not deep enough."""
     subprocess.run(["rm", "-rf", str(folder)], check=True)
-
-
-class Feed:
-    """A `directory` source and the log of its stream."""
-
-    def __init__(self, root: Path, options: str = "") -> None:
-        self.root, self.options = root, options
-        (root / "in").mkdir(exist_ok=True)
-        self.begin()
-
-    def begin(self) -> None:
-        self.log = StreamLog.open(self.root / "log", STREAM, SCHEMA)
-        self.reader = open_source(f"directory, path=in{self.options}", STREAM, self.root)
-        self.reader.resume(self.log)
-
-    def look(self) -> list[int]:
-        before = self.log.end
-        for batch in self.reader.read(0.0):
-            self.log.append(batch.rows, 1.0, batch.batch, batch.bad)
-        found: list[int] = self.log.read(before, self.log.end)["id"].to_pylist()
-        return found
 
 
 @pytest.mark.parametrize("target", ["circle.jsonl", "a.jsonl/x", "x" * 300])
@@ -197,63 +182,14 @@ def test_a_file_with_a_header_alone_is_replaced_while_nobody_looks(tmp_path: Pat
 
 def test_the_log_forgets_the_same_at_once_and_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_files, "REMEMBERED", 3)
-    log = StreamLog.open(tmp_path / "log", STREAM, SCHEMA)
+    log = StreamLog.open(tmp_path / "log", PLAIN, SCHEMA)
     for number in range(10):
         log.append(SCHEMA.empty_table(), 1.0, f"push {number}")
         log.seal()
         log.drop_before(log.end)
     before = list(log.batches)
     log.close()
-    assert before == list(StreamLog.open(tmp_path / "log", STREAM, SCHEMA).batches)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def running() -> None:
-    """Nothing here needs Spark."""
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    with DataDirectory(tmp_path / "data") as directory:
-        results = directory.result("q")
-    results.mkdir()
-    (results / "schema.arrow").touch()
-    (results / RESULT).write_text(ROW)
-    directory.letters("s").write_text(ROW)
-    (tmp_path / "work").mkdir()
-    return tmp_path / "data"
-
-
-@pytest.mark.parametrize(
-    ("name", "target", "pattern"),
-    [
-        ("letters", "deadletters", "*/*.jsonl"),
-        ("letters.jsonl", "deadletters/s.jsonl", "*.jsonl"),
-        ("rows.jsonl", f"results/q/{RESULT}", "*.jsonl"),
-    ],
-)
-def test_a_link_in_a_folder_to_headgates_files_is_no_source(data: Path, name: str, target: str, pattern: str) -> None:
-    (data.parent / "work" / name).symlink_to(data / target)
-    with pytest.raises(HeadgateError):
-        Files(data.parent / "work", pattern).listed()
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["file://{}/data/results/q", "file:{}/data/results/q", "{}/data/results/{{q,r}}", "{}/data/results/empty"],
-)
-def test_results_are_no_table(data: Path, path: str) -> None:
-    (data / "results" / "empty").mkdir()
-    with pytest.raises(HeadgateError):
-        check_table_path(path.format(data.parent))
-
-
-def test_files_that_links_lead_to_are_no_table(data: Path) -> None:
-    (data.parent / "work" / "day=1").symlink_to(data / "results" / "q")
-    (data.parent / "work" / "rows.jsonl").symlink_to(data / "results" / "q" / RESULT)
-    for found in (f"day=1/{RESULT}", "rows.jsonl"):  # as Spark names them
-        with pytest.raises(HeadgateError):
-            check_table_files([(data.parent / "work" / found).as_uri()])
+    assert before == list(StreamLog.open(tmp_path / "log", PLAIN, SCHEMA).batches)
 
 
 def test_a_table_whose_path_ends_in_dots(tmp_path: Path) -> None:
@@ -261,3 +197,172 @@ def test_a_table_whose_path_ends_in_dots(tmp_path: Path) -> None:
     (tmp_path / "in" / "rows.csv").write_text("id\n1\n")
     TableFiles(tmp_path / "aside")(Table(name="t", path=f"{tmp_path}/in/deep/..", within=f"{tmp_path}/in"))
     assert (next((tmp_path / "aside").iterdir()) / "files" / "rows.csv").exists()
+
+
+def test_a_folder_may_go_and_come_back(feed: Feed) -> None:
+    place(feed.folder / "a.jsonl", text(1))
+    assert feed.look() == [1]
+    for _ in range(2):
+        feed.folder.rename(feed.root / "away")
+        for _ in range(2):
+            assert feed.look() == []
+            assert feed.note == f"the folder '{feed.folder}' cannot be looked at: No such file or directory"
+        (feed.root / "away").rename(feed.folder)
+        assert feed.look() == []
+        assert feed.note == ""
+    place(feed.folder / "b.jsonl", text(2))
+    assert feed.look() == [2]
+
+
+def test_changes_are_seen_although_the_folder_was_away(feed: Feed) -> None:
+    for name in "abcd":
+        place(feed.folder / f"{name}.jsonl", text(ord(name)))
+    feed.look()
+    append(feed.folder / "d.jsonl", 1)
+    feed.look()
+    away = feed.folder.rename(feed.root / "away")
+    feed.look()
+    assert "cannot be looked at" in feed.note
+    assert "1 file is not read: d.jsonl" in feed.note
+    append(away / "a.jsonl", 2)
+    place(away / "b.jsonl", text(3))
+    (away / "c.jsonl").unlink()
+    away.rename(feed.folder)
+    assert feed.look() == [3]
+    assert CHANGED in feed.note
+    assert {"a.jsonl", "d.jsonl"} <= set(feed.note.replace(",", "").split())
+
+
+def test_another_folder_may_take_the_place_of_the_first(feed: Feed) -> None:
+    place(feed.folder / "a.jsonl", text(1))
+    place(feed.folder / "b.jsonl", text(2))
+    feed.look()
+    feed.folder.rename(feed.root / "former")
+    feed.folder.write_text("no folder")
+    assert feed.look() == []
+    assert feed.note.endswith("cannot be looked at: Not a directory")
+    feed.folder.unlink()
+    feed.folder.mkdir()
+    place(feed.folder / "a.jsonl", text(1))
+    place(feed.folder / "b.jsonl", text(3))
+    assert feed.look() == [3]
+    assert feed.note == ""
+
+
+def test_a_source_with_an_end_waits_for_its_folder(tmp_path: Path) -> None:
+    feed = Feed(tmp_path, ", end=true")
+    feed.folder.rename(tmp_path / "away")
+    for _ in range(3):
+        assert feed.look() == []
+    assert not feed.reader.done
+    (tmp_path / "away").rename(feed.folder)
+    place(feed.folder / "a.jsonl", text(1))
+    assert feed.look() == [1]
+    feed.look()
+    assert feed.reader.done
+    feed.end()
+
+
+def test_a_folder_below_may_go_and_come_back(tmp_path: Path) -> None:
+    feed = Feed(tmp_path, ", pattern=**/*.jsonl")
+    (feed.folder / "x").mkdir()
+    place(feed.folder / "x" / "a.jsonl", text(1))
+    assert feed.look() == [1]
+    (feed.folder / "x").rename(tmp_path / "away")
+    assert feed.look() == []
+    (tmp_path / "away").rename(feed.folder / "x")
+    assert feed.look() == []
+    (feed.folder / "x").rename(feed.folder / "y")
+    assert feed.look() == [1]
+    assert [str(batch.batch).split()[1] for batch in feed.batches] == ["y/a.jsonl"]
+    feed.end()
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_file_that_cannot_be_read_is_named_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    reason, feed = "Permission denied", Feed(tmp_path, ", end=true" if ends else "")
+
+    def refuse(path: Path, within: Path | None = None) -> BinaryIO:
+        if path.name == "b.jsonl":
+            raise PermissionError(13, reason, str(path))
+        return open_file(path, within)
+
+    for number, name in enumerate("abc"):
+        place(feed.folder / f"{name}.jsonl", text(number))
+    with monkeypatch.context() as patch:
+        patch.setattr(directory, "open_file", refuse)
+        assert feed.look() == [0, 2]
+        assert not feed.reader.done
+        assert feed.look() == []
+        assert feed.note == f"1 file is not read: b.jsonl in '{feed.folder}'; {reason}"
+    assert feed.reader.done == ends
+    if not ends:
+        assert feed.look() == [1]
+        assert feed.note == ""
+    feed.end()
+
+
+@pytest.mark.parametrize("how", ["removed", "renamed", "a folder", "a pipe", "a link to nothing", "replaced"])
+def test_what_happens_between_the_look_and_the_reading(feed: Feed, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    file, changed = feed.folder / "a.jsonl", list[str]()
+    place(file, text(1))
+
+    def change_first(path: Path, within: Path | None = None) -> BinaryIO:
+        if not changed:
+            changed.append(how)
+            file.unlink()
+            match how:
+                case "renamed":
+                    place(feed.folder / "b.jsonl", text(1))
+                case "a folder":
+                    file.mkdir()
+                case "a pipe":
+                    os.mkfifo(file)
+                case "a link to nothing":
+                    file.symlink_to("none")
+                case "replaced":
+                    place(file, text(2))
+        return open_file(path, within)
+
+    monkeypatch.setattr(directory, "open_file", change_first)
+    assert feed.look() == ([2] if how == "replaced" else [])
+    assert feed.look() == ([1] if how == "renamed" else [])
+    assert feed.note == ""
+    if file.is_dir():
+        file.rmdir()
+    place(file, text(3))
+    assert feed.look() == [3]
+
+
+def test_long_files_wait_for_the_next_reading(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory, "MOST_BYTES", 1)
+    for number in range(4):
+        place(feed.folder / f"{number}.jsonl", text(number))
+    assert feed.look() == [0]
+    assert feed.reader.due(5.0) == 5.0
+    place(feed.folder / "0.jsonl", text(7))
+    place(feed.folder / "1.jsonl", text(8))
+    (feed.folder / "2.jsonl").unlink()
+    assert [feed.look() for _ in range(5)] == [[8], [3], [7], [], []]
+    assert feed.reader.due(5.0) > 5.0
+    feed.restart()
+    assert [feed.look() for _ in range(4)] == [[], [], [], []]
+    assert feed.note == ""
+
+
+def test_links_are_files_with_the_contents_of_what_they_lead_to(feed: Feed) -> None:
+    for number in (1, 2):
+        place(feed.root / f"{number}.jsonl", text(number))
+    link = feed.folder / "newest.jsonl"
+    link.symlink_to("../1.jsonl")
+    assert feed.look() == [1]
+    (feed.folder / ".next").symlink_to("../2.jsonl")
+    (feed.folder / ".next").replace(link)
+    assert feed.look() == [2]
+    feed.restart()
+    assert feed.look() == []
+    append(feed.root / "2.jsonl", 3)
+    assert feed.look() == []
+    assert feed.says_changed("newest.jsonl")

@@ -341,3 +341,42 @@ def test_a_folder_with_another_file_of_that_name_is_a_table(tmp_path: Path) -> N
 def test_other_paths_are_left_to_spark_as_a_table(tmp_path: Path, path: str) -> None:
     (tmp_path / "rows.csv").write_text("id\n1\n")
     check_table(path if "://" in path else f"{tmp_path}/{path}")
+
+
+def work(data: Path) -> Path:
+    """A folder beside the data directory."""
+    folder = data.parent / "work"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "pattern"),
+    [
+        ("letters", "deadletters", "*/*.jsonl"),
+        ("letters.jsonl", "deadletters/s.jsonl", "*.jsonl"),
+        ("rows.jsonl", f"results/q/{RESULT}", "*.jsonl"),
+    ],
+)
+def test_a_link_in_a_folder_to_headgates_files_is_no_source(data: Path, name: str, target: str, pattern: str) -> None:
+    (work(data) / name).symlink_to(data / target)
+    with pytest.raises(HeadgateError):
+        Files(work(data), pattern).listed()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["file://{}/data/results/q", "file:{}/data/results/q", "{}/data/results/{{q,r}}", "{}/data/results/empty"],
+)
+def test_results_are_no_table(data: Path, path: str) -> None:
+    (data / "results" / "empty").mkdir()
+    with pytest.raises(HeadgateError):
+        check_table_path(path.format(data.parent))
+
+
+def test_files_that_links_lead_to_are_no_table(data: Path) -> None:
+    (work(data) / "day=1").symlink_to(data / "results" / "q")
+    (work(data) / "rows.jsonl").symlink_to(data / "results" / "q" / RESULT)
+    for found in (f"day=1/{RESULT}", "rows.jsonl"):  # as Spark names them
+        with pytest.raises(HeadgateError):
+            check_table_files([(work(data) / found).as_uri()])
